@@ -41,7 +41,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-5": "f4528965ed2cf47c",
     "mail-replies-2": "bfe5cb4d49772088",
-    "verification-2": "e4190569f6566316",
+    "verification-2": "21f9c3a1e3567e74",
     "resolution-3": "b58eb12bc6c21eaf",
 }
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from cs.admin.bounce_routes import BounceIntake, bounce_routes
 from cs.admin.clock_routes import ClockAdvancer, clock_routes
 from cs.admin.docs_page import docs_routes
 from cs.admin.known_hosts import KnownHosts
@@ -21,14 +22,15 @@ def build(
     clock_advancer: ClockAdvancer | None = None,
     names: Collection[str] = (),
     measures: Measures | None = None,
+    bounces: BounceIntake | None = None,
 ) -> ASGIApp:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 when it can serve calls,
     503 with the reason when it cannot.  ``/docs``: the description of the API, for people.
     ``/metrics``, with *measures*: what Prometheus reads.
-    ``/sandbox/clock`` only with *clock_advancer*.  It is called by an address, ``localhost``
-    or one of *names*.
+    ``/sandbox/clock`` only with *clock_advancer*, ``/mailboxes/bounced`` only with *bounces*.
+    It is called by an address, ``localhost`` or one of *names*.
     """
 
     async def healthz(_: Request) -> Response:
@@ -41,6 +43,8 @@ def build(
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
     if measures is not None:
         routes.append(_metrics_route(measures))
+    if bounces is not None:
+        routes += bounce_routes(bounces)
     app = Starlette(routes=routes + (clock_routes(clock_advancer) if clock_advancer else []))
     return KnownHosts(app, names)
 

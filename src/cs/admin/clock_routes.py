@@ -45,11 +45,11 @@ def clock_routes(clock_advancer: ClockAdvancer) -> list[Route]:
         return _json({"now": clock_advancer.clock.now()})
 
     async def move(request: Request) -> Response:
-        if not _is_json(request):
+        if not is_json(request):
             message = "send the body with Content-Type: application/json"
             return _json({"code": "invalid_request", "message": message}, 415)
         try:
-            by = _span(await _body(request))
+            by = _span(await read_body(request, MAX_BODY))
             return _json({"now": await clock_advancer.advance(by)})
         except ValueError as error:
             message = f"{error}; {ALLOWED}"
@@ -59,17 +59,23 @@ def clock_routes(clock_advancer: ClockAdvancer) -> list[Route]:
     return [Route(path, read, methods=["GET"]), Route(path, move, methods=["POST"])]
 
 
-def _is_json(request: Request) -> bool:
+def is_json(request: Request) -> bool:
+    """Return whether the body of *request* is said to be JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0]
     return kind.strip().lower() == "application/json"
 
 
-async def _body(request: Request) -> bytes:
+async def read_body(request: Request, most: int) -> bytes:
+    """Return the body of *request*, of *most* bytes at most.
+
+    Raises:
+        ValueError: It is longer.
+    """
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > MAX_BODY:
-            raise ValueError(f"the body is longer than {MAX_BODY} bytes")
+        if len(body) > most:
+            raise ValueError(f"the body is longer than {most} bytes")
     return body
 
 

@@ -15,6 +15,7 @@ from cs.admin.measures import Measures
 from cs.admin.readiness import Readiness
 from cs.api.api import Api
 from cs.api.app import build
+from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.bus.measured import MeasuredBus
@@ -33,6 +34,7 @@ from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.receipts import SHARED, Receipts
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
@@ -56,6 +58,7 @@ class RunningService(msgspec.Struct, frozen=True):
     ready: Readiness
     measures: Measures
     manager: ProcessManager
+    bounces: JsonBounces
 
 
 def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) -> MemoryBus:
@@ -130,6 +133,7 @@ async def run_service(
         ],
         real=real or SystemClock(),
         suppression=build_suppression(erasure, keys),
+        refuted=RefutedMailboxes(streams, keys, clock),
         metrics=metrics,
     )
     retention = None
@@ -173,7 +177,15 @@ async def run_service(
             roles.append(tasks.create_task(retention.run(), name="retention"))
         measures = Measures(metrics, ready, log=log, clock=clock)
         yield RunningService(
-            build(api), api, streams, runner, reading, ready, measures, manager
+            build(api),
+            api,
+            streams,
+            runner,
+            reading,
+            ready,
+            measures,
+            manager,
+            JsonBounces(streams, keys, clock, reflected),
         )
         for role in roles:
             role.cancel()

@@ -22,6 +22,7 @@ COMMANDS = (
     ("usage", "cs.cli.client:usage", "Show a key's quota and use."),
     ("brands", "cs.cli.brands:app", "Import brands; see which are reused; forget one."),
     ("people", "cs.cli.people:app", "Erase a person; list who is suppressed."),
+    ("mailboxes", "cs.cli.mailboxes:app", "Tell of mail that came back from mailboxes."),
     ("sources", "cs.cli.sources:app", "Try the sources of brands and people."),
     ("verifiers", "cs.cli.verifiers:app", "Try the verifiers of mailboxes."),
     ("doctor", "cs.cli.doctor:doctor", "Look at all that searches need; say what to mend."),

@@ -41,6 +41,7 @@ _OF: Mapping[tuple[str, ...], Mapping[int, str]] = {
     ("topics", "show"): {1: "a topic is missing, or Kafka does not answer"},
     ("topics", "describe"): {1: "the older document is not served any more"},
     ("db", "migrate"): {1: "with --check, a database is behind, or it could not be done"},
+    ("mailboxes", "bounced"): {1: "a row was bad, or could not be recorded"},
     ("people", "suppressed"): {1: "the person asked about is not suppressed"},
 }
 

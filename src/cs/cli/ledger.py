@@ -35,8 +35,9 @@ def show_ledger(
     """Show each reservation, charge and release of a key, with the balance after it.
 
     Every charge names its search, and the people whose verified e-mails earned it as
-    `<lookup>#p1`; with --people, also as exports do over all lookups. The last balance is
-    what `GET /usage` says.
+    `<lookup>#p1`; with --people, also as exports do over all lookups. Bounced are those of
+    them from whose mailboxes mail came back within 30 days (`cs mailboxes bounced`): the
+    charge stands. The last balance is what `GET /usage` says.
 
     Example: `cs ledger key_1a2s --csv > ledger.csv`
     """
@@ -87,12 +88,14 @@ def _show(entries: Sequence[LedgerEntry]) -> None:
             entry.brand or "",
             entry.search or "",
             " ".join(_earners(entry)),
+            " ".join(person.rpartition("#")[2] for person in entry.bounced),
             str(entry.reserved),
             str(entry.remaining),
         )
         for entry in entries
     ]
-    columns = ("At", "What", "Units", "Brand", "Search", "Earned by", "Reserved", "Remaining")
+    searched = ("At", "What", "Units", "Brand", "Search")
+    columns = (*searched, "Earned by", "Bounced", "Reserved", "Remaining")
     print_table(columns, rows, folds=["Brand", "Search", "Earned by"])
     last = entries[-1]
     console.print(f"quota {last.quota}, used {last.used}, remaining {last.remaining}")

@@ -6,7 +6,7 @@ from cs.cli.person_report import KeptRecord, PersonExport
 from cs.domain.contact import Contact, Person
 from cs.domain.mail.mailbox import Evidence
 from cs.history.person import AnsweredSearch
-from cs.history.runs import MailboxCheck
+from cs.history.runs import MailboxBounce, MailboxCheck
 from cs.projections.searches import instant
 
 _PERSON: Mapping[str, str] = {
@@ -69,6 +69,8 @@ def _record(record: KeptRecord) -> Iterator[str]:
         yield _field("Role", f"none: {record.left_out}")
     for check in record.mailboxes:
         yield from _mailbox(check)
+    if record.bounced is not None:
+        yield _bounce(record.bounced)
     if record.contact is not None:
         yield from _fields(record.contact, _CONTACT)
     if not record.answered:
@@ -97,6 +99,15 @@ def _mailbox(check: MailboxCheck) -> Iterator[str]:
     yield _field("Mailbox", f"{checked.verdict.value}{proved}, {at}")
     for evidence in checked.evidence:
         yield from (f"  {line}" for line in _evidence(evidence))
+
+
+def _bounce(bounce: MailboxBounce) -> str:
+    said = f": {bounce.diagnostic}" if bounce.diagnostic else ""
+    return _field(
+        "Came back",
+        f"mail to {bounce.address}, {instant(bounce.bounced_at)}, "
+        f"{bounce.status or 'no code'}, {bounce.why}{said}",
+    )
 
 
 def _evidence(evidence: Evidence) -> Iterator[str]:

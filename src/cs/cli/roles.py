@@ -172,7 +172,7 @@ async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
         ready = InsecureReadiness(role.ready, insecure)
         apps = [(role.app, api_socket)] if role.app and api_socket else []
         names = {chosen.admin_host, *chosen.admin_names}
-        admin = admin_app(ready, role.clock_advancer, names, role.measures)
+        admin = admin_app(ready, role.clock_advancer, names, role.measures, role.bounces)
         draining = role.draining or asyncio.Event()
         await stack.enter_async_context(serving(apps, draining, admin=(admin, admin_socket)))
         collect_seldom()

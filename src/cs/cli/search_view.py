@@ -58,6 +58,12 @@ def _print_run(run: ShownRun, *, reused: bool) -> None:
     tried = [
         row for person in run.people for check in person.checks for row in _tried(person, check)
     ]
+    came_back = [_bounce(person) for person in run.people if person.bounced is not None]
+    if came_back:
+        console.print(styled("\n[bold]Mail that came back[/]"))
+        print_table(
+            ("Person", "At", "Code", "Why", "Vouched for by", "Rule"), came_back, folds=["Rule"]
+        )
     if tried:
         console.print(styled("\n[bold]Addresses, and what was read of them[/]"))
         columns = ("Person", "Mail domain", "Verdict", "Reply", "Rule", "Rules")
@@ -143,6 +149,13 @@ def _tried(person: ShownPerson, check: ShownCheck) -> Iterator[tuple[str, ...]]:
             else tried.reason,
             tried.rules or NOT_RECORDED,
         )
+
+
+def _bounce(person: ShownPerson) -> tuple[str, ...]:
+    bounce = person.bounced
+    assert bounce is not None, "mail to them came back"
+    at, status, reason = instant(bounce.bounced_at), bounce.status or "", bounce.reason or ""
+    return (_who(person), at, status, bounce.why, bounce.verifier, reason)
 
 
 def _who(person: ShownPerson) -> str:

@@ -161,7 +161,7 @@ async def run(
             warn(f"{name}: {why}")
         advancer = clock_advance(service, clock) if clock else None
         names = {chosen.admin_host, *chosen.admin_names}
-        admin = admin_app(service.ready, advancer, names, service.measures)
+        admin = admin_app(service.ready, advancer, names, service.measures, service.bounces)
         await stack.enter_async_context(
             serving(
                 [(service.app, api_socket)],

@@ -60,6 +60,7 @@ ERASED: Mapping[str, Mapping[str, Any]] = {
     "ranked": {"title": "", "family": "brand", "level": "manager", "score": 0.0},
     "candidate": {"full_name": ""},
     "checked": {"mail_domain": "", "verdict": "unknown"},
+    "bounced": {"address": ""},
     "contact": {
         "full_name": None,
         "first_name": None,

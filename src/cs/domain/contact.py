@@ -114,6 +114,13 @@ class CheckedPerson(Personal, frozen=True, kw_only=True, tag="checked"):
     rules: str | None = None  # that chose among the evidence (`cs.domain.rule_sets`)
 
 
+class BouncedMailbox(Personal, frozen=True, kw_only=True, tag="bounced"):
+    """A mailbox that a mail came back from, and what its server said."""
+
+    address: str
+    diagnostic: str = ""
+
+
 class Contact(Personal, frozen=True, kw_only=True, tag="contact"):
     """One contact of a result, the fields of contract text 2.2 (``person`` is not shown)."""
 

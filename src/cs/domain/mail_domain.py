@@ -1,6 +1,8 @@
-"""One mail domain: what is known of its servers, for politeness and fewer probes.
+"""One mail domain: what is known of its servers, and what mail came back from it.
 
-Stream category ``mail-domain``; one stream per domain, ``mail-domain-<domain>``.
+Stream category ``mail-domain``; one stream per domain, ``mail-domain-<domain>``.  What is
+known of the servers is for politeness and fewer probes.  A mailbox stands there as a keyed
+hash (`cs.eventlog.fingerprints.email_print`): the stream says nothing of who has one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +13,18 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.mail.bounce import BounceKind
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.messages import Command, Event
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
 #: the harm of a wrong one.
 BELIEVED_FOR = timedelta(days=7)
+#: How long a permanent bounce stands against whatever a verifier says of the mailbox.  As
+#: long as a result is reused: by then a new check is one of a later state of things.
+REFUTED_FOR = timedelta(days=30)
+#: Mailboxes of one domain that stand refuted at a time; the oldest go first.
+REFUTED = 10_000
 
 
 class DomainLearned(Event, frozen=True, kw_only=True):
@@ -24,11 +32,31 @@ class DomainLearned(Event, frozen=True, kw_only=True):
     expires_at: datetime
 
 
-MailDomainEvent = DomainLearned
+class BounceReported(Event, frozen=True, kw_only=True):
+    """The operator told of a mail that came back from a mailbox which a search had returned.
+
+    Attributes:
+        mailbox: A keyed hash of its address.
+        bounced_at: When it came back, as was told.
+        status: Enhanced code, if one was told.
+        kind: What follows from it; ``why``: the reason (`cs.domain.mail.bounce`).
+        pattern: That its address follows, if it follows one.
+    """
+
+    mailbox: str
+    bounced_at: datetime
+    status: str | None = None
+    kind: BounceKind
+    why: str
+    pattern: str | None = None
+
+
+MailDomainEvent = DomainLearned | BounceReported
 
 #: What they are stored as: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[MailDomainEvent]] = {
     "mail-domain.learned.v1": DomainLearned,
+    "mail-domain.bounce-reported.v1": BounceReported,
 }
 
 
@@ -39,22 +67,105 @@ class LearnDomain(Command, frozen=True, kw_only=True):
 MailDomainCommand = LearnDomain
 
 
+class ReportBounce(Command, frozen=True, kw_only=True):
+    """The operator tells of a bounce; ``bounced_at``: if it is known when."""
+
+    mailbox: str
+    bounced_at: datetime | None
+    status: str | None
+    kind: BounceKind
+    why: str
+    pattern: str | None = None
+
+
+class ReportedBounces(msgspec.Struct, frozen=True):
+    """Which bounces were told before: read from a whole stream when the operator tells of some.
+
+    Attributes:
+        known: By mailbox and status, when those came back that were told.
+    """
+
+    known: dict[tuple[str, str | None], frozenset[datetime]] = msgspec.field(
+        default_factory=dict
+    )
+    last_at: datetime = datetime.min.replace(tzinfo=UTC)
+
+    @classmethod
+    def of(cls, events: Iterable["MailDomainEvent"]) -> "ReportedBounces":
+        """Return what *events*, a whole stream, tell."""
+        known: dict[tuple[str, str | None], set[datetime]] = {}
+        last_at = cls().last_at
+        for event in events:
+            last_at = event.at
+            if isinstance(event, BounceReported):
+                known.setdefault((event.mailbox, event.status), set()).add(event.bounced_at)
+        return cls({what: frozenset(times) for what, times in known.items()}, last_at)
+
+    def after(self, event: BounceReported) -> "ReportedBounces":
+        """Return what is known after *event* of the stream."""
+        what = (event.mailbox, event.status)
+        times = self.known.get(what, frozenset()) | {event.bounced_at}
+        return ReportedBounces({**self.known, what: times}, event.at)
+
+
+def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReported | None:
+    """Return the event of a bounce not told before; ``None`` of one that was.
+
+    A bounce is the same if mailbox, time and status are.  Without a time it is the same as any
+    of that mailbox and status that is not longer ago than `REFUTED_FOR`.
+    """
+    at = max(command.at, state.last_at)
+    told = state.known.get((command.mailbox, command.status), frozenset())
+    if command.bounced_at is None:
+        if any(at < when + REFUTED_FOR for when in told):
+            return None
+    elif command.bounced_at in told:
+        return None
+    return BounceReported(
+        mailbox=command.mailbox,
+        bounced_at=command.bounced_at or at,
+        status=command.status,
+        kind=command.kind,
+        why=command.why,
+        pattern=command.pattern,
+        at=at,
+    )
+
+
 class MailDomain(msgspec.Struct, frozen=True):
-    """What was learned last, and until when it is believed."""
+    """What was learned last, until when it is believed, and which mailboxes are refuted.
+
+    Attributes:
+        bounced: By keyed hash of the mailbox, when it last bounced for good.
+    """
 
     facts: DomainFacts = DomainFacts()
     expires_at: datetime = datetime.min.replace(tzinfo=UTC)
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
+    bounced: dict[str, datetime] = msgspec.field(default_factory=dict)
 
     def known(self, at: datetime) -> DomainFacts:
         """Return the facts still believed at *at*."""
         return self.facts if at < self.expires_at else DomainFacts()
 
+    def refutes(self, mailbox: str, at: datetime) -> bool:
+        """Return whether what a verifier finds out at *at* is refuted by a bounce."""
+        bounced_at = self.bounced.get(mailbox)
+        return bounced_at is not None and is_refuted(at, bounced_at)
+
+
+def is_refuted(verified_at: datetime, bounced_at: datetime) -> bool:
+    """Return whether a permanent bounce at *bounced_at* outweighs a check at *verified_at*.
+
+    It outweighs every check before it, and those of `REFUTED_FOR` after it.
+    """
+    return verified_at < bounced_at + REFUTED_FOR
+
 
 INITIAL = MailDomain()
 
 
-def decide(command: MailDomainCommand, state: MailDomain) -> tuple[MailDomainEvent, ...]:
+def decide(command: MailDomainCommand, state: MailDomain) -> tuple[DomainLearned, ...]:
     """Return the events *command* causes; ``()`` if it says nothing new."""
     at = max(command.at, state.last_at)
     known = state.known(at)
@@ -75,8 +186,28 @@ def evolve(state: MailDomain, event: MailDomainEvent) -> MailDomain:
     match event:
         case DomainLearned(facts=facts, expires_at=expires_at):
             return replace(state, facts=facts, expires_at=expires_at)
+        case BounceReported(kind=BounceKind.PERMANENT):
+            return _after_bounce(state, event)
+        case BounceReported():
+            return state
         case _:
             assert_never(event)
+
+
+def _after_bounce(state: MailDomain, event: BounceReported) -> MailDomain:
+    """Return *state* without the mailbox, and without the pattern that had led to it."""
+    before = state.bounced.get(event.mailbox, event.bounced_at)
+    left = (
+        (mailbox, at)
+        for mailbox, at in state.bounced.items()
+        if mailbox != event.mailbox and event.at < at + REFUTED_FOR
+    )
+    newest = sorted(left, key=lambda item: item[1])[-(REFUTED - 1) :]
+    facts = state.facts
+    if event.pattern is not None and facts.pattern == event.pattern:
+        facts = replace(facts, pattern=None)
+    bounced = {**dict(newest), event.mailbox: max(before, event.bounced_at)}
+    return replace(state, facts=facts, bounced=bounced)
 
 
 def fold(events: Iterable[MailDomainEvent], state: MailDomain = INITIAL) -> MailDomain:

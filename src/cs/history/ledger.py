@@ -4,14 +4,14 @@ One unit is reserved while a search runs (contract L11); it is charged or
 released when the search is settled.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator
-from datetime import datetime
-from typing import Literal
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import MailboxVerified
+from cs.domain.brand.events import ContactBounced, MailboxVerified
 from cs.domain.key import (
     INITIAL,
     Key,
@@ -32,6 +32,9 @@ from cs.runtime.lru import LruDict
 #: Runs whose people are remembered: one answers the searches of many.
 _LOOKUPS_KNOWN = 1_000
 
+#: After a charge: mail that came back later says nothing of what was charged for.
+BOUNCED_WITHIN = timedelta(days=30)
+
 Movement = Literal["issued", "granted", "reserved", "charged", "released"]
 
 
@@ -51,6 +54,8 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
         reused: Whether a settled search was answered from an earlier run.
         earned_by: Of a charge: the people with a verified e-mail, ``<lookup>#p1``; they are
             sealed.  Erased ones stay counted.
+        bounced: Of a charge: those of them from whose mailboxes mail came back for good within
+            `BOUNCED_WITHIN` after it.  The charge stands; it is for the operator to see.
         who: Their pseudonyms over all lookups, in that order, if they were asked for;
             ``None``: of an erased one.
         quota, used, reserved, remaining: Searches; ``remaining`` is what ``GET /usage`` says,
@@ -67,6 +72,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str | None = None
     reused: bool | None = None
     earned_by: tuple[str, ...] = ()
+    bounced: tuple[str, ...] = ()
     who: tuple[str | None, ...] = ()
     quota: int
     used: int
@@ -82,24 +88,37 @@ async def with_earners(
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: The run of a charge cannot be read.
     """
-    known = LruDict[str, tuple[str, ...]](_LOOKUPS_KNOWN)
+    known = LruDict[str, _Earners](_LOOKUPS_KNOWN)
     for entry in entries:
         if entry.what != "charged" or entry.lookup is None:
             yield entry
             continue
-        people = known.get(entry.lookup)
-        if people is None:
-            people = known[entry.lookup] = await _verified_in(history, entry.lookup)
-        yield msgspec.structs.replace(entry, earned_by=people)
+        earners = known.get(entry.lookup)
+        if earners is None:
+            earners = known[entry.lookup] = await _earners(history, entry.lookup)
+        until = entry.at + BOUNCED_WITHIN
+        told = earners.bounced_at.items()
+        bounced = tuple(who for who, at in told if entry.at <= at < until)
+        yield msgspec.structs.replace(entry, earned_by=earners.people, bounced=bounced)
 
 
-async def _verified_in(history: History, lookup: str) -> tuple[str, ...]:
+class _Earners(NamedTuple):
+    """Who has a verified e-mail in a lookup, and of whom it came back when."""
+
+    people: tuple[str, ...]
+    bounced_at: Mapping[str, datetime]
+
+
+async def _earners(history: History, lookup: str) -> _Earners:
     people: list[str] = []
+    bounced_at: dict[str, datetime] = {}
     async for recorded in history.stream(stream_of(lookup)):
         event = recorded.event
         if isinstance(event, MailboxVerified) and event.lookup == lookup:
             people.append(f"{lookup}#{event.checked.person}")
-    return tuple(people)
+        elif isinstance(event, ContactBounced) and event.lookup == lookup:
+            bounced_at[f"{lookup}#{event.bounced.person}"] = event.bounced_at
+    return _Earners(tuple(people), bounced_at)
 
 
 def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:

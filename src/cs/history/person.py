@@ -12,7 +12,7 @@ from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.history.history import History, Progress, unseen
-from cs.history.runs import MailboxCheck, Run, runs
+from cs.history.runs import MailboxBounce, MailboxCheck, Run, runs
 from cs.history.selection import Selection
 
 
@@ -52,6 +52,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
         ranked: The role that was read; ``None``: none.
         left_out: Why they were not ranked.
         mailboxes: Every verdict with all evidence, conversations with mail servers too.
+        bounced: What was told of mail to the verified mailbox that came back.
         contact: What searches of this lookup are answered with; ``None``: not with them.
         answered: Those searches, in order.
         outcome: Of the lookup; ``None``: it runs.
@@ -69,6 +70,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     ranked: RankedPerson | None
     left_out: str | None
     mailboxes: tuple[MailboxCheck, ...]
+    bounced: MailboxBounce | None
     contact: Contact | None
     answered: tuple[AnsweredSearch, ...]
     outcome: str | None
@@ -156,6 +158,7 @@ def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRec
         ranked=person.ranked,
         left_out=person.left_out,
         mailboxes=person.checks,
+        bounced=person.bounced,
         contact=contact,
         answered=tuple(searches) if contact is not None else (),
         outcome=run.outcome,

@@ -18,6 +18,7 @@ from cs.domain.brand.events import (
     AttemptFailed,
     BrandEvent,
     BrandResolved,
+    ContactBounced,
     ContactsDiscovered,
     ContactsErased,
     ContactsRanked,
@@ -119,6 +120,27 @@ class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
     checked: CheckedPerson
 
 
+class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
+    """Mail to a mailbox that the run had verified came back for good.
+
+    Attributes:
+        position, at: Of the event that says so.
+        bounced_at: When it came back; ``status``: enhanced code; ``why``: what it was.
+        verifier, reason: Who had vouched for the mailbox, and by which rule.
+        address, diagnostic: Of whom, and what the mail server said.
+    """
+
+    position: int
+    at: datetime
+    bounced_at: datetime
+    status: str | None
+    why: str
+    verifier: str
+    reason: str | None
+    address: str
+    diagnostic: str
+
+
 class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody whom a run found.
 
@@ -131,6 +153,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
         left_out: Why not, as `cs.domain.contact.LeftOut` says.
         checks: In order.
         erased: Whether the run was told to leave them out.
+        bounced: What is known of mail to their verified mailbox that came back.
     """
 
     person: str
@@ -142,6 +165,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     left_out: str | None = None
     checks: tuple[MailboxCheck, ...] = ()
     erased: bool = False
+    bounced: MailboxBounce | None = None
 
 
 class ClosedMailDomain(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,6 +336,8 @@ class _Record:
                 self._finished(position, event)
             case ContactsErased():
                 self._erased(event)
+            case ContactBounced():
+                self._bounced(position, event)
             case _:
                 pass
 
@@ -398,6 +424,22 @@ class _Record:
     def _erased(self, event: ContactsErased) -> None:
         for person in event.people:
             self._about(person, erased=True)
+        if self._run.finished_at is not None:
+            self._run = replace(self._run, verified=event.verified, contacts=event.contacts)
+
+    def _bounced(self, position: int, event: ContactBounced) -> None:
+        bounce = MailboxBounce(
+            position=position,
+            at=event.at,
+            bounced_at=event.bounced_at,
+            status=event.status,
+            why=event.why,
+            verifier=event.verifier,
+            reason=event.reason,
+            address=event.bounced.address,
+            diagnostic=event.bounced.diagnostic,
+        )
+        self._about(event.bounced.person, bounced=bounce)
         if self._run.finished_at is not None:
             self._run = replace(self._run, verified=event.verified, contacts=event.contacts)
 

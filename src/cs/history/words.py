@@ -9,6 +9,7 @@ from collections.abc import Mapping
 REASONS: Mapping[str, str] = {
     "recipient-accepted": "the server takes mail for it, and refuses names that nobody has",
     "recipient-refused": "the server says that there is no such mailbox",
+    "bounced": "mail to it came back before, as the operator told",
     "disabled": "the server says that the mailbox is shut",
     "bare-refusal": "refused without a word",
     "no-such-domain": "the mail domain does not exist in the DNS",
@@ -60,6 +61,7 @@ VERDICTS: Mapping[str, str] = {
 KEPT: Mapping[str, str] = {
     "verified": "shown, with a verified e-mail",
     "not-verified": "shown, no mailbox could be verified",
+    "bounced": "shown without an e-mail: mail to the verified one came back",
     "anothers-mailbox": "shown without an e-mail: the mailbox is that of somebody ranked above",
     "not-eligible": "left out: no role in influencer, social, partnerships or brand "
     "marketing from manager up",

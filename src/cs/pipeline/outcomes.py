@@ -41,6 +41,7 @@ from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups
 from cs.pipeline.receipts import Receipts
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
@@ -68,6 +69,7 @@ class OutcomeRecorder:
         receipts: Show whether the work that an outcome answers was issued to its sender.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
+        refuted: Knows from which mailboxes mail came back; without it from none.
         drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
             comes again.
         at_once: Outcomes recorded at the same time, at most.
@@ -84,6 +86,7 @@ class OutcomeRecorder:
         receipts: Receipts,
         verifiers: Collection[str],
         suppression: SuppressionFilter | None = None,
+        refuted: RefutedMailboxes | None = None,
         drain_s: float = DRAIN_S,
         at_once: int = AT_ONCE,
         metrics: Metrics | None = None,
@@ -96,6 +99,7 @@ class OutcomeRecorder:
         self._receipts = receipts
         self._verifiers = frozenset(verifiers)
         self._suppression = suppression
+        self._refuted = refuted
         self._drain_s = drain_s
         self._slots = asyncio.Semaphore(at_once)
         self._without_slot = set[asyncio.Task[None] | None]()
@@ -233,6 +237,9 @@ class OutcomeRecorder:
         known: dict[str, DomainFacts] = {}
         if isinstance(outcome.finding, RankingDone | DomainVerified | Failed):
             known = await self._lookups.known(outcome.lookup)
+        refuted = frozenset[str]()
+        if self._refuted is not None:
+            refuted = await self._refuted.among(checked_in(outcome.finding))
         return RecordFinding(
             lookup=outcome.lookup,
             stage=outcome.stage,
@@ -241,6 +248,7 @@ class OutcomeRecorder:
             finding=outcome.finding,
             known=known,
             verifiers=self._verifiers,
+            refuted=refuted,
             at=self._clock.now(),
         )
 

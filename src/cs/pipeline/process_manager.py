@@ -15,6 +15,7 @@ from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.in_flight import AttemptId
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import Receipts
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
 from cs.runtime.clock import Clock
 
@@ -29,6 +30,7 @@ class ProcessManager:
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
+        refuted: Knows from which mailboxes mail came back; without it from none.
         metrics: Where both count, and their spans go.
     """
 
@@ -45,6 +47,7 @@ class ProcessManager:
         real: Clock | None = None,
         heartbeats: Heartbeats | None = None,
         suppression: SuppressionFilter | None = None,
+        refuted: RefutedMailboxes | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         real = real or clock
@@ -57,6 +60,7 @@ class ProcessManager:
             receipts=receipts,
             verifiers=verifiers,
             suppression=suppression,
+            refuted=refuted,
             metrics=metrics,
         )
         self._make_driver = partial(

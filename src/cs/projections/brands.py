@@ -7,7 +7,13 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.brand.brand import REUSED_FOR
-from cs.domain.brand.events import BrandForgotten, ContactsErased, LookupFinished, LookupStarted
+from cs.domain.brand.events import (
+    BrandForgotten,
+    ContactBounced,
+    ContactsErased,
+    LookupFinished,
+    LookupStarted,
+)
 from cs.domain.contact import Query
 from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
@@ -33,7 +39,7 @@ class Brands:
     version = 2
     tables = (BRANDS,)
     reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {LookupStarted, LookupFinished, ContactsErased, BrandForgotten}
+        {LookupStarted, LookupFinished, ContactsErased, ContactBounced, BrandForgotten}
     )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
@@ -58,7 +64,10 @@ class Brands:
                     reused=finished.lookup if finished.reusable else before.reused,
                 )
                 rows.put(BRANDS, stream, row)
-            case ContactsErased(lookup=lookup, verified=verified):
+            case (
+                ContactsErased(lookup=lookup, verified=verified)
+                | ContactBounced(lookup=lookup, verified=verified)
+            ):
                 before = rows.get(BRANDS, stream)
                 if before is None or before.reused != lookup or not before.verified:
                     return

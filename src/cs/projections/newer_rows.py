@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import ContactsErased, LookupFinished
+from cs.domain.brand.events import ContactBounced, ContactsErased, LookupFinished
 from cs.domain.codec import event_of, shapes
 from cs.domain.key import Key, SearchAdmitted, SearchSettled
 from cs.eventlog.mapper import DataKeys, recorded
@@ -112,6 +112,5 @@ def _plain(name: str, body: bytes) -> bytes:
 
 def _topics() -> frozenset[str]:
     """Return the topics of what a result is made of."""
-    return frozenset(
-        topic for topic in shapes() if event_of(topic) in {LookupFinished, ContactsErased}
-    )
+    results = {LookupFinished, ContactsErased, ContactBounced}
+    return frozenset(topic for topic in shapes() if event_of(topic) in results)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cs.domain.brand.events import (
+    ContactBounced,
     ContactsErased,
     LookupFinished,
     MailboxNotVerified,
@@ -19,7 +20,15 @@ from cs.projections.searches import key_of
 #: What the writer of views takes in of events: people where they are part of a body, and the
 #: verdicts that are counted (`cs.projections.event_counts`).
 SHOWN = EventNeeds(
-    opened=frozenset({LookupFinished, ContactsErased, MailboxVerified, MailboxNotVerified})
+    opened=frozenset(
+        {
+            LookupFinished,
+            ContactsErased,
+            ContactBounced,
+            MailboxVerified,
+            MailboxNotVerified,
+        }
+    )
 )
 
 

@@ -2,7 +2,8 @@
 
 A result is stored once for all searches it answers, ready to send but for what differs
 (id, brand as searched, cached, charged, usage).  Its contacts are sealed whole under a key
-of their own.  When one of its people is erased the rest is sealed anew, under another key.
+of their own.  When one of its people is erased, or mail to one came back, what it shows now
+is sealed anew, under another key.
 """
 
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from cs.domain.brand.events import ContactsErased, LookupFinished
+from cs.domain.brand.events import ContactBounced, ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.messages import Event
@@ -48,7 +49,7 @@ def result_key(lookup: str) -> str:
 
 
 def later_result_key(lookup: str, version: int) -> str:
-    """Return that of the contacts left when event *version* of its stream left some out."""
+    """Return that of the contacts as event *version* of its stream left them."""
     return f"{result_key(lookup)}@{version}"
 
 
@@ -57,7 +58,7 @@ def key_of(recorded: RecordedEvent) -> str | None:
     match recorded.event:
         case LookupFinished(lookup=lookup):
             return result_key(lookup)
-        case ContactsErased(lookup=lookup):
+        case ContactsErased(lookup=lookup) | ContactBounced(lookup=lookup):
             return later_result_key(lookup, recorded.version)
         case _:
             return None
@@ -68,7 +69,7 @@ class Searches:
     version = 3
     tables = (SEARCHES, RESULTS)
     reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {SearchAdmitted, SearchSettled, LookupFinished, ContactsErased}
+        {SearchAdmitted, SearchSettled, LookupFinished, ContactsErased, ContactBounced}
     )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
@@ -92,7 +93,10 @@ class Searches:
             case LookupFinished(lookup=lookup) as finished:
                 head = msgspec.json.encode(brand_fields(finished))
                 rows.put(RESULTS, lookup, _result(head, recorded, finished.contacts, seal))
-            case ContactsErased(lookup=lookup, contacts=contacts):
+            case (
+                ContactsErased(lookup=lookup, contacts=contacts)
+                | ContactBounced(lookup=lookup, contacts=contacts)
+            ):
                 result = rows.get(RESULTS, lookup)
                 if result is not None:  # else it runs still
                     rows.put(RESULTS, lookup, _result(result.head, recorded, contacts, seal))

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -88,6 +89,33 @@ def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
         assert person["email"] not in json.dumps(answer)
     assert read["charged"] == found["charged"]
     assert reapplied["people"] >= 1
+
+
+def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_by_it(
+    clustered: Clustered, tmp_path: Path
+) -> None:
+    with clustered.client(clustered.new_key()) as http:
+        found = search(http, "Veltrana")
+        first, second = sorted(
+            contact["email"] for contact in found["contacts"] if contact["email"]
+        )[:2]
+        file = tmp_path / "bounces.jsonl"
+        file.write_text(json.dumps({"email": first, "status": "5.1.1"}) + "\n")
+        told = rows(clustered, "mailboxes", "bounced", str(file))[0]["counts"]
+        after_one = [search(http, "Veltrana") for _ in range(2)]  # one of each node
+        port = clustered.cluster.admin_ports["process-manager-1"]
+        posted = httpx.post(
+            f"http://127.0.0.1:{port}/mailboxes/bounced",
+            json={"bounces": [{"email": second, "status": "5.1.1"}]},
+        )
+        after_both = [search(http, "Veltrana") for _ in range(2)]
+
+    assert (told["recorded"], told["corrected"]) == (1, 1)
+    assert posted.json()["counts"]["corrected"] == 1
+    for answers, gone in ((after_one, {first}), (after_both, {first, second})):
+        for answer in answers:
+            assert answer["cached"]
+            assert not gone & {contact["email"] for contact in answer["contacts"]}
 
 
 def test_the_log_holds_every_promise_and_views_are_not_ahead(clustered: Clustered) -> None:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from cs.admin.readiness import Readiness
+from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
@@ -20,6 +21,7 @@ from cs.paid_calls.postgres import erase_calls
 from cs.pipeline.driver import Driver
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Leader
 from cs.projections.following import ViewFollower
@@ -63,6 +65,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
             suppression=build_suppression(erasure, data.keys),
+            refuted=RefutedMailboxes(streams, data.keys, clock),
             metrics=metrics,
         )
 
@@ -101,4 +104,5 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             streams.set_aside.watch(),
         )
         async with run_in_background(shared.time, *work):
-            yield RunningRole(ready, shared.measures(ready))
+            bounces = JsonBounces(streams, data.keys, clock, reflected)
+            yield RunningRole(ready, shared.measures(ready), bounces=bounces)

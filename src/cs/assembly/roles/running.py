@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp
 
+from cs.admin.bounce_routes import BounceIntake
 from cs.admin.clock_routes import ClockAdvancer
 from cs.admin.measures import Measures
 from cs.admin.readiness import ReadinessCheck
@@ -25,6 +26,7 @@ class RunningRole(msgspec.Struct, frozen=True):
         app: The API; only of ``cs api``.
         draining: Once it is set, held calls are answered; only of ``cs api``.
         clock_advancer: Moves a sandbox's clock; only of ``cs api``.
+        bounces: Records bounces; only of ``cs process-manager``.
     """
 
     ready: ReadinessCheck
@@ -32,6 +34,7 @@ class RunningRole(msgspec.Struct, frozen=True):
     app: ASGIApp | None = None
     draining: asyncio.Event | None = None
     clock_advancer: ClockAdvancer | None = None
+    bounces: BounceIntake | None = None
 
 
 def lease_holder() -> str:

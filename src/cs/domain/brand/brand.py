@@ -22,12 +22,14 @@ from cs.domain.brand.events import (
     BrandCommand,
     BrandEvent,
     BrandForgotten,
+    ContactBounced,
     ContactsErased,
     EraseContacts,
     ForgetBrand,
     LookupFinished,
     LookupStarted,
     PassDeadline,
+    RecordBounce,
     RecordFinding,
     ReissueSilent,
     Restart,
@@ -39,7 +41,9 @@ from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
 from cs.domain.lookup.closing import pass_deadline
+from cs.domain.lookup.contacts import verifying_reason, without_email
 from cs.domain.lookup.state import Lookup
+from cs.domain.mail_domain import is_refuted
 from cs.domain.names.brand_names import cache_key
 
 #: Contract text 8: results are reused this long from the finish (contract C7, C8).
@@ -134,6 +138,8 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
             return (BrandForgotten(by=by, at=at),) if state.reusable else ()
         case EraseContacts():
             return _erased(command, state, at)
+        case RecordBounce():
+            return _bounced(command, state, at)
         case _ if state.live is None or state.live.id != command.lookup:
             return ()  # late work for a finished lookup
         case RecordFinding():
@@ -168,6 +174,8 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
             )
         case ContactsErased():
             return _without(state, event)
+        case ContactBounced():
+            return _corrected(state, event)
         case BrandForgotten():
             return replace(state, reusable=None)
         case _ if state.live is None:
@@ -199,6 +207,49 @@ def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[Contact
             at=at,
         ),
     )
+
+
+def _bounced(command: RecordBounce, state: Brand, at: datetime) -> tuple[ContactBounced, ...]:
+    """Return the event of a bounce of what *command*'s lookup shows, or is to show."""
+    lookup, who = command.lookup, command.bounced.person
+    if f"{lookup}#{who}" in state.erased:
+        return ()
+    address = command.checked.address
+    live = state.live if state.live is not None and state.live.id == lookup else None
+    shown = {(contact.person, contact.email) for contact in command.contacts}
+    if live is not None:
+        shown = {(checked.person, checked.address) for checked in live.checked}
+    if address is None or command.checked.verifier is None or (who, address) not in shown:
+        return ()  # it was taken out before
+    if not is_refuted(command.verified_at, command.bounced_at):
+        return ()
+    contacts = () if live is not None else tuple(without_email(command.contacts, who))
+    return (
+        ContactBounced(
+            lookup=lookup,
+            bounced=command.bounced,
+            bounced_at=command.bounced_at,
+            status=command.status,
+            why=command.why,
+            verifier=command.checked.verifier,
+            reason=verifying_reason(command.checked),
+            rules=command.checked.rules,
+            verified_at=command.verified_at,
+            verified=sum(contact.email is not None for contact in contacts),
+            contacts=contacts,
+            at=at,
+        ),
+    )
+
+
+def _corrected(state: Brand, event: ContactBounced) -> Brand:
+    """Return *state* after a mailbox bounced; without any left it is no answer (C11)."""
+    live, reusable = state.live, state.reusable
+    if live is not None and live.id == event.lookup:
+        live = run.evolve(live, event)
+    if reusable is not None and reusable.lookup == event.lookup:
+        reusable = replace(reusable, verified=event.verified) if event.verified else None
+    return replace(state, live=live, reusable=reusable)
 
 
 def _without(state: Brand, event: ContactsErased) -> Brand:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from cs.domain.contact import (
     CONTACTS,
+    BouncedMailbox,
     BrandFacts,
     CheckedPerson,
     Contact,
@@ -148,6 +149,31 @@ class ContactsErased(LookupEvent, frozen=True, kw_only=True):
     contacts: tuple[Contact, ...] = ()
 
 
+class ContactBounced(LookupEvent, frozen=True, kw_only=True):
+    """Mail to a verified mailbox of this lookup came back for good: it is verified no more.
+
+    ``contacts`` are all of its result, that one now without an e-mail.  A lookup that runs
+    has none yet, and shows it without one when it ends.
+
+    Attributes:
+        bounced_at: When it came back; ``status``: enhanced code, if one was told; ``why``:
+            what it was (`cs.domain.mail.bounce`).
+        verifier: Who had vouched for it; ``reason``: by which rule; ``rules``: of which set.
+        verified_at: When.
+    """
+
+    bounced: BouncedMailbox
+    bounced_at: datetime
+    status: str | None = None
+    why: str
+    verifier: str
+    reason: str | None = None
+    rules: str | None = None
+    verified_at: datetime
+    verified: int = 0
+    contacts: tuple[Contact, ...] = ()
+
+
 class BrandForgotten(Event, frozen=True, kw_only=True):
     """The operator wants the next search to be live."""
 
@@ -167,6 +193,7 @@ BrandEvent = (
     | MailDomainChecked
     | LookupFinished
     | ContactsErased
+    | ContactBounced
     | BrandForgotten
 )
 
@@ -184,6 +211,7 @@ EVENT_TOPICS: Mapping[str, type[BrandEvent]] = {
     "brand.mail-domain-checked.v1": MailDomainChecked,
     "brand.lookup-finished.v1": LookupFinished,
     "brand.contacts-erased.v1": ContactsErased,
+    "brand.contact-bounced.v1": ContactBounced,
     "brand.forgotten.v1": BrandForgotten,
 }
 
@@ -210,6 +238,7 @@ class RecordFinding(Command, frozen=True, kw_only=True):
     Attributes:
         known: What is known of mail domains.
         verifiers: The names of those that are configured: nobody else proves a mailbox.
+        refuted: Addresses in the finding from which mail came back lately.
     """
 
     lookup: str
@@ -219,6 +248,7 @@ class RecordFinding(Command, frozen=True, kw_only=True):
     finding: AnyFinding
     known: dict[str, DomainFacts] = {}
     verifiers: frozenset[str] = frozenset()
+    refuted: frozenset[str] = frozenset()
 
 
 class RetryDue(Command, frozen=True, kw_only=True):
@@ -258,10 +288,28 @@ class EraseContacts(Command, frozen=True, kw_only=True):
     aged_out: bool = False  # all there are; stored once even if all were erased before
 
 
+class RecordBounce(Command, frozen=True, kw_only=True):
+    """Mail to a mailbox came back for good.
+
+    Attributes:
+        checked: What verified it; ``verified_at``: when.
+        contacts: What the lookup shows, if it has ended.
+    """
+
+    lookup: str
+    bounced: BouncedMailbox
+    bounced_at: datetime
+    status: str | None
+    why: str
+    checked: CheckedPerson
+    verified_at: datetime
+    contacts: tuple[Contact, ...] = ()
+
+
 class ForgetBrand(Command, frozen=True, kw_only=True):
     by: str | None = None
 
 
 #: Commands about one live run.
 LookupCommand = RecordFinding | RetryDue | ReissueSilent | Restart | PassDeadline
-BrandCommand = StartLookup | ForgetBrand | EraseContacts | LookupCommand
+BrandCommand = StartLookup | ForgetBrand | EraseContacts | RecordBounce | LookupCommand

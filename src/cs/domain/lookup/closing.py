@@ -18,7 +18,12 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import CheckedPerson
 from cs.domain.key import SearchOutcome
-from cs.domain.lookup.contacts import contacts_of, first_sources, is_proved
+from cs.domain.lookup.contacts import (
+    after_bounce,
+    contacts_of,
+    first_sources,
+    is_proved,
+)
 from cs.domain.lookup.state import Lookup, evolve
 from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
 from cs.domain.source_cost import SourceCost
@@ -28,15 +33,24 @@ _REUSABLE = frozenset({"done", "no_linkedin", "no_contacts"})
 
 
 def settle(
-    state: Lookup, checked: CheckedPerson, verifiers: Collection[str], at: datetime
+    state: Lookup,
+    checked: CheckedPerson,
+    verifiers: Collection[str],
+    at: datetime,
+    refuted: Collection[str] = (),
 ) -> Iterable[BrandEvent]:
-    """Yield the event of *checked*, unless that person is settled there or nobody asked."""
+    """Yield the event of *checked*, unless that person is settled there or nobody asked.
+
+    Of a mailbox among the *refuted*, from which mail came back, it is that there is none.
+    """
     settled = {(each.person, each.mail_domain) for each in state.checked}
     asked = {each.person for each in state.ranked or ()}
     if (checked.person, checked.mail_domain) in settled or checked.person not in asked:
         return
     if checked.person in state.verified:  # at an earlier mail domain: closed at the others
         return
+    if checked.address in refuted:
+        checked = after_bounce(checked, at)
     kind = MailboxVerified if is_proved(checked, verifiers) else MailboxNotVerified
     yield kind(lookup=state.id, checked=checked, at=at)
 
@@ -50,6 +64,7 @@ def close_domain(
     *,
     costs: tuple[SourceCost, ...] = (),
     verifiers: Collection[str],
+    refuted: Collection[str] = (),
     following: Callable[[Lookup], BrandEvent | None],
 ) -> tuple[BrandEvent, ...]:
     """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
@@ -64,7 +79,8 @@ def close_domain(
         unknown = CheckedPerson(
             person=ranked.person, mail_domain=mail_domain, verdict=Verdict.UNKNOWN
         )
-        for event in settle(after, by_person.get(ranked.person, unknown), verifiers, at):
+        found = by_person.get(ranked.person, unknown)
+        for event in settle(after, found, verifiers, at, refuted):
             events.append(event)
             after = evolve(after, event)
     closed = MailDomainChecked(

@@ -3,15 +3,17 @@
 Each is one person, however often seen; who is shown, in which order and with which address.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.contact import CheckedPerson, Contact, Person, RankedPerson, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
-from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail.mailbox import BOUNCED, BOUNCES, Evidence, Verdict
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.person_name import split_name
 
@@ -129,18 +131,53 @@ def _contact(person: Person, ranked: RankedPerson, checked: CheckedPerson | None
     )
 
 
+def without_email(contacts: Iterable[Contact], person: str) -> list[Contact]:
+    """Return *contacts* with that of *person* without an e-mail, verified ones first."""
+    changed = (
+        replace(each, email=None, email_status="not_found", email_source=None)
+        if each.person == person
+        else each
+        for each in contacts
+    )
+    return sorted(changed, key=lambda contact: contact.email is None)
+
+
+def after_bounce(checked: CheckedPerson, at: datetime) -> CheckedPerson:
+    """Return *checked* with the evidence of *at* that mail to its mailbox came back before."""
+    assert checked.address is not None, "a mailbox bounced"
+    bounced = Evidence(
+        address=checked.address,
+        verdict=Verdict.UNDELIVERABLE,
+        reason=BOUNCED,
+        verifier=BOUNCES,
+        at=at,
+    )
+    return replace(
+        checked,
+        verdict=Verdict.UNDELIVERABLE,
+        address=None,
+        verifier=None,
+        evidence=(*checked.evidence, bounced),
+    )
+
+
+def verifying_reason(checked: CheckedPerson) -> str | None:
+    """Return the reason of the evidence that *checked* is verified by."""
+    return next((e.reason for e in checked.evidence if _vouches(e, checked)), None)
+
+
+def _vouches(found: Evidence, checked: CheckedPerson) -> bool:
+    about = (found.address, found.verifier, found.verdict)
+    return about == (checked.address, checked.verifier, Verdict.DELIVERABLE)
+
+
 def is_proved(checked: CheckedPerson, verifiers: Collection[str]) -> bool:
     """Say whether *checked* is a verified address.
 
     It is if one of *verifiers*, those that are configured, vouches for it, there is evidence
     of that very one about that very address, and no other verifier's to the contrary.
     """
-    vouching = [
-        found
-        for found in checked.evidence
-        if (found.address, found.verifier, found.verdict)
-        == (checked.address, checked.verifier, Verdict.DELIVERABLE)
-    ]
+    vouching = [found for found in checked.evidence if _vouches(found, checked)]
     return (
         is_at_its_domain(checked)
         and checked.verifier in verifiers

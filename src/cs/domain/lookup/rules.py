@@ -163,7 +163,7 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
         case MailboxChecked(checked=checked):
             if checked.mail_domain != command.item:
                 return ()
-            return tuple(settle(state, checked, command.verifiers, at))
+            return tuple(settle(state, checked, command.verifiers, at, command.refuted))
         case Resolved() as finding:
             return _resolved(state, finding, at)
         case Discovered() as finding:
@@ -179,6 +179,7 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
                 at,
                 costs=costs,
                 verifiers=command.verifiers,
+                refuted=command.refuted,
                 following=lambda after: next_mail_domain(after, at, command.known),
             )
         case Failed() as finding:
@@ -189,6 +190,7 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
                 finding,
                 at,
                 verifiers=command.verifiers,
+                refuted=command.refuted,
                 known=command.known,
             )
         case _:
@@ -280,6 +282,7 @@ def failed(
     at: datetime,
     *,
     verifiers: Collection[str],
+    refuted: Collection[str],
     known: Mapping[str, DomainFacts],
 ) -> tuple[BrandEvent, ...]:
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last.
@@ -320,6 +323,7 @@ def failed(
                 finding.learned,
                 at,
                 verifiers=verifiers,
+                refuted=refuted,
                 following=lambda closed: next_mail_domain(closed, at, known),
             )
             return (event, *closing)

@@ -19,6 +19,7 @@ from cs.domain.brand.events import (
     BrandEvent,
     BrandForgotten,
     BrandResolved,
+    ContactBounced,
     ContactsDiscovered,
     ContactsErased,
     ContactsRanked,
@@ -146,6 +147,8 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             )
         case ContactsErased(people=people_erased):
             return _without_people(state, frozenset(people_erased))
+        case ContactBounced(bounced=bounced):
+            return _without_mailbox(state, bounced.person)
         case LookupStarted() | MailDomainChecked() | LookupFinished() | BrandForgotten():
             return state
         case _:
@@ -162,6 +165,17 @@ def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
         ranked = tuple(each for each in ranked if each.person not in erased)
     checked = tuple(each for each in state.checked if each.person not in erased)
     return replace(state, people=tuple(people), ranked=ranked, checked=checked)
+
+
+def _without_mailbox(state: Lookup, person: str) -> Lookup:
+    """Return *state* with the verified mailbox of *person* no longer one."""
+    checked = (
+        replace(each, verdict=Verdict.UNDELIVERABLE, address=None, verifier=None)
+        if each.person == person and each.address is not None
+        else each
+        for each in state.checked
+    )
+    return replace(state, checked=tuple(checked))
 
 
 def _with_open(state: Lookup, work: IssuedWork) -> Lookup:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.mail.mailbox import Evidence, Verdict
+from cs.domain.mail.mailbox import BOUNCED, Evidence, Verdict
 
 #: From knowing least to knowing most.  Of what several verifiers say of one address the
 #: last in this order counts, of a person's several addresses the first.
@@ -33,8 +33,11 @@ def decisive(found: Sequence[Evidence]) -> Evidence:
     """Return the evidence that counts, of what verifiers found about one address.
 
     Of those that know equally much, the one that would be asked again.  Two that contradict
-    each other leave it unknown (`DISAGREE`).
+    each other leave it unknown (`DISAGREE`).  A bounce outweighs them all.
     """
+    bounced = [each for each in found if each.reason == BOUNCED]
+    if bounced:
+        return bounced[0]
     best = max(found, key=lambda e: (_CERTAINTY.index(e.verdict), e.retry_in_s or 0.0))
     if any(contradicts(other, best) for other in found):
         return replace(best, verdict=Verdict.UNKNOWN, reason=DISAGREE, retry_in_s=None)

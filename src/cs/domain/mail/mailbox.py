@@ -19,6 +19,9 @@ class Verdict(StrEnum):
 #: The reason of a service that may not tell of a person (HTTP 451): who they are, they are
 #: suppressed from then on.
 RESTRICTED = "restricted"
+#: The reason of what a bounce refutes, and who tells of it: the operator, not a verifier.
+BOUNCED = "bounced"
+BOUNCES = "bounces"
 #: Verdicts that would be the same if asked again at once (contract C6).
 DEFINITE = frozenset({Verdict.DELIVERABLE, Verdict.UNDELIVERABLE, Verdict.CATCH_ALL})
 

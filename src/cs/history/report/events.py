@@ -20,6 +20,7 @@ from cs.domain.brand.events import (
 from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail_domain import BounceReported
 
 
 class AdmittedSearch(msgspec.Struct, frozen=True):
@@ -94,6 +95,18 @@ class FinishedLookup(msgspec.Struct, frozen=True):
     cut_off: bool = False
 
 
+class BouncedContact(msgspec.Struct, frozen=True):
+    at: datetime
+    lookup: str
+    verifier: str
+    reason: str | None = None
+
+
+class ReportedBounce(msgspec.Struct, frozen=True):
+    at: datetime
+    kind: str
+
+
 Slim = (
     AdmittedSearch
     | RepeatedSearch
@@ -105,6 +118,8 @@ Slim = (
     | RankedPeople
     | DomainChecked
     | FinishedLookup
+    | BouncedContact
+    | ReportedBounce
 )
 #: Whose personal values are opened.
 Opened = PeopleFound | ContactsDiscovered | MailboxVerified | MailboxNotVerified
@@ -122,6 +137,8 @@ SLIM: Mapping[type[AnyEvent], type[Slim]] = {
     brand.ContactsRanked: RankedPeople,
     brand.MailDomainChecked: DomainChecked,
     brand.LookupFinished: FinishedLookup,
+    brand.ContactBounced: BouncedContact,
+    BounceReported: ReportedBounce,
 }
 OPENED = frozenset({PeopleFound, ContactsDiscovered, MailboxVerified, MailboxNotVerified})
 _DECODERS: Mapping[type[Slim], msgspec.json.Decoder[Any]] = {

@@ -168,6 +168,8 @@ class VerifierFigures(Figures, frozen=True, kw_only=True):
         verdicts: Of those, by what it said.
         emails: E-mails that it verified.
         yield_share: E-mails by addresses asked.
+        bounced: E-mails that it had vouched for, of whenever, and mail to them came back for
+            good, as was told in the period.
         cost: By addresses that it answered about; ``None``: not recorded, no price was said.
     """
 
@@ -177,6 +179,7 @@ class VerifierFigures(Figures, frozen=True, kw_only=True):
     verdicts: Mapping[str, int]
     emails: int
     yield_share: float | None
+    bounced: int
     cost: Cost | None
 
 
@@ -198,6 +201,24 @@ class Reason(Figures, frozen=True, kw_only=True):
     addresses: int
 
 
+class RuleFigures(Figures, frozen=True, kw_only=True):
+    """What one rule of a verifier had vouched for.
+
+    Attributes:
+        reason: The rule, as evidence names it; empty: not recorded.
+        emails: E-mails that were verified by it in the period.
+        bounced: E-mails verified by it, of whenever, of which was told in the period that mail
+            to them came back for good: its wrong verdicts.
+        bounced_share: Of those verified; more than 1 where most were verified before.
+    """
+
+    verifier: str
+    reason: str
+    emails: int
+    bounced: int
+    bounced_share: float | None
+
+
 class MailFigures(Figures, frozen=True, kw_only=True):
     """Verification, as it went in the period.
 
@@ -214,6 +235,9 @@ class MailFigures(Figures, frozen=True, kw_only=True):
         asked_of_several: Addresses of which two verifiers or more said something.
         disagreements: Among those, by who said what.
         reasons: The most frequent ones.
+        bounces: Told of in the period, by what follows: ``permanent``, ``temporary``,
+            ``other``.
+        rules: By which e-mails were verified, or had been that bounced; the most wrong first.
     """
 
     people_checked: int
@@ -227,6 +251,8 @@ class MailFigures(Figures, frozen=True, kw_only=True):
     asked_of_several: int
     disagreements: Sequence[Disagreement]
     reasons: Sequence[Reason]
+    bounces: Mapping[str, int]
+    rules: Sequence[RuleFigures]
 
 
 class FreshnessBand(Figures, frozen=True, kw_only=True):

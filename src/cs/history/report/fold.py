@@ -24,12 +24,14 @@ from cs.domain.mail.reply_meaning import ReplyKind
 from cs.history.report.events import (
     AdmittedSearch,
     AnsweredSearch,
+    BouncedContact,
     DomainChecked,
     FailedAttempt,
     FinishedLookup,
     IssuedAttempt,
     RankedPeople,
     RepeatedSearch,
+    ReportedBounce,
     ReportEvent,
     ResolvedLookup,
     StartedLookup,
@@ -71,6 +73,8 @@ class ReportFold:
             MailboxNotVerified: self._checked,
             DomainChecked: self._domain_checked,
             FinishedLookup: self._finish,
+            BouncedContact: self._came_back,
+            ReportedBounce: self._bounced,
         }
 
     def apply(self, stream: str, event: ReportEvent) -> None:
@@ -139,6 +143,14 @@ class ReportFold:
         run.end("verification", event.mail_domain, event.at)
         if event.at in self.period:
             self.mail.domain(run.domains.get(event.mail_domain, OpenDomain()), event)
+
+    def _came_back(self, _: str, event: BouncedContact) -> None:
+        if event.at in self.period:
+            self.mail.came_back(event.verifier, event.reason)
+
+    def _bounced(self, _: str, event: ReportedBounce) -> None:
+        if event.at in self.period:
+            self.mail.bounces[event.kind] += 1
 
     def _finish(self, _: str, event: FinishedLookup) -> None:
         self.searches.run_finished(event.lookup, event.at)

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from cs.domain.contact import CheckedPerson
-from cs.domain.mail.mailbox import Evidence, Verdict
+from cs.domain.lookup.contacts import verifying_reason
+from cs.domain.mail.mailbox import BOUNCES, Evidence, Verdict
 from cs.history.report.counting import BusiestNames
 from cs.history.report.events import DomainChecked
 from cs.history.report.names import Names, PluginAnswer
@@ -20,6 +21,9 @@ class MailCounts:
         reasons: Addresses by reason and verdict.
         asked_of_several: Addresses on which several verifiers had an opinion.
         domains_put_off: Mail domains with a server that told to come back later.
+        verified_by_rule: Verified people by verifier and reason; ``bounced_by_rule``: those
+            of whom mail came back for good.
+        bounces: Told of, by kind.
     """
 
     def __init__(self, names: Names) -> None:
@@ -32,6 +36,11 @@ class MailCounts:
         self.disagreements = Counter[tuple[PluginAnswer, PluginAnswer]]()
         self.domains_checked = self.domains_catch_all = self.domains_put_off = 0
         self.mail_domains = BusiestNames()
+        self.verified_by_rule, self.bounced_by_rule = (
+            Counter[PluginAnswer](),
+            Counter[PluginAnswer](),
+        )
+        self.bounces = Counter[str]()
 
     def person(self, checked: CheckedPerson) -> None:
         """Count a person that was checked."""
@@ -42,15 +51,25 @@ class MailCounts:
         self.verdicts[checked.verdict.value] += 1
         if checked.verifier is not None:
             self.verified_by[self._names.known(checked.verifier)] += 1
+            self.verified_by_rule[self._rule(checked.verifier, verifying_reason(checked))] += 1
         by_address: dict[str, list[Evidence]] = {}
         for evidence in checked.evidence:
             by_address.setdefault(evidence.address, []).append(evidence)
             verifier, verdict = self._names.known(evidence.verifier), evidence.verdict.value
-            self.verifiers[PluginAnswer(verifier, verdict)] += 1
             self.reasons[PluginAnswer(self._names.known(evidence.reason), verdict)] += 1
-            self.unanswered[verifier] += not evidence.answered
+            if evidence.verifier != BOUNCES:  # it was not asked
+                self.verifiers[PluginAnswer(verifier, verdict)] += 1
+                self.unanswered[verifier] += not evidence.answered
         for several in by_address.values():
             self._count_disagreements(several)
+
+    def came_back(self, verifier: str, reason: str | None) -> None:
+        """Count a mailbox that *verifier* had vouched for, and mail to it came back."""
+        self.bounced_by_rule[self._rule(verifier, reason)] += 1
+
+    def _rule(self, verifier: str, reason: str | None) -> PluginAnswer:
+        known = self._names.known
+        return PluginAnswer(known(verifier), known(reason) if reason else "")
 
     def domain(self, domain: OpenDomain, event: DomainChecked) -> None:
         """Count a mail domain whose check ended."""

@@ -22,6 +22,7 @@ from cs.history.report.figures import (
     PeopleSourceFigures,
     Reason,
     Report,
+    RuleFigures,
     RunFigures,
     SearchFigures,
     StageFigures,
@@ -217,7 +218,9 @@ def _verifiers(mail: MailCounts, prices: Mapping[str, Decimal]) -> Sequence[Veri
     verdicts = _by_name(mail.verifiers)
     return [
         _verifier(mail, verifier, verdicts.get(verifier, {}), prices.get(verifier))
-        for verifier in sorted({*verdicts, *mail.verified_by})
+        for verifier in sorted(
+            {*verdicts, *mail.verified_by, *(rule.who for rule in mail.bounced_by_rule)}
+        )
     ]
 
 
@@ -233,6 +236,9 @@ def _verifier(
         verdicts=_ordered(verdicts),
         emails=emails,
         yield_share=share(emails, asked),
+        bounced=sum(
+            count for rule, count in mail.bounced_by_rule.items() if rule.who == verifier
+        ),
         cost=_cost(price, asked - unanswered, emails),
     )
 
@@ -264,7 +270,26 @@ def _mail(mail: MailCounts, top: int) -> MailFigures:
             Reason(reason=said.who, verdict=said.what, addresses=addresses)
             for said, addresses in _most(mail.reasons)[:top]
         ],
+        bounces=_ordered(mail.bounces),
+        rules=_rules(mail),
     )
+
+
+def _rules(mail: MailCounts) -> Sequence[RuleFigures]:
+    rules = {*mail.verified_by_rule, *mail.bounced_by_rule}
+    ordered = sorted(
+        rules, key=lambda r: (-mail.bounced_by_rule[r], -mail.verified_by_rule[r], r)
+    )
+    return [
+        RuleFigures(
+            verifier=rule.who,
+            reason=rule.what,
+            emails=mail.verified_by_rule[rule],
+            bounced=mail.bounced_by_rule[rule],
+            bounced_share=share(mail.bounced_by_rule[rule], mail.verified_by_rule[rule]),
+        )
+        for rule in ordered
+    ]
 
 
 def _most(counts: Mapping[T, int]) -> list[tuple[T, int]]:

@@ -149,6 +149,7 @@ def tables(report: Report) -> Sequence[ReportTable]:
         _verdicts(report),
         _reasons(report),
         _disagreements(report),
+        _wrong(report),
         _freshness(report),
         *_busiest(report),
     ]
@@ -269,7 +270,7 @@ def _verifiers(report: Report) -> ReportTable:
     heads, costs, said = _costs([each.cost for each in report.verifiers])
     return ReportTable(
         "Verifiers",
-        ("Verifier", "Said", "Asked", "No reply", "E-mails", "Yield", *heads),
+        ("Verifier", "Said", "Asked", "No reply", "E-mails", "Yield", "Bounced", *heads),
         [
             (
                 each.verifier,
@@ -278,11 +279,13 @@ def _verifiers(report: Report) -> ReportTable:
                 f"{each.unanswered}",
                 f"{each.emails}",
                 percent(each.yield_share),
+                f"{each.bounced}",
                 *cost,
             )
             for each, cost in zip(report.verifiers, costs, strict=True)
         ],
-        f"Asked: about addresses. Yield: e-mails verified of those. {said}",
+        "Asked: about addresses. Yield: e-mails verified of those. Bounced: e-mails that it "
+        f"had vouched for and that mail came back from, as was told in this period. {said}",
         words=("Verifier", "Said"),
         empty="No verifier was asked in this period.",
     )
@@ -315,6 +318,30 @@ def _reasons(report: Report) -> ReportTable:
         "The most frequent ones, by address asked about.",
         words=("Reason", "Verdict"),
         empty="Nobody was checked in this period.",
+    )
+
+
+def _wrong(report: Report) -> ReportTable:
+    mail = report.mail
+    told = counted(mail.bounces)
+    return ReportTable(
+        "Wrong verdicts",
+        ("Verifier", "Rule", "E-mails", "Bounced", "Share"),
+        [
+            (
+                each.verifier,
+                each.reason or NOT_RECORDED,
+                f"{each.emails}",
+                f"{each.bounced}",
+                percent(each.bounced_share),
+            )
+            for each in mail.rules
+        ],
+        f"By which rule e-mails were verified in this period, and which of its e-mails mail "
+        f"came back from for good, as was told in it. Bounces told of: {told} "
+        "(cs mailboxes bounced).",
+        words=("Verifier", "Rule"),
+        empty="No e-mail was verified and no bounce told of in this period.",
     )
 
 

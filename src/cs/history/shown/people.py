@@ -9,7 +9,7 @@ import msgspec
 from cs.domain.contact import Contact
 from cs.domain.mail.mailbox import Evidence, Line
 from cs.history.reply_read import ReplyRead, reply_read
-from cs.history.runs import MailboxCheck, Run, RunPerson
+from cs.history.runs import MailboxBounce, MailboxCheck, Run, RunPerson
 
 #: What a reason is by its rule (`cs.domain.mail.mailbox.Evidence`): anything else that a
 #: verifier of another make says may name somebody, and is sealed.
@@ -41,6 +41,27 @@ class TriedAddress(msgspec.Struct, frozen=True, kw_only=True):
     retry_in_s: float | None
     took_ms: int | None
     conversation: Sequence[Line] | None
+
+
+class ShownBounce(msgspec.Struct, frozen=True, kw_only=True):
+    """Mail to the verified mailbox came back for good.
+
+    Attributes:
+        position, at: Of the event that says so.
+        bounced_at: When it came back.
+        why: What it was (`cs.domain.mail.bounce`); ``status``: its enhanced code.
+        verifier, reason: Who had vouched for the mailbox, and by which rule.
+        diagnostic: What the mail server said; ``None``: sealed.
+    """
+
+    position: int
+    at: datetime
+    bounced_at: datetime
+    status: str | None
+    why: str
+    verifier: str
+    reason: str | None
+    diagnostic: str | None
 
 
 class ShownCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +109,7 @@ class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
         place: In the ranking, from 1.
         family, level: Of the role that was read.
         in_clear: ``None``: sealed.
+        bounced: ``None``: no mail to them came back, as far as is known.
     """
 
     person: str
@@ -102,6 +124,7 @@ class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
     level: str | None
     checks: Sequence[ShownCheck]
     in_clear: InClear | None
+    bounced: ShownBounce | None
 
 
 def shown_people(
@@ -152,6 +175,7 @@ def _person(
         level=ranked.level if ranked else None,
         checks=[_check(check, reveal=reveal) for check in person.checks],
         in_clear=_in_clear(person, contact) if reveal else None,
+        bounced=None if person.bounced is None else _bounce(person.bounced, reveal=reveal),
     )
 
 
@@ -159,6 +183,8 @@ def _why(run: Run, person: RunPerson, contact: Contact | None) -> str:
     if contact is not None:
         if contact.email is not None:
             return "verified"
+        if person.bounced is not None:
+            return "bounced"
         proved = any(check.verified for check in person.checks)
         return "anothers-mailbox" if proved else "not-verified"
     if person.left_out is not None:
@@ -179,6 +205,19 @@ def _in_clear(person: RunPerson, contact: Contact | None) -> InClear:
         linkedin_url=found.linkedin_url,
         email=contact.email if contact else None,
         named_addresses=found.addresses,
+    )
+
+
+def _bounce(bounce: MailboxBounce, *, reveal: bool) -> ShownBounce:
+    return ShownBounce(
+        position=bounce.position,
+        at=bounce.at,
+        bounced_at=bounce.bounced_at,
+        status=bounce.status,
+        why=bounce.why,
+        verifier=bounce.verifier,
+        reason=bounce.reason,
+        diagnostic=bounce.diagnostic if reveal else None,
     )
 
 

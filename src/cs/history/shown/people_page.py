@@ -6,7 +6,7 @@ from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.page.blocks import Tone, badge, facts, fold, mono, note, table
 from cs.history.page.drawing import seconds
 from cs.history.page.markup import Html, Inside, el
-from cs.history.shown.people import ShownCheck, ShownPerson, TriedAddress
+from cs.history.shown.people import ShownBounce, ShownCheck, ShownPerson, TriedAddress
 from cs.history.shown.phrases import good, people_were
 from cs.history.shown.search import ShownRun
 from cs.history.words import KEPT, REASONS, VERDICTS
@@ -44,6 +44,18 @@ def evidence_of(person: ShownPerson) -> Html:
         el("h3", _who(person)),
         _in_clear(person),
         (_check(check) for check in person.checks),
+        _bounce(person.bounced) if person.bounced is not None else None,
+    )
+
+
+def _bounce(bounce: ShownBounce) -> Html:
+    said = f": {bounce.diagnostic}" if bounce.diagnostic else ""
+    rule = f" by {bounce.reason}" if bounce.reason else ""
+    return el(
+        "p",
+        badge("came back", "bad"),
+        f" {instant(bounce.bounced_at)}, {bounce.status or 'no code'}, {bounce.why}{said} "
+        f"({bounce.verifier} had vouched for it{rule}; position {bounce.position})",
     )
 
 

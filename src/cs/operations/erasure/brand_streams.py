@@ -6,6 +6,7 @@ from cs.domain.brand import brand
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
     BrandEvent,
+    ContactBounced,
     ContactsErased,
     EraseContacts,
     LookupFinished,
@@ -56,7 +57,7 @@ class BrandStreams:
         async with self._streams.lock(stream):
             await self._streams.retry_on_conflict(attempt)
         recorded = await self._streams.log.read(stream)
-        old = [result for lookup in people for result in _results(recorded, lookup)[:-1]]
+        old = [result for lookup in people for result in results_of(recorded, lookup)[:-1]]
         return [key for result in old if (key := key_of(result)) is not None]
 
     async def people_of(self, lookup: str) -> tuple[str, ...]:
@@ -71,7 +72,8 @@ class BrandStreams:
     async def bodies_of(self, lookup: str) -> list[str]:
         """Return the names of the data keys of the results of *lookup*."""
         recorded = await self._streams.log.read(stream_of(lookup))
-        return [key for each in _results(recorded, lookup) if (key := key_of(each)) is not None]
+        results = results_of(recorded, lookup)
+        return [key for each in results if (key := key_of(each)) is not None]
 
     async def bodies_past_damage(self, stream: str, lookups: Collection[str]) -> frozenset[str]:
         """Return the names that data keys of results of *lookups* may have.
@@ -96,8 +98,13 @@ class BrandStreams:
             else:
                 if not page:
                     break
-                erased = (each for each in page if isinstance(each.event, ContactsErased))
-                names |= {name for each in erased if (name := key_of(each)) is not None}
+                changed = (
+                    each
+                    for each in page
+                    if isinstance(each.event, ContactsErased | ContactBounced)
+                    and each.event.lookup in lookups
+                )
+                names |= {name for each in changed if (name := key_of(each)) is not None}
                 after = page[-1].version
             limit = PAGE
         return frozenset(names)
@@ -110,14 +117,14 @@ class BrandStreams:
         aged_out: bool,
     ) -> list[BrandEvent]:
         events: list[BrandEvent] = []
-        state = _folded(recorded)
+        state = folded(recorded)
         there = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
         for lookup in sorted(there & people.keys()):
-            results = _results(recorded, lookup)
+            results = results_of(recorded, lookup)
             command = EraseContacts(
                 lookup=lookup,
                 people=people[lookup],
-                contacts=_contacts(results[-1]) if results else (),
+                contacts=contacts_in(results[-1]) if results else (),
                 aged_out=aged_out,
                 at=self._clock.now(),
             )
@@ -142,7 +149,7 @@ def by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return streams
 
 
-def _folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
+def folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
     """Return the state of a brand after *recorded*, its whole stream.
 
     Raises:
@@ -160,20 +167,23 @@ def _folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
     return state
 
 
-def _results(recorded: Iterable[RecordedEvent], lookup: str) -> list[RecordedEvent]:
+def results_of(recorded: Iterable[RecordedEvent], lookup: str) -> list[RecordedEvent]:
     """Return the events that hold the result of *lookup*, oldest first; none while it runs."""
     results: list[RecordedEvent] = []
     for each in recorded:
         match each.event:
             case LookupFinished(lookup=of) if of == lookup:
                 results.append(each)
-            case ContactsErased(lookup=of) if of == lookup and results:
+            case ContactsErased(lookup=of) | ContactBounced(lookup=of) if (
+                of == lookup and results
+            ):
                 results.append(each)
             case _:
                 pass
     return results
 
 
-def _contacts(result: RecordedEvent) -> tuple[Contact, ...]:
-    assert isinstance(result.event, LookupFinished | ContactsErased)
+def contacts_in(result: RecordedEvent) -> tuple[Contact, ...]:
+    """Return the contacts that *result*, one of `results_of`, holds."""
+    assert isinstance(result.event, LookupFinished | ContactsErased | ContactBounced)
     return result.event.contacts

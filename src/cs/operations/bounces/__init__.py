@@ -1,0 +1,1 @@
+"""Mail that came back: read from what sending tools write, and recorded."""

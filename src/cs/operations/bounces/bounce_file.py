@@ -1,0 +1,262 @@
+"""Files of bounces, read row by row: CSV, TSV, JSON, JSON lines, a mail or a box of mails.
+
+What a file is its name says (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.eml``, ``.mbox``,
+each also ``.gz``), else its beginning.
+"""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+import msgspec
+
+from cs.domain.mail.bounce import Bounce
+from cs.operations.bounces.notifications import rows_of
+from cs.operations.bounces.rows import BadRow, bounce_of, columns_of
+from cs.operations.bounces.status_mail import MAX_MAIL, bounces_of
+
+Format = Literal["csv", "tsv", "json", "jsonl", "eml", "mbox"]
+FORMATS: tuple[Format, ...] = ("csv", "tsv", "json", "jsonl", "eml", "mbox")
+
+#: The first line tells the columns; a longer line is no row.
+_LONGEST_LINE = 1 << 20
+#: A JSON file is read whole; larger ones come as JSON lines.
+_LONGEST_JSON = 64 << 20
+_BEGINNING = 4096
+_NAMES: Mapping[str, Format] = {
+    **{f".{name}": name for name in FORMATS},
+    ".ndjson": "jsonl",
+    ".tab": "tsv",
+    ".mbx": "mbox",
+}
+#: One row: a bounce, what is wrong with it, or ``None``: something else happened.
+Row = Bounce | str | None
+_BROKEN = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
+
+
+class BadFile(Exception):
+    """The file tells of no bounces, for a reason that is told."""
+
+
+class BounceFile:
+    """The bounces in *path*, read once and never held.
+
+    Args:
+        path: Which file.
+        now: When it is read.
+        form: What it is, if it is not what its name says.
+
+    Attributes:
+        form: What it is.
+        columns: By field the column that holds it; of a table, and of the first JSON line.
+
+    Raises:
+        BadFile: It cannot be read, or no column of it holds addresses.
+    """
+
+    def __init__(self, path: Path, now: datetime, form: Format | None = None) -> None:
+        self._path = path
+        self._now = now
+        self.columns: dict[str, str] = {}
+        try:
+            with self._opened() as file:
+                beginning = file.read(_BEGINNING)
+            self.form: Format = form or _form_of(path, beginning)
+            if self.form in {"csv", "tsv"}:
+                self._read_header()
+        except (*_BROKEN, ValueError) as error:
+            raise BadFile(f"{path}: {_reason(error)}") from error
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        """Yield what each row tells with its number, from 1; of mails, of each recipient.
+
+        Raises:
+            BadFile: From here on it cannot be read.
+        """
+        try:
+            with self._opened() as file:
+                match self.form:
+                    case "csv" | "tsv":
+                        yield from self._table(file)
+                    case "json" | "jsonl":
+                        yield from self._objects(file)
+                    case "eml" | "mbox":
+                        yield from self._mails(file)
+        except (*_BROKEN, msgspec.DecodeError) as error:
+            raise BadFile(f"{self._path}: {_reason(error)}") from error
+
+    def _opened(self) -> BinaryIO:
+        packed = self._path.suffix.lower() == ".gz"
+        opened = gzip.open(self._path) if packed else self._path.open("rb")  # noqa: SIM115
+        return opened  # type: ignore[return-value]  # noqa: RET504  a GzipFile reads as one
+
+    def _read_header(self) -> None:
+        with self._opened() as file:
+            line = file.readline(_LONGEST_LINE).decode("utf-8-sig")
+        header = next(csv.reader([line], delimiter=self._separator), None)
+        if not header:
+            raise ValueError("it is empty")
+        self.columns = columns_of(header)
+        if "address" not in self.columns:
+            raise ValueError("no column is called email, recipient or address")
+
+    @property
+    def _separator(self) -> str:
+        return "\t" if self.form == "tsv" else ","
+
+    def _table(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
+        with io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
+            reader = csv.DictReader(text, delimiter=self._separator)
+            number = 0
+            while True:
+                number += 1
+                try:
+                    row = next(reader, None)
+                except csv.Error as error:
+                    yield number, str(error)
+                    continue
+                if row is None:
+                    return
+                yield number, self._row(row, self.columns)
+
+    def _objects(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
+        for number, item in enumerate(_whole(file) if self.form == "json" else _lines(file), 1):
+            if isinstance(item, str):
+                yield number, item
+                continue
+            for row in rows_of(item):
+                columns = columns_of(row)
+                self.columns = self.columns or columns
+                yield number, self._row(row, columns)
+
+    def _mails(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
+        mails = _split(file) if self.form == "mbox" else iter([file.read(MAX_MAIL + 1)])
+        for number, mail in enumerate(mails, 1):
+            if len(mail) > MAX_MAIL:
+                yield number, f"the mail is longer than {MAX_MAIL >> 20} MiB"
+                continue
+            for row in bounces_of(mail, self._now):
+                yield number, row
+
+    def _row(self, row: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
+        try:
+            return bounce_of(row, columns, self._now)
+        except BadRow as error:
+            return str(error)
+
+
+def rows_in(body: bytes, now: datetime) -> list[Row]:
+    """Return what each row tells of *body*: a JSON object, or an array of them.
+
+    An object ``{"bounces": [...]}`` stands for its array.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    found: list[Row] = []
+    for item in _objects_in(body):
+        for row in rows_of(item) if not isinstance(item, str) else ():
+            try:
+                found.append(bounce_of(row, columns_of(row), now))
+            except BadRow as error:
+                found.append(str(error))
+        if isinstance(item, str):
+            found.append(item)
+    return found
+
+
+def _form_of(path: Path, beginning: bytes) -> Format:
+    name = path.name.lower().removesuffix(".gz")
+    by_name = _NAMES.get(Path(name).suffix)
+    if by_name is not None:
+        return by_name
+    start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"From "):
+        return "mbox"
+    if start.startswith(b"["):
+        return "json"
+    if start.startswith(b"{"):
+        return "jsonl"
+    first = start.partition(b"\n")[0]
+    name_of_field = first.partition(b":")[0]
+    if b":" in first and name_of_field and not set(b' ,;\t"') & set(name_of_field):
+        return "eml"
+    return "tsv" if b"\t" in first else "csv"
+
+
+def _whole(file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
+    data = file.read(_LONGEST_JSON + 1)
+    if len(data) > _LONGEST_JSON:
+        raise OSError(f"longer than {_LONGEST_JSON >> 20} MiB: write it as JSON lines")
+    try:
+        yield from _objects_in(data)
+    except ValueError as error:
+        raise OSError(str(error)) from error
+
+
+def _objects_in(data: bytes) -> Iterator[Mapping[str, Any] | str]:
+    try:
+        whole = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is no JSON: {error}") from error
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if isinstance(whole, dict) and isinstance(whole.get("bounces"), list):
+        whole = whole["bounces"]
+    if not isinstance(whole, list | dict):
+        raise ValueError("it is no JSON object or array of them")  # noqa: TRY004
+    for item in whole if isinstance(whole, list) else [whole]:
+        yield item if isinstance(item, dict) else "it is no JSON object"
+
+
+def _lines(file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
+    while line := file.readline(_LONGEST_LINE):
+        if not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
+            while line and not line.endswith(b"\n"):
+                line = file.readline(_LONGEST_LINE)
+            yield f"the line is longer than {_LONGEST_LINE >> 20} MiB"
+            continue
+        if not line.strip():
+            continue
+        try:
+            yield msgspec.json.decode(line.lstrip(b"\xef\xbb\xbf"), type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield f"no JSON object: {_reason(error)}"
+
+
+def _split(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the mails of a box: each begins with a line ``From `` after an empty one.
+
+    Of a mail that is too long only its beginning, a byte more than `MAX_MAIL`.
+    """
+    mail = bytearray()
+    begun, after_blank = False, True
+    while line := file.readline(_LONGEST_LINE):
+        if after_blank and line.startswith(b"From "):
+            if begun:
+                yield bytes(mail)
+            mail.clear()
+            begun, after_blank = True, False
+            continue
+        after_blank = line in {b"\n", b"\r\n"}
+        if len(mail) <= MAX_MAIL:
+            mail += line[: MAX_MAIL + 1 - len(mail)]
+    if begun or mail:
+        yield bytes(mail)
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError():
+            return "it is not UTF-8"
+        case OSError(strerror=str(why)):
+            return why
+        case _:
+            return str(error)

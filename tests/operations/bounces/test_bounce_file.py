@@ -1,0 +1,272 @@
+"""Files of bounces as sending tools and mail servers write them, whole and damaged."""
+
+import gzip
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cs.domain.mail.bounce import Bounce, BounceKind, ToolWord, bounce_meaning
+from cs.operations.bounces import bounce_file, status_mail
+from cs.operations.bounces.bounce_file import BadFile, BounceFile, rows_in
+from cs.operations.bounces.status_mail import bounces_of
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+AT = datetime(2026, 5, 30, 10, tzinfo=UTC)
+JO = "jo.lane@acme.test"
+
+#: A report as Postfix sends it (RFC 3464), the mail that it is about cut.
+REPORT = f"""\
+Date: Sat, 30 May 2026 12:00:00 +0200
+From: MAILER-DAEMON@mail.sender.test
+To: news@sender.test
+Subject: Undelivered Mail Returned to Sender
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary="b1"
+
+--b1
+Content-Type: text/plain
+
+I'm sorry to have to inform you that your message could not be delivered.
+
+--b1
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mail.sender.test
+Arrival-Date: Sat, 30 May 2026 11:59:58 +0200
+
+Final-Recipient: rfc822; {JO}
+Original-Recipient: rfc822;{JO}
+Action: failed
+Status: 5.1.1
+Remote-MTA: dns; mx.acme.test
+Diagnostic-Code: smtp; 550 5.1.1 <{JO}>: Recipient address rejected:
+    User unknown in virtual mailbox table
+
+Final-Recipient: rfc822; full@acme.test
+Action: delayed
+Status: 4.2.2
+Diagnostic-Code: smtp; 452 4.2.2 mailbox full
+
+Final-Recipient: rfc822; fine@acme.test
+Action: relayed
+Status: 2.0.0
+
+--b1
+Content-Type: message/rfc822
+
+Subject: Hello
+
+--b1--
+"""
+SES = {
+    "notificationType": "Bounce",
+    "bounce": {
+        "bounceType": "Permanent",
+        "bounceSubType": "General",
+        "bouncedRecipients": [
+            {"emailAddress": JO, "action": "failed", "status": "5.1.1"},
+            {"emailAddress": "ben@acme.test", "diagnosticCode": "smtp; 550 5.7.1 spam"},
+        ],
+        "timestamp": "2026-05-30T10:00:00.000Z",
+    },
+    "mail": {"source": "news@sender.test"},
+}
+SENDGRID = [
+    {
+        "email": JO,
+        "timestamp": 1780135200,
+        "event": "bounce",
+        "type": "bounce",
+        "status": "5.1.1",
+        "reason": "550 5.1.1 user unknown",
+        "bounce_classification": "Invalid Address",
+        "sg_event_id": "x",
+    },
+    {"email": JO, "timestamp": 1780135200, "event": "bounce", "type": "blocked"},
+    {"email": JO, "timestamp": 1780135200, "event": "deferred", "response": "451 4.7.1 later"},
+    {"email": JO, "timestamp": 1780135200, "event": "delivered", "response": "250 OK"},
+    {
+        "email": JO,
+        "timestamp": 1780135200,
+        "event": "dropped",
+        "reason": "Bounced Address",
+    },
+]
+
+
+def read(path: Path) -> list[Any]:
+    return [row for _, row in BounceFile(path, NOW).rows()]
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def kinds(rows: list[Any]) -> list[Any]:
+    """Return what follows from each bounce; of any other row what it is."""
+    return [bounce_meaning(r).kind.value if isinstance(r, Bounce) else r for r in rows]
+
+
+GONE, LATER, OTHER = (kind.value for kind in BounceKind)
+
+
+def test_a_table_with_any_of_the_usual_columns(tmp_path: Path) -> None:
+    heads = [
+        ("email", "type", "status", "diagnostic", "time"),
+        ("E-Mail", "Bounce Type", "DSN-Status", "SMTP Response", "Bounced At"),
+        ("rcpt", "bounceCat", "dsnStatus", "dsnDiag", "timeLogged"),
+        ("Recipient", "Severity", "Enhanced Code", "Reason", "date"),
+    ]
+    for n, head in enumerate(heads):
+        line = f'"{JO}",hard,5.1.1,"550 5.1.1 no, none","Sat, 30 May 2026 10:00:00 +0000"'
+        file = BounceFile(written(tmp_path, f"{n}.csv", ",".join(head) + f"\n{line}\n"), NOW)
+
+        assert file.columns == dict(
+            zip(
+                ("address", "class" if n == 2 else "type", "status", "diagnostic", "at"),
+                head,
+                strict=True,
+            )
+        )
+        assert [row for _, row in file.rows()] == [
+            Bounce(
+                address=JO,
+                at=AT,
+                status="5.1.1",
+                diagnostic="550 5.1.1 no, none",
+                tool_word=ToolWord.HARD,
+            )
+        ]
+
+
+def test_forms_are_told_by_their_names_or_beginnings(tmp_path: Path) -> None:
+    table = f"email\tcode\n{JO}\t550 5.1.1\n"
+    lines = "".join(json.dumps(each) + "\n" for each in SENDGRID)
+    envelope = json.dumps({"Type": "Notification", "Message": json.dumps(SES)})
+    box = f"From a@b Sat May 30\n{REPORT}\nFrom c@d Sat May 30\n{REPORT}"
+    cases: list[tuple[str, str, list[Any]]] = [
+        ("b.tsv", table, [GONE]),
+        ("unnamed-table", table, [GONE]),
+        ("b.jsonl", lines, [GONE, OTHER, LATER, None, None]),
+        ("unnamed-lines", lines, [GONE, OTHER, LATER, None, None]),
+        ("b.json", json.dumps(SENDGRID), [GONE, OTHER, LATER, None, None]),
+        ("unnamed-array", json.dumps(SENDGRID), [GONE, OTHER, LATER, None, None]),
+        ("ses.jsonl", json.dumps(SES) + "\n" + envelope, [GONE, OTHER, GONE, OTHER]),
+        ("b.eml", REPORT, [GONE, LATER, None]),
+        ("unnamed-mail", REPORT, [GONE, LATER, None]),
+        ("b.mbox", box, [GONE, LATER, None] * 2),
+        ("unnamed-box", box, [GONE, LATER, None] * 2),
+    ]
+    for name, text, expected in cases:
+        assert kinds(read(written(tmp_path, name, text))) == expected, name
+        packed = written(tmp_path, f"{name}.gz", gzip.compress(text.encode()))
+        assert kinds(read(packed)) == expected, f"{name}.gz"
+
+
+def test_a_report_tells_address_time_status_and_words() -> None:
+    first, *_ = bounces_of(REPORT.encode(), NOW)
+
+    assert isinstance(first, Bounce)
+    assert (first.address, first.at, first.status) == (JO, AT, "5.1.1")
+    assert "User unknown in virtual mailbox table" in first.diagnostic
+
+
+def test_bad_rows_are_told_one_by_one_and_name_no_address(tmp_path: Path) -> None:
+    rows = [
+        ('"",hard,,', "no e-mail address"),
+        ('"jo lane at acme.test",hard,,', "no e-mail address"),
+        (f"{JO},hard,yesterday,", "time"),
+        (f"{JO},hard,2031-01-01T00:00:00Z,", "still to come"),
+        (f"{JO},hard,nan,", "time"),
+        (f"{JO},hard,1e300,", "time"),
+    ]
+    text = "email,type,time,reason\n" + "".join(f"{row}\n" for row, _ in rows)
+    found = read(written(tmp_path, "b.csv", text + f"{JO},hard,,\n"))
+
+    for told, (_, expected) in zip(found, rows, strict=False):
+        assert isinstance(told, str)
+        assert expected in told
+        assert "jo" not in told
+    assert kinds(found[len(rows) :]) == [GONE]
+
+
+def test_files_that_tell_of_no_bounces_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounce_file, "_LONGEST_JSON", 100)
+    cases: list[tuple[str, str | bytes, str]] = [
+        ("a.csv", "name,city\nJo,Oslo\n", "no column is called email"),
+        ("b.csv", "", "empty"),
+        ("c.csv", b"\xff\xfe\x00", "UTF-8"),
+        ("d.json", "[" * 90, "nested too deeply|no JSON"),
+        ("e.json", '"text"', "no JSON object"),
+        ("f.json", json.dumps(SENDGRID), "longer than"),
+        ("g.csv.gz", b"no gzip", "gzip"),
+    ]
+    for name, text, expected in cases:
+        with pytest.raises(BadFile, match=f"{name}: .*({expected})"):
+            read(written(tmp_path, name, text))
+    with pytest.raises(BadFile, match="No such file"):
+        BounceFile(tmp_path / "none.csv", NOW)
+
+
+def test_damaged_items_leave_the_others_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status_mail, "MAX_MAIL", 4_000)
+    monkeypatch.setattr(bounce_file, "MAX_MAIL", 4_000)
+    good = json.dumps({"email": JO, "status": "5.1.1"})
+    lines = read(written(tmp_path, "a.jsonl", f"{{\n5\n{'[' * 9_000}\n{good}\n"))
+    long = f"From a\nSubject: x\n\n{'y' * 9_000}\n\nFrom b\n{REPORT}"
+    mails = read(written(tmp_path, "b.mbox", f"From a\nSubject: no report\n\nHi\n\n{long}"))
+
+    assert [isinstance(each, str) for each in lines] == [True, True, True, False]
+    assert [isinstance(each, str) for each in mails] == [True, True, False, False, False]
+    assert "no delivery status" in mails[0]
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_of_a_mail_are_read_to_an_end(data: bytes) -> None:
+    list(bounces_of(data, NOW))
+    list(bounces_of(REPORT.encode().replace(b"failed", data[:40]), NOW))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "email",
+                    "bounce",
+                    "bouncedRecipients",
+                    "type",
+                    "time",
+                    "Type",
+                    "Message",
+                    "event",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_any_json_is_rows_or_refused(value: Any) -> None:
+    try:
+        rows = rows_in(json.dumps(value).encode(), NOW)
+    except ValueError:
+        return
+    assert all(row is None or isinstance(row, str | Bounce) for row in rows)

@@ -1,0 +1,252 @@
+"""Mail that came back: what was returned is corrected, and not verified again so soon."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cs.domain import mail_domain
+from cs.domain.brand.events import ContactBounced, LookupFinished
+from cs.domain.causation import OperatorCause
+from cs.domain.mail.bounce import Bounce, BounceKind
+from cs.domain.mail_domain import REFUTED_FOR, BounceReported, MailDomain
+from cs.eventlog.streams import Streams
+from cs.operations.bounces.recording import BounceRecorder, RecordedBounce
+from cs.projections.runner import ViewRunner
+from cs.runtime.clock import ManualClock
+from harness.outside import ADA, Mailboxes
+from operations.erasure.service import (
+    ADA_MAILBOX,
+    BEN_MAILBOX,
+    Erasable,
+    at_zenith,
+    erasable,
+    outside,
+)
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+CAUSE = OperatorCause(command="mailboxes bounced", who="ops")
+
+
+def recorder(service: Erasable, clock: Any) -> BounceRecorder:
+    views = ViewRunner(service.log, service.views, service.keys)
+    return BounceRecorder(
+        Streams(service.log), service.keys, clock, views.catch_up, caused_by=CAUSE
+    )
+
+
+def gone(address: str, at: datetime = NOW, **more: Any) -> Bounce:
+    return Bounce(address=address, at=at, **{"status": "5.1.1", **more})
+
+
+def emails(answer: dict[str, Any]) -> list[str | None]:
+    return [contact["email"] for contact in answer["contacts"]]
+
+
+async def test_a_reused_result_no_longer_has_it_and_nothing_of_the_past_is_charged_anew() -> (
+    None
+):
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        before = (await service.search(key, brand="Acme")).json()
+        assert emails(before) == [ADA_MAILBOX, BEN_MAILBOX]
+
+        (told,) = await recorder(service, clock).record([gone(ADA_MAILBOX.upper())])
+        again = (await service.search(key, brand="Acme")).json()
+        reread = await service.read(key, before["id"])
+
+        assert told == RecordedBounce("recorded", BounceKind.PERMANENT, "recipient-refused", 1)
+        assert (again["cached"], again["charged"], again["usage"]["used"]) == (True, True, 2)
+        assert [c["full_name"] for c in again["contacts"]] == ["Ben Ode", "Ada Kern"]
+        assert emails(again) == [BEN_MAILBOX, None]
+        ada = again["contacts"][1]
+        assert (ada["email_status"], ada["email_source"]) == ("not_found", None)
+        assert (reread["status"], reread["charged"]) == ("done", True)
+        assert ADA_MAILBOX not in str(reread)
+        assert await service.rebuilt(key.id, before["id"]) is not None
+
+
+async def test_events_say_who_vouched_for_it_and_who_told_of_it_and_the_address_is_sealed() -> (
+    None
+):
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+
+        await recorder(service, clock).record([gone(ADA_MAILBOX, diagnostic="no such user")])
+
+        events = await service.log.tail(0, 1_000)
+        told = [e for e in events if isinstance(e.event, BounceReported | ContactBounced)]
+        assert [e.caused_by for e in told] == [CAUSE, CAUSE]
+        (bounced,) = [e.event for e in told if isinstance(e.event, ContactBounced)]
+        assert (bounced.verifier, bounced.verified) == ("listed", 1)
+        stored = [row.state for row in await service.log.stored(0, 1_000)]
+        assert not any(b"ada.kern" in state or b"no such user" in state for state in stored)
+
+
+async def test_the_same_twice_changes_nothing() -> None:
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        bounces = [
+            gone(ADA_MAILBOX),
+            gone(ADA_MAILBOX),
+            gone(BEN_MAILBOX, status="4.2.2"),
+            Bounce(address=BEN_MAILBOX, status="5.7.1"),
+            gone("nobody@acme.test"),
+        ]
+
+        foreseen = await recorder(service, clock).record(bounces, dry_run=True)
+        head = await service.log.head()
+        first = await recorder(service, clock).record(bounces)
+        after = await service.log.head()
+        second = await recorder(service, clock).record(bounces)
+
+        assert (foreseen, await service.log.head()) == (first, after)
+        assert after == head + 4, "three told of the mail domain, one correction"
+        assert [each.result for each in first] == [
+            "recorded",
+            "known",
+            "recorded",
+            "recorded",
+            "not_ours",
+        ]
+        assert [each.result for each in second] == ["known"] * 4 + ["not_ours"]
+
+
+async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_vain() -> None:
+    """Contract C11, as of an erasure; a check of after `REFUTED_FOR` counts again."""
+    clock = ManualClock(NOW)
+    mailboxes = Mailboxes(frozenset({ADA_MAILBOX}))
+    async with erasable(outside(mailboxes=mailboxes), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+
+        await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        again = (await service.search(key, brand="Acme")).json()
+        clock.set(NOW + REFUTED_FOR)
+        later = (await service.search(key, brand="Acme")).json()
+
+        assert (again["status"], again["reason"], again["cached"]) == (
+            "failed",
+            "no_emails",
+            False,
+        )
+        assert again["usage"]["used"] == 1
+        assert (later["status"], emails(later)) == ("done", [ADA_MAILBOX, None])
+
+
+async def test_another_brand_with_the_same_mailbox_is_corrected_too() -> None:
+    clock = ManualClock(NOW)
+    tools = outside(zenith=(at_zenith(ADA, linkedin_url=ADA.linkedin_url),))
+    async with erasable(tools, clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.search(key, brand="Zenith")
+
+        results = await recorder(service, clock).record([gone(ADA_MAILBOX)])
+
+        assert [each.corrected for each in results] == [1]
+
+
+@pytest.mark.parametrize("days", [29, 30])
+async def test_a_bounce_of_before_stands_against_a_check_for_thirty_days(days: int) -> None:
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        answer = (await service.search(key, brand="Acme")).json()
+
+        old = gone(ADA_MAILBOX, NOW - timedelta(days=days))
+        (told,) = await recorder(service, clock).record([old])
+
+        assert told.corrected == (1 if days < 30 else 0)
+        reread = await service.read(key, answer["id"])
+        assert (ADA_MAILBOX in str(reread)) is (days == 30)
+
+
+async def test_a_temporary_bounce_and_a_block_are_counted_only() -> None:
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        answer = (await service.search(key, brand="Acme")).json()
+
+        told = await recorder(service, clock).record(
+            [gone(ADA_MAILBOX, status="5.2.2"), gone(BEN_MAILBOX, status="5.7.1")]
+        )
+
+        assert [each.kind for each in told] == [BounceKind.TEMPORARY, BounceKind.OTHER]
+        assert (await service.read(key, answer["id"]))["contacts"] == answer["contacts"]
+        (finished,) = [
+            e.event for e in await service.log.tail(0, 1_000) if type(e.event) is LookupFinished
+        ]
+        assert finished.verified == 2
+
+
+async def test_who_is_erased_is_erased_from_what_came_back_too() -> None:
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        answer = (await service.search(key, brand="Acme")).json()
+        await recorder(service, clock).record([gone(ADA_MAILBOX, diagnostic="no Ada Kern")])
+
+        await service.erasure.erase_mailbox(ADA_MAILBOX)
+        reread = await service.read(key, answer["id"])
+        (told,) = await recorder(service, clock).record([gone(ADA_MAILBOX)])
+
+        assert service.names(reread) == ["Ben Ode"]
+        assert "Ada" not in await service.stored()
+        assert told.result == "not_ours"
+
+
+async def test_the_pattern_that_led_to_it_is_no_longer_believed() -> None:
+    clock = ManualClock(NOW)
+    async with erasable(outside(), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        streams = Streams(service.log)
+        before = (await streams.mail_domain("acme.test")).state
+
+        await recorder(service, clock).record([gone(ADA_MAILBOX)])
+
+        after = (await streams.mail_domain("acme.test")).state
+        assert (before.facts.pattern, after.facts.pattern) == ("first.last", None)
+
+
+reports = st.builds(
+    lambda box, day, kind, seen: BounceReported(
+        mailbox=box,
+        bounced_at=NOW + timedelta(days=day),
+        kind=kind,
+        why="x",
+        at=NOW + timedelta(days=day + seen),
+    ),
+    st.sampled_from(["a", "b", "c"]),
+    st.integers(0, 90),
+    st.sampled_from(BounceKind),
+    st.integers(0, 5),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(reports, max_size=8), st.integers(0, 120))
+def test_a_mailbox_is_refuted_exactly_while_its_newest_permanent_bounce_stands(
+    events: list[BounceReported], day: int
+) -> None:
+    events = sorted(events, key=lambda event: event.at)
+    at = max([NOW + timedelta(days=day), *(event.at for event in events)])
+    state = mail_domain.fold(events)
+
+    for mailbox in "abc":
+        times = [
+            event.bounced_at
+            for event in events
+            if event.mailbox == mailbox and event.kind is BounceKind.PERMANENT
+        ]
+        stands = bool(times) and at < max(times) + REFUTED_FOR
+        assert state.refutes(mailbox, at) is stands
+    assert not MailDomain().refutes("a", at)
