@@ -57,6 +57,25 @@ class EventLogContract:
         ]
         assert await log.head() == 4
 
+    async def test_a_stream_may_be_expected_at_a_version_and_get_nothing(
+        self, log: EventLog
+    ) -> None:
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+        beside = [Append("key-a", 0, ()), Append("key-never", NO_STREAM, ())]
+
+        assert await log.append([Append("key-b", NO_STREAM, units(2)), *beside]) == 2
+        await log.append([Append("key-a", 0, units(3))])
+        with pytest.raises(WrongExpectedVersion) as wrong:
+            await log.append([Append("key-b", 0, units(4)), *beside])
+
+        assert wrong.value.stream == "key-a"
+        assert said(await log.read("key-b")) == [2]
+        assert [(r.position, r.stream) for r in await log.tail(0)] == [
+            (1, "key-a"),
+            (2, "key-b"),
+            (3, "key-a"),
+        ]
+
     async def test_a_stream_is_read_after_a_version(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1, 2, 3))])
         await log.append([Append("key-b", NO_STREAM, units(9))])

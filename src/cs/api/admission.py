@@ -27,7 +27,13 @@ from cs.domain.key import Key, evolve
 from cs.domain.refusal import Refusal
 from cs.domain.service import Service
 from cs.eventlog.categories import SERVICE
-from cs.eventlog.errors import AppendInDoubt, CeilingReached, DamagedEvent, LogUnavailable
+from cs.eventlog.errors import (
+    AppendInDoubt,
+    CeilingReached,
+    DamagedEvent,
+    LogUnavailable,
+    WrongExpectedVersion,
+)
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
@@ -100,7 +106,16 @@ class SearchAdmission:
 
         try:
             async with within(time_limits.admit_s), self._streams.lock(stream):
-                before = fresh = await self._streams.key(caller.key_id)
+                fresh = self._streams.at_once(stream)
+                before = fresh or self._streams.remembered(stream)
+                if fresh is None and before is not None:
+                    ask = self._ask(caller, asked, search, request_id)
+                    call = RequestCause(id=request_id, key=caller.key_id)
+                    admitted = await self._reuse_remembered(ask, before, call, begun=begun)
+                    if admitted is not None:
+                        return admitted
+                if fresh is None:
+                    before = fresh = await self._streams.key(caller.key_id)
                 return await self._streams.retry_on_conflict(attempt)
         except Refusal:
             raise
@@ -127,19 +142,7 @@ class SearchAdmission:
         begun: asyncio.Event,
         key: FoldedState[Key] | None,
     ) -> StoredAdmission:
-        ask = AskSearch(
-            at=self._clock.now(),
-            search=search,
-            brand=asked.brand,
-            query=asked.query,
-            stream=brand_stream(asked.query),
-            secret_hash=caller.secret_hash,
-            nonce=self._ids.new("", NONCE),
-            idempotency=asked.idempotency,
-            request=request_id,
-            deadline=self._deadline,
-            contacts=self._contacts,
-        )
+        ask = self._ask(caller, asked, search, request_id)
         opens_at = await self._opens_at(ask.at)
         if key is None:
             key = await self._streams.key(caller.key_id)
@@ -164,14 +167,75 @@ class SearchAdmission:
             failpoints.reach("admission.before-append")
             begun.set()
             last = await self._append(appends, ask, situation, admission)
-            self._streams.appended(
-                appends[0].stream,
-                key,
-                admitted.key,
-                events=len(admission.key_events),
-                last=last - len(admission.brand_events),
-            )
-            failpoints.reach("admission.after-append")
+            self._note_appended(key, appends[0], admitted, last - len(admission.brand_events))
+        return admitted
+
+    def _note_appended(
+        self, key: FoldedState[Key], append: Append, admitted: StoredAdmission, last: int
+    ) -> None:
+        """Remember the key after *append*, whose last event is at the position *last*."""
+        events = len(append.events)
+        self._streams.appended(append.stream, key, admitted.key, events=events, last=last)
+        failpoints.reach("admission.after-append")
+
+    def _ask(
+        self, caller: Caller, asked: ContactsRequest, search: str, request_id: str
+    ) -> AskSearch:
+        return AskSearch(
+            at=self._clock.now(),
+            search=search,
+            brand=asked.brand,
+            query=asked.query,
+            stream=brand_stream(asked.query),
+            secret_hash=caller.secret_hash,
+            nonce=self._ids.new("", NONCE),
+            idempotency=asked.idempotency,
+            request=request_id,
+            deadline=self._deadline,
+            contacts=self._contacts,
+        )
+
+    async def _reuse_remembered(
+        self, ask: AskSearch, key: FoldedState[Key], call: RequestCause, *, begun: asyncio.Event
+    ) -> StoredAdmission | None:
+        """Admit *ask* if by what is in memory an earlier lookup answers it; else ``None``.
+
+        Where the log is asked over a network, this is one question less for each stream: the
+        append expects key, brand and service as remembered.  If one is no longer so,
+        nothing is stored, and whoever asks reads them.  Memory refuses nobody.
+        """
+        brand = self._streams.remembered(ask.stream)
+        service = self._streams.remembered(SERVICE)
+        if brand is None or service is None or None not in (ask.query.brand, ask.query.domain):
+            return None
+        situation = Situation(key=key.state, brand=brand.state, paused=service.state.paused)
+        try:
+            admission = admit(ask, situation)
+        except Refusal:
+            return None
+        if admission.kind != "cached":
+            return None
+        body = None
+        if admission.charged_for is not None:
+            reused = await self._reused(admission.charged_for, ask)
+            if not reused.shows_somebody:
+                return None
+            body = reused.body
+        of_key = Append(f"key-{call.key}", key.version, admission.key_events, call)
+        unchanged = (
+            Append(ask.stream, brand.version, ()),
+            Append(SERVICE, service.version, ()),
+        )
+        failpoints.reach("admission.before-append")
+        begun.set()
+        try:
+            last = await self._streams.log.append([of_key, *unchanged])
+        except WrongExpectedVersion:
+            begun.clear()
+            return None
+        after = reduce(evolve, admission.key_events, key.state)
+        admitted = StoredAdmission(admission, after, body)
+        self._note_appended(key, of_key, admitted, last)
         return admitted
 
     async def _beside_key(

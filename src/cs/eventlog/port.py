@@ -23,6 +23,7 @@ class Append(msgspec.Struct, frozen=True):
     """Events for the end of one stream.
 
     Attributes:
+        events: None of them: the stream is only expected to be at its version.
         caused_by: What caused them; ``None``: not known.
     """
 

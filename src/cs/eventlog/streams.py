@@ -178,7 +178,7 @@ class Streams:
 
     def remembered(self, stream: str) -> FoldedState[Any] | None:
         """Return the state of *stream* as it was loaded last, if that is in memory still."""
-        return self._cache[category_name(stream)].get(stream)
+        return self._cache[category_name(stream)].use(stream)
 
     async def key(self, key_id: str) -> FoldedState[key.Key]:
         return await self.load(f"key-{key_id}")
