@@ -10,11 +10,12 @@ from typing import Any
 import httpx
 
 from cs.api.api import Api
-from cs.api.app import build
+from cs.api.app import Gate
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.checks.memory import MemoryChecks
-from cs.checks.port import Checks
-from cs.checks.postgres import PostgresChecks
+from cs.checks.port import CheckReads, Checks
+from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres.reads import PostgresCheckReads, ResultRows
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog
@@ -31,6 +32,7 @@ from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.projections.searches import RESULTS
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
@@ -45,6 +47,7 @@ class Node:
     """One that answers calls; nobody runs what follows the log for it."""
 
     api: Api
+    gate: Gate
     client: httpx.AsyncClient
 
     async def call(self, secret: str, method: str, path: str, **sent: Any) -> httpx.Response:
@@ -84,7 +87,7 @@ async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
         async def node() -> AsyncIterator[Node]:
             runner = ViewRunner(log, views, keys, watch_s=3600)
             async with _node(
-                log, views, keys, runner, clock=clock, checks=MemoryChecks()
+                log, views, keys, runner, clock=clock, checks=(MemoryChecks(), None)
             ) as made:
                 yield made
 
@@ -111,8 +114,10 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
                 own.push_async_callback(read.close)
                 follower = ViewFollower(events, read)
                 checks = PostgresChecks(pool)
+                reads = PostgresCheckReads(pool, checks, ResultRows(*read.place(RESULTS)))
+                both = (checks, reads)
                 async with _node(
-                    events, read, keys, follower, clock=clock, checks=checks
+                    events, read, keys, follower, clock=clock, checks=both
                 ) as made:
                     yield made
 
@@ -135,12 +140,19 @@ async def _node(
     followed: Follower,
     *,
     clock: ManualClock,
-    checks: Checks,
+    checks: tuple[Checks, CheckReads | None],
 ) -> AsyncIterator[Node]:
     reading = Reading(log, views, followed, keys)
     api = await build_api(
-        Streams(log), followed, reading, clock=clock, allowed=ALLOWED, checks=checks
+        Streams(log),
+        followed,
+        reading,
+        clock=clock,
+        allowed=ALLOWED,
+        checks=checks[0],
+        check_reads=checks[1],
     )
-    transport = httpx.ASGITransport(build(api))
+    gate = Gate(api)
+    transport = httpx.ASGITransport(gate)
     async with httpx.AsyncClient(transport=transport, base_url="http://node.test/v1") as client:
-        yield Node(api, client)
+        yield Node(api, gate, client)

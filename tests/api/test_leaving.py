@@ -10,7 +10,7 @@ import pytest
 from api.away import Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.time_limits import TimeLimits
-from cs.checks.postgres import PostgresChecks
+from cs.checks.postgres.counting import PostgresChecks
 from cs.domain.api_key import hash_key
 from cs.http_server.serving import address, listen, serving
 from cs.operations.operator import NewSecret

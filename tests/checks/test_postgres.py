@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contracts.checks import ChecksContract
-from cs.checks import postgres
 from cs.checks.port import CHECKS_PER_MINUTE
-from cs.checks.postgres import PostgresChecks
+from cs.checks.postgres import counting
+from cs.checks.postgres.counting import PostgresChecks
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
@@ -105,7 +105,7 @@ async def test_a_check_that_cannot_be_counted_raises(own_postgres: Postgres) -> 
 async def test_keys_that_make_no_checks_are_pruned_and_windows_stay(
     on_postgres: OnPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "PAGE", 3)
+    monkeypatch.setattr(counting, "PAGE", 3)
     for n in range(10):
         await on_postgres.checks.count(f"old {n}", AT)
     await on_postgres.go_by(timedelta(minutes=11))

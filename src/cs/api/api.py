@@ -10,7 +10,7 @@ from cs.api.key_ring import KeyRing
 from cs.api.long_polls import LongPolls
 from cs.api.recent_keys import RecentKeys
 from cs.api.time_limits import TIME_LIMITS, TimeLimits
-from cs.checks.port import CHECKS_PER_MINUTE, Checks
+from cs.checks.port import CHECKS_PER_MINUTE, CheckReads, Checks
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.reading import Reading
@@ -30,6 +30,8 @@ class Api:
         hold: How long a call with ``wait: true`` is held.
         draining: Set when the service leaves: held calls are answered then.
         search_limiter: Of the searches of a key.
+        check_reads: Counts checks together with what they are answered with, where log, views
+            and checks are in one database; ``None``: elsewhere.
         read_limiter: Of what reads a key: checks, and refusals that need nothing else of it.
         metrics: Where calls are counted.
     """
@@ -40,6 +42,7 @@ class Api:
     key_ring: KeyRing
     clock: Clock
     checks: Checks
+    check_reads: CheckReads | None = None
     hold: timedelta = HOLD
     recent_keys: RecentKeys = field(default_factory=RecentKeys)
     draining: asyncio.Event = field(default_factory=asyncio.Event)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 
 from cs.api.api import Api
@@ -31,9 +32,9 @@ class CheckedKey(msgspec.Struct, frozen=True):
 
 
 async def answer_check(
-    api: Api, caller: Caller, answer: Callable[[CheckedKey], Awaitable[Response]]
+    api: Api, request: Request, answer: Callable[[CheckedKey], Awaitable[Response]]
 ) -> Response:
-    """Count a check, and return what *answer* makes of its key.
+    """Count a check, unless it was, and return what *answer* makes of its key.
 
     One that fails is not counted, unless its count cannot be changed at once or the service
     leaves.
@@ -43,11 +44,12 @@ async def answer_check(
             the key no more.
         LogUnavailable: It took too long.
     """
+    caller: Caller = request.state.caller
     at = api.clock.now()
-    check: Check | None = None
+    check: Check | None = request.scope["state"].get("check")
     try:
         async with within(api.time_limits.read_s):
-            check = await _count(api, caller, at)
+            check = await _count(api, caller, at, check)
             async with api.read_limiter.slot(caller.key_id):
                 key = await read_key_unbounded(api, caller.key_id)
                 require_open(api, caller, key)
@@ -60,8 +62,8 @@ async def answer_check(
         raise
 
 
-async def _count(api: Api, caller: Caller, at: datetime) -> Check:
-    check = await api.checks.count(caller.key_id, at)
+async def _count(api: Api, caller: Caller, at: datetime, counted: Check | None) -> Check:
+    check = counted or await api.checks.count(caller.key_id, at)
     if not check.counted:
         key = await read_key_lately(api, caller.key_id)
         require_open(api, caller, key)

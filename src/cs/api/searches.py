@@ -23,4 +23,4 @@ async def get_search(api: Api, request: Request) -> Response:
         message = "no search with this id was made with this key"
         return ApiError("not_found", message, headers=checked.headers).response()
 
-    return await answer_check(api, caller, answer)
+    return await answer_check(api, request, answer)

@@ -10,7 +10,7 @@ from cs.api.counted_check import CheckedKey, answer_check
 
 async def get_usage(api: Api, request: Request) -> Response:
     """Return quota, used and remaining of the calling key."""
-    return await answer_check(api, request.state.caller, _answer)
+    return await answer_check(api, request, _answer)
 
 
 async def _answer(checked: CheckedKey) -> Response:

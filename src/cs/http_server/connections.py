@@ -1,8 +1,9 @@
 """Callers' connections: how long a head may take, what is refused, which call is answered."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
@@ -33,6 +34,8 @@ ACCEPTS_AT_ONCE = 16
 REFUSING_AT_ONCE = 16
 REFUSAL_S = 1.0
 
+_CLOSE = (b"connection", b"close")
+
 
 class Answer(Protocol):
     """A whole answer, its headers ready to send: names in lower case, a length among them."""
@@ -45,6 +48,12 @@ class Answer(Protocol):
 #: What an application may have beside it: returns the answer to a call without a body, by its
 #: method, target and headers, if nothing has to be waited for; ``None``: it is to be called.
 AtOnce: TypeAlias = Callable[[str, str, list[tuple[bytes, bytes]]], Answer | None]
+#: Takes such an answer when it is there; without one the application is to be called, with
+#: this in the state of its scope.
+Answered: TypeAlias = Callable[[Answer | None, dict[str, Any]], None]
+#: What else it may have: does as `AtOnce`, for answers that are there in a moment, and returns
+#: whether the last argument will be called.
+Soon: TypeAlias = Callable[[str, str, list[tuple[bytes, bytes]], Answered], bool]
 
 
 class ServerConfig(uvicorn.Config):
@@ -55,6 +64,26 @@ class ServerConfig(uvicorn.Config):
         super().__init__(app, **named)
         self.limit = limit
         self.at_once: AtOnce | None = getattr(app, "at_once", None)
+        self.soon: Soon | None = getattr(app, "soon", None)
+
+
+class AwaitedAnswer:
+    """A call that is answered soon, without a task: what uvicorn asks of one, and no more."""
+
+    def __init__(self) -> None:
+        self.response_started = self.response_complete = False
+        self.disconnected = False
+        self.keep_alive = True  # until the service leaves
+        self.message_event = _NOBODY_WAITS
+
+
+class _NoEvent:
+    """In the place of an event that nobody waits for."""
+
+    def set(self) -> None: ...
+
+
+_NOBODY_WAITS = _NoEvent()
 
 
 class Connection(HttpToolsProtocol):
@@ -67,6 +96,7 @@ class Connection(HttpToolsProtocol):
     all that has come, and would keep any number of calls for one that is not answered yet.
 
     What can be answered at once is, without a task: one call each time that something comes.
+    What can be soon is, too: then nothing more is read until it is.
 
     Attributes:
         calls: How many were begun.
@@ -82,6 +112,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._reader = RequestReader()
         self._at_once = config.at_once
+        self._soon = config.soon
         self.calls = 0
         self._context = copy_context()
         self._limit = config.limit
@@ -138,15 +169,26 @@ class Connection(HttpToolsProtocol):
             self._refuse()
 
     def _answers(self) -> bool:
-        call: RequestResponseCycle | None = self.cycle
+        call: RequestResponseCycle | AwaitedAnswer | None = self.cycle
         return call is not None and not call.response_complete
 
     def _begin(self, head: Head) -> None:
         """Have the application answer the call of *head*, whose body may be yet to come."""
         self._unset_keepalive_if_required()
         self.calls += 1
-        if self._answered_at_once(head):
+        alone = self._may_do_without_a_task(head)
+        if alone and (self._answered_at_once(head) or self._is_answered_soon(head)):
             return
+        self._call(head)
+
+    def _call(
+        self,
+        head: Head,
+        state: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        keep_alive: bool = True,
+    ) -> None:
+        """Have the application called, in a task, with *state* in the scope's."""
         raw_path, _, query = head.target.partition(b"?")
         path = raw_path.decode("ascii")
         self.scope = {
@@ -162,7 +204,7 @@ class Connection(HttpToolsProtocol):
             "raw_path": raw_path,
             "query_string": query,
             "headers": head.headers,
-            "state": self.app_state.copy(),
+            "state": {**self.app_state, **state},
         }
         call = self.cycle = Answering(
             scope=self.scope,
@@ -174,7 +216,7 @@ class Connection(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
             expect_100_continue=head.awaits_continue,
-            keep_alive=head.keep_alive,
+            keep_alive=head.keep_alive and keep_alive,
             on_response=self.on_response_complete,
         )
         if not self._reader.in_body:
@@ -185,25 +227,53 @@ class Connection(HttpToolsProtocol):
         answering.add_done_callback(self.tasks.discard)
         self.tasks.add(answering)
 
-    def _answered_at_once(self, head: Head) -> bool:
-        """Answer the call of *head* if nothing has to be waited for; return whether it was."""
-        reader = self._reader
-        if self._at_once is None or not head.keep_alive or self.flow.write_paused:
+    def _may_do_without_a_task(self, head: Head) -> bool:
+        if not head.keep_alive or self.flow.write_paused:
             return False
         # Nobody's calls keep others waiting, however many of them come at a time.
-        if reader.in_body or reader.has_unread:
+        return not self._reader.in_body and not self._reader.has_unread
+
+    def _answered_at_once(self, head: Head) -> bool:
+        """Answer the call of *head* if nothing has to be waited for; return whether it was."""
+        if self._at_once is None:
             return False
         answer = self._at_once(head.method, head.target.decode("ascii"), head.headers)
         if answer is None:
             return False
-        lines = [STATUS_LINE[answer.status_code]]
-        for name, value in (*self.server_state.default_headers, *answer.raw_headers):
-            lines.append(b"%b: %b\r\n" % (name, value))
-        self.transport.write(b"".join((*lines, b"\r\n", answer.body)))
+        self._write(answer)
         self._unset_ending()
         self._limit.idle.pop(self, None)  # `_watch` puts it behind all others
         super().on_response_complete()
         return True
+
+    def _is_answered_soon(self, head: Head) -> bool:
+        """Have the call of *head* answered without a task, if it can be; return whether."""
+        if self._soon is None:
+            return False
+        call = AwaitedAnswer()
+
+        def answered(answer: Answer | None, state: dict[str, Any]) -> None:
+            call.response_complete = True
+            if call.disconnected or self.transport.is_closing():
+                return
+            if answer is None:
+                self._call(head, state, keep_alive=call.keep_alive)
+                return
+            self._write(answer, () if call.keep_alive else (_CLOSE,))
+            if not call.keep_alive:
+                self.transport.close()
+            self.on_response_complete()
+
+        if not self._soon(head.method, head.target.decode("ascii"), head.headers, answered):
+            return False
+        self.cycle = call  # type: ignore[assignment]  # of uvicorn's only what it is asked for
+        return True
+
+    def _write(self, answer: Answer, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        lines = [STATUS_LINE[answer.status_code]]
+        for name, value in (*self.server_state.default_headers, *answer.raw_headers, *more):
+            lines.append(b"%b: %b\r\n" % (name, value))
+        self.transport.write(b"".join((*lines, b"\r\n", answer.body)))
 
     def _add_to_body(self, part: bytes) -> None:
         call = self.cycle

@@ -48,6 +48,19 @@ class _Address(msgspec.Struct, frozen=True):
     email: str | None
 
 
+class EndedSearch(msgspec.Struct, frozen=True):
+    """A search that has ended, without what it found.
+
+    Attributes:
+        since: A position that the views had reached when this was made.
+    """
+
+    search: str
+    row: SearchRow
+    key: Key
+    since: int
+
+
 class Reading:
     """Answers that reflect every call answered before.
 
@@ -143,14 +156,41 @@ class Reading:
             key_id: Of whoever asks.
             key: Its state, as the caller has just read it.
         """
+        ended = self.ended(search, key_id, key)
+        if ended is None:
+            return None
+        result = self._views.at_once(RESULTS, ended.row.lookup, ended.since)
+        return None if result is None else self._shown(ended, result)
+
+    def ended(self, search: str, key_id: str, key: Key) -> EndedSearch | None:
+        """Return how *search* of the key *key_id* ended, if it has and that is in memory.
+
+        *key* is its state, which may be of before the end.
+        """
         row = self._ended.at_once(search)
         if row is None or row.key_id != key_id or _runs(search, key):
             return None
-        result = self._views.at_once(RESULTS, row.lookup, self._follower.position)
-        contacts = None if result is None else self._results.at_once(result)
-        if result is None or contacts is None:
+        return EndedSearch(search, row, key, self._follower.position)
+
+    def with_result(
+        self, ended: EndedSearch, checkpoint: int, result: bytes | None
+    ) -> SearchParts | None:
+        """Return what `search` does of *ended*, if nothing more has to be waited for.
+
+        Args:
+            ended: Its key has not changed since.
+            checkpoint: Of the views, when *result* was read.
+            result: The row of its lookup in `RESULTS`, encoded.
+        """
+        if result is None or checkpoint < ended.since:
             return None
-        return SearchParts(search, row, key, spliced(result, contacts))
+        return self._shown(ended, RESULTS.decode(result))
+
+    def _shown(self, ended: EndedSearch, result: ResultRow) -> SearchParts | None:
+        contacts = self._results.at_once(result)
+        if contacts is None:
+            return None
+        return SearchParts(ended.search, ended.row, ended.key, spliced(result, contacts))
 
     async def _row(
         self, search: str, stream: str, folded: FoldedState[Key]

@@ -8,15 +8,17 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
+from cs.assembly.postgres_stores import SharedStores
 from cs.assembly.roles.running import RunningRole, run_in_background
 from cs.assembly.roles.shared import open_shared
-from cs.checks.postgres import PostgresChecks
+from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres.reads import PostgresCheckReads, ResultRows
 from cs.domain.service import World
 from cs.eventlog.port import NOBODY
-from cs.postgres.pool import Pool
 from cs.postgres.pruning import prune_forever
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
+from cs.projections.searches import RESULTS
 from cs.runtime.clock import Clock
 from cs.settings import Settings
 
@@ -34,7 +36,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         reading = Reading(
             data.log, data.views, views, data.keys, metrics=shared.metrics, streams=streams
         )
-        checks = _checks(data.pool, clock)
+        checks, check_reads = _checks(data, clock)
         api = await build_api(
             streams,
             views,
@@ -42,6 +44,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             clock=clock,
             allowed=api_terms(settings),
             checks=checks,
+            check_reads=check_reads,
             metrics=shared.metrics,
         )
         ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=set_aside)
@@ -58,8 +61,15 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             yield RunningRole(ready, measures, build(api), api.draining, clock_advancer)
 
 
-def _checks(pool: Pool, clock: Clock) -> PostgresChecks:
-    """Return the counter of status and usage checks, which all processes share."""
+def _checks(data: SharedStores, clock: Clock) -> tuple[PostgresChecks, PostgresCheckReads]:
+    """Return the counter of status and usage checks, which all processes share.
+
+    By itself, and together with what checks are answered with.
+    """
+    results = ResultRows(*data.views.place(RESULTS))
     if isinstance(clock, SandboxClock):
-        return PostgresChecks(pool, clock.monotonic, lambda: clock.ahead)
-    return PostgresChecks(pool)
+        by = (clock.monotonic, lambda: clock.ahead)
+        checks = PostgresChecks(data.pool, *by)
+        return checks, PostgresCheckReads(data.pool, checks, results, *by)
+    checks = PostgresChecks(data.pool)
+    return checks, PostgresCheckReads(data.pool, checks, results)

@@ -66,6 +66,10 @@ class PostgresViews:
         self._listener = Listener(pool, CHANNEL)
         self._pool = pool
 
+    def place(self, table: Table[R]) -> tuple[str, str]:
+        """Return the generation of these views, and what *table* is called in the database."""
+        return self._set.names.generation, self._set.names.table(table.name)
+
     async def position(self) -> int:
         async with self._database.reading() as connection:
             return await self._position(connection)

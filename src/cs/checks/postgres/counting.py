@@ -52,13 +52,17 @@ class PostgresChecks:
     async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
         asked = self._monotonic()
-        refusal = self._refusal(key_id, asked)
+        refusal = self.refusal(key_id, asked)
         if refusal is not None:
             return refusal
         check = await self._counted(key_id)
+        self.note(key_id, asked, check)
+        return check
+
+    def note(self, key_id: str, asked: float, check: Check) -> None:
+        """Remember *check*, asked for at the time *asked*, if it is a refusal."""
         if not check.counted:
             self._refusals[key_id] = (asked, check)
-        return check
 
     def count_at_once(self, key_id: str, at: datetime) -> Check | None:  # noqa: ARG002
         return None
@@ -90,7 +94,7 @@ class PostgresChecks:
         self._pruned_up_to = row["last"] if more else ""
         return more
 
-    def _refusal(self, key_id: str, now: float) -> Check | None:
+    def refusal(self, key_id: str, now: float) -> Check | None:
         """Return the refusal that still holds, with the time that is left of it."""
         if key_id not in self._refusals:
             return None
@@ -128,15 +132,16 @@ class PostgresChecks:
             with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     rows = await connection.fetch(
-                        _COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                        COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
                     )
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
-        found = {row["key_id"]: _check(row) for row in rows}
+        found = {row["key_id"]: check_of(row) for row in rows}
         return [found[key_id] for key_id in keys]
 
 
-def _check(row: asyncpg.Record) -> Check:
+def check_of(row: asyncpg.Record) -> Check:
+    """Return the check that a row of `COUNT` tells of."""
     reset = row["oldest"] + MINUTE - row["at"]
     left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
     return Check(row["at"], row["taken"], left)
@@ -145,7 +150,7 @@ def _check(row: asyncpg.Record) -> Check:
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
 # after it was taken.  A clock that steps back stands still here, so that all times differ.
 # Keys are locked in their order, so that no two statements wait for each other.
-_COUNT = """
+COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
 SELECT k.key_id, ARRAY[k.at], k.at, true FROM (
     SELECT key_id, clock_timestamp() + $4::interval AS at
