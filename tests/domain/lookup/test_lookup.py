@@ -21,8 +21,7 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import BrandFacts
 from cs.domain.key import SearchOutcome
-from cs.domain.lookup.contacts import PEOPLE
-from cs.domain.lookup.rules import unsettled_candidates
+from cs.domain.lookup.contacts import PEOPLE, unsettled_candidates
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.table import STAGES

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, RankedPerson
-from cs.domain.lookup.contacts import contacts_of
-from cs.domain.lookup.rules import unsettled_candidates
+from cs.domain.lookup.contacts import contacts_of, unsettled_candidates
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import Verdict
 

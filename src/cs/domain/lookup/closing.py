@@ -23,6 +23,7 @@ from cs.domain.lookup.contacts import (
     contacts_of,
     first_sources,
     is_proved,
+    unsettled_candidates,
 )
 from cs.domain.lookup.state import Lookup, evolve
 from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
@@ -70,7 +71,7 @@ def close_domain(
     """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
 
     What is *following*, the work at the next mail domain, is issued; with nothing following
-    and no other work open the run ends too.
+    those that wait with nobody left are closed, and without open work the run ends too.
     """
     events: list[BrandEvent] = []
     after = state
@@ -90,10 +91,27 @@ def close_domain(
     events.append(closed)
     work = following(after)
     if work is not None:
-        events.append(work)
-    elif not after.open:
+        return (*events, work)
+    for in_vain in _waiting_in_vain(after, at):
+        events.append(in_vain)
+        after = evolve(after, in_vain)
+    if not after.open:
         events.append(finish(after, _outcome_without_mailboxes(after), at))
     return tuple(events)
+
+
+def _waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ...]:
+    """Return the end of mail domains that wait for a retry with nobody left to be asked about.
+
+    Work in flight is not ended: its answer comes soon, with what it cost.
+    """
+    return tuple(
+        MailDomainChecked(lookup=state.id, mail_domain=work.item, at=at)
+        for work in state.open
+        if work.stage == "verification"
+        and work.retry_at is not None
+        and not unsettled_candidates(state, work.item)
+    )
 
 
 def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.contact import CheckedPerson, Contact, Person, RankedPerson, Sighting
+from cs.domain.contact import Candidate, CheckedPerson, Contact, Person, RankedPerson, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
 from cs.domain.mail.mailbox import BOUNCED, BOUNCES, Evidence, Verdict
@@ -128,6 +128,26 @@ def _contact(person: Person, ranked: RankedPerson, checked: CheckedPerson | None
         email=checked.address if checked else None,
         email_status="verified" if checked else "not_found",
         email_source=checked.verifier if checked else None,
+    )
+
+
+def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:
+    """Return everybody who is not settled at *mail_domain* yet, in order of rank.
+
+    Who is verified at another mail domain is not asked about again.
+    """
+    people = {person.person: person for person in state.people}
+    settled = {c.person for c in state.checked if c.mail_domain == mail_domain} | state.verified
+    return tuple(
+        Candidate(
+            person=ranked.person,
+            full_name=people[ranked.person].full_name,
+            first_name=people[ranked.person].first_name,
+            last_name=people[ranked.person].last_name,
+            addresses=people[ranked.person].addresses,
+        )
+        for ranked in state.ranked or ()
+        if ranked.person not in settled and people[ranked.person].full_name  # not erased
     )
 
 

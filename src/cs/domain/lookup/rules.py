@@ -9,6 +9,7 @@ mail domains and the run end is in `cs.domain.lookup.closing`.
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -26,10 +27,10 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.cause import storable_causes
-from cs.domain.contact import BrandFacts, Candidate, RankedPerson
+from cs.domain.contact import BrandFacts, RankedPerson
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
-from cs.domain.lookup.contacts import new_people
+from cs.domain.lookup.contacts import new_people, unsettled_candidates
 from cs.domain.lookup.retry_times import retry_at
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DomainFacts
@@ -116,26 +117,6 @@ def input_of(
             assert_never(stage)
 
 
-def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:
-    """Return everybody who is not settled at *mail_domain* yet, in order of rank.
-
-    Who is verified at another mail domain is not asked about again.
-    """
-    people = {person.person: person for person in state.people}
-    settled = {c.person for c in state.checked if c.mail_domain == mail_domain} | state.verified
-    return tuple(
-        Candidate(
-            person=ranked.person,
-            full_name=people[ranked.person].full_name,
-            first_name=people[ranked.person].first_name,
-            last_name=people[ranked.person].last_name,
-            addresses=people[ranked.person].addresses,
-        )
-        for ranked in state.ranked or ()
-        if ranked.person not in settled and people[ranked.person].full_name  # not erased
-    )
-
-
 def _brand(state: Lookup) -> BrandFacts:
     """Return the brand of a run that is past resolution."""
     assert state.brand is not None, "a stage after resolution was issued"
@@ -163,7 +144,20 @@ def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEv
         case MailboxChecked(checked=checked):
             if checked.mail_domain != command.item:
                 return ()
-            return tuple(settle(state, checked, command.verifiers, at, command.refuted))
+            settled = tuple(settle(state, checked, command.verifiers, at, command.refuted))
+            after = reduce(evolve, settled, state)
+            if work.retry_at is None or unsettled_candidates(after, work.item):
+                return settled
+            closing = close_domain(  # a late answer of the attempt before the retry
+                after,
+                work.item,
+                (),
+                DomainFacts(),
+                at,
+                verifiers=command.verifiers,
+                following=lambda closed: next_mail_domain(closed, at, command.known),
+            )
+            return (*settled, *closing)
         case Resolved() as finding:
             return _resolved(state, finding, at)
         case Discovered() as finding:
@@ -287,14 +281,16 @@ def failed(
 ) -> tuple[BrandEvent, ...]:
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last.
 
-    A mail domain that asks for a long wait does not keep the next one waiting.
+    A mail domain that asks for a long wait does not keep the next one waiting, and one at
+    which nobody is left to be asked about is not asked again.
     """
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # a newer attempt was issued since, or is due
     due_at = retry_at(state, work, finding.retry_in_s, at)
     attempts = STAGES[work.stage].attempts
     may_retry = finding.retryable and (attempts is None or work.failures < attempts)
-    retried = may_retry and due_at < state.deadline_at
+    in_vain = work.stage == "verification" and not unsettled_candidates(state, work.item)
+    retried = may_retry and not in_vain and due_at < state.deadline_at
     event = AttemptFailed(
         lookup=state.id,
         stage=work.stage,
