@@ -588,3 +588,16 @@ async def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -
             answer = await client.get(web.url)
 
     assert (answer.body, proxy.asked) == (b"direct", [])
+
+
+@pytest.mark.parametrize("value", ["key\n", "key\r\nX-Other: 1", "kéy", "key\x00", "k\x7fy"])
+async def test_a_header_that_none_may_be_is_not_sent_and_not_told(value: str) -> None:
+    async with serve(pages({"/": (200, {}, b"")})) as web:
+        async with TrustedClient(user_agent="cs/test") as client:
+            with pytest.raises(Unreachable) as caught:
+                await client.get(f"{web.url}/", headers={"X-Api-Key": value})
+
+        assert "header x-api-key" in str(caught.value)
+        assert "key\n" not in str(caught.value)
+        assert "k\xe9y" not in str(caught.value)
+        assert web.asked == []

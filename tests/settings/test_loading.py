@@ -112,3 +112,22 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_every_setting_says_what_is_allowed() -> None:
     assert all(allowed(name) for name in Settings.__struct_fields__ if name != "plugins")
     assert allowed("contact") == "a text"
+
+
+#: Keys that no header can carry.
+UNSENDABLE = ("s3cr3t\n", "s3cr3t\r\nX: 1", "s3cr\u00e9t", "s3cr\x00t", " s3cr3t")
+
+
+@pytest.mark.parametrize("key", UNSENDABLE)
+@pytest.mark.parametrize("plugin", ["sources.serper", "verifiers.hunter", "verifiers.reacher"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(plugin: str, key: str) -> None:
+    section, name = plugin.split(".")
+    variable = f"CS_{section.upper()}__{name.upper()}__KEY"
+
+    with pytest.raises(BadSettings) as caught:
+        load(environment={variable: key})
+
+    told = str(caught.value)
+    assert told.startswith(f"environment variable {variable}: {plugin}.key: ")
+    assert "printable ASCII in one line" in told
+    assert "s3c" not in told

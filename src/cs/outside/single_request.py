@@ -70,10 +70,12 @@ class RequestClient:
     async def _send(
         self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None
     ) -> Response:
+        sent = self._headers | {name.lower(): value for name, value in headers.items()}
+        check_values(sent)
         request = httpx.Request(
             method,
             url,
-            headers=self._headers | {name.lower(): value for name, value in headers.items()},
+            headers=sent,
             content=body,
             extensions=self._extensions,
         )
@@ -104,6 +106,18 @@ class RequestClient:
 
     async def aclose(self) -> None:
         await self._transport.aclose()
+
+
+def check_values(headers: Mapping[str, str]) -> None:
+    """Check that *headers* can be sent: a line break would begin another (RFC 9110, 5.5).
+
+    Raises:
+        Unreachable: One cannot; its value, which may be a key, is not told.
+    """
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            why = f"the header {name} has a value that no header may have; it was not sent"
+            raise Unreachable("protocol", why)
 
 
 def trust(ca_file: Path | None) -> ssl.SSLContext:

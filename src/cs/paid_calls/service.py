@@ -91,11 +91,21 @@ T = TypeVar("T")
 PATIENCE_S = 1.5
 
 
+#: What a header can carry (RFC 9110, 5.5): no line break, no control, nothing but ASCII.
+_KEY = r"^([!-~]([ -~]*[!-~])?)?\Z"
+
+
 class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What every service with a key takes; an adapter inherits it and gives the defaults."""
 
     url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="base of its API")] = ""
-    key: Annotated[str, Meta(description="of your account there; empty: not asked")] = ""
+    key: Annotated[
+        str,
+        Meta(
+            pattern=_KEY,
+            description="of your account there, printable ASCII in one line; empty: not asked",
+        ),
+    ] = ""
     calls_per_s: Annotated[
         float, Meta(gt=0, le=1000, description="of all workers together")
     ] = 1.0
@@ -242,15 +252,20 @@ class PaidService:
         return read_answer(self.name, body, kind)
 
     async def check(
-        self, question: Question, left: Callable[[Response], str | None] | None = None
+        self,
+        question: Question,
+        left: Callable[[Response], str | None] | None = None,
+        *,
+        needs_key: bool = True,
     ) -> ServiceCheck:
         """Ask *question*, one that costs little, and say whether the service works.
 
         Args:
             question: What is asked.
             left: Reads from the answer what the service says is left.
+            needs_key: Without a key it is not asked.
         """
-        if not self._settings.key:
+        if needs_key and not self._settings.key:
             return await self._told(ServiceCheck(ended=NOT_CONFIGURED, why="it has no key"))
         return await self._told(await self._checked(question, left))
 

@@ -65,7 +65,9 @@ class Registry(Says):
 
 
 @asynccontextmanager
-async def verifiers_at(says: Says, total_s: float = 5.0) -> AsyncIterator[Mapping[str, Any]]:
+async def verifiers_at(
+    says: Says, total_s: float = 5.0, key: str = KEY
+) -> AsyncIterator[Mapping[str, Any]]:
     """Yield every service's verifier, all of them at one server that *says* something."""
     budgets, calls = MemoryBudgets(), PaidOnce(MemoryCalls())
     async with (
@@ -78,7 +80,7 @@ async def verifiers_at(says: Says, total_s: float = 5.0) -> AsyncIterator[Mappin
             context = VerifierContext(
                 settings={
                     "url": f"{web.url}/v9",
-                    "key": KEY,
+                    "key": key,
                     "calls_per_s": 10.0,
                     "burst": 25 if name != "hunter" else 10,
                 },
@@ -208,6 +210,19 @@ async def test_a_check_costs_one_call_and_says_what_is_left() -> None:
     assert {each.ended for each in said.values()} == {"works"}
     assert said["neverbounce"].left == "1000 credits"
     assert said["reacher"].usd == 0
+
+
+async def test_an_instance_of_reacher_without_a_secret_is_checked_the_others_have_no_key() -> (
+    None
+):
+    ended = {}
+    for name in PLAIN:
+        async with verifiers_at(Registry(name), key="") as verifiers:
+            if verifiers[name] is not None:
+                ended[name] = (await verifiers[name].check()).ended
+
+    assert ended.pop("reacher") == "works"
+    assert set(ended.values()) <= {"not-configured"}
 
 
 class TestHunter(VerifierContract):

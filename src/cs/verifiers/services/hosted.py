@@ -86,6 +86,7 @@ class Adapter(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
             to the common ones.
         left: What an answer says is left of credits, if anything.
         charged: How many calls an answer costs, where some are free.
+        needs_key: Whether nobody is asked without a key.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Adapter(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     judge: Callable[[Response], ServiceProblem | None] = lambda _: None
     left: Callable[[Response], str | None] | None = None
     charged: Callable[[T], int] | None = None
+    needs_key: bool = True
 
 
 class HostedVerifier(Generic[T]):
@@ -140,7 +142,8 @@ class HostedVerifier(Generic[T]):
     async def check(self) -> ServiceCheck:
         """Ask once about the trial address, and say whether the service works."""
         asked = self._adapter.question(self._settings.trial_address)
-        return await self._service.check(asked, self._adapter.left)
+        adapter = self._adapter
+        return await self._service.check(asked, adapter.left, needs_key=adapter.needs_key)
 
 
 class HostedCheck(Generic[T]):

@@ -30,9 +30,10 @@ class ReacherSettings(HostedSettings, frozen=True, kw_only=True):
         str,
         Meta(pattern=r"^(https?://\S+)?$", description="with its version: …/v1; empty: off"),
     ] = ""
-    key_header: Annotated[str, Meta(description="authorization for the hosted service")] = (
-        "x-reacher-secret"
-    )
+    key_header: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z0-9-]+\Z", description="authorization for the hosted service"),
+    ] = "x-reacher-secret"
     calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 1.0
     burst: Annotated[int, Meta(ge=1, le=1000)] = 5
 
@@ -112,6 +113,7 @@ ADAPTER = Adapter(
     question=lambda address: Question(path="/check_email", json={"to_email": address}),
     answer=ReacherAnswer,
     read=read,
+    needs_key=False,  # an instance of one's own may have none
 )
 
 
