@@ -23,6 +23,7 @@ from cs.projections.replay import ReplayProgress, ReplaySummary, ViewReplay
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES
+from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
 from cs.runtime.broadcast import Broadcast
 from projections.history import DONE, issued, write
@@ -149,7 +150,7 @@ class ViewReplayContract:
         assert await place.tables() == tables
 
     async def test_every_row_is_compared(self, place: Place) -> None:
-        for table in (SEARCHES, USAGE, BRANDS, RETURNED, RESULTS):
+        for table in (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS):
             await place.execute(f"DELETE FROM {{{table.name}}}")
 
         found = await place.run()

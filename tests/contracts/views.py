@@ -20,10 +20,11 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sealer import sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
+from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
 from projections.history import LIVE, write
 
-EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, RESULTS, ASIDE)
+EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS, ASIDE)
 
 
 class History:

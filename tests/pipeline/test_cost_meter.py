@@ -6,8 +6,11 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from cs.domain.contact import BrandFacts
-from cs.domain.source_cost import SourceCost
+from cs.domain.contact import BrandFacts, CheckedPerson
+from cs.domain.lookup.contacts import is_proved
+from cs.domain.mail.conclusion import concluded
+from cs.domain.source_cost import SourceCost, SourceFigures
+from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -27,6 +30,7 @@ from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import Verification
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.plugins.stages import Report, Stage
+from cs.plugins.verifiers import MICROS_OF_COST
 from domain.acme_run import ACME, ADA, BEN
 from paid_calls import test_service as service
 from pipeline import test_asking_stages as sources
@@ -86,8 +90,16 @@ async def test_a_source_has_its_calls_its_money_and_its_people() -> None:
     ada_again = 1  # whom the free one had named
     assert found.costs == (
         SourceCost(name="free", asked=1, found=1, used=1),
-        SourceCost(name="acme", asked=1, calls=1, micros=2 * CENT, found=2, used=2 - ada_again),
-        SourceCost(name="dear"),
+        SourceCost(
+            name="acme",
+            asked=1,
+            calls=1,
+            micros=2 * CENT,
+            found=2,
+            used=2 - ada_again,
+            expected_micros=15_000,
+        ),
+        SourceCost(name="dear", expected_micros=500_000),
     )
 
 
@@ -171,3 +183,68 @@ async def test_a_stage_of_another_make_is_counted_by_service() -> None:
 
     cost = SourceCost(name="acme", calls=1, micros=3 * CENT)
     assert outcome.finding == Resolved(status="no_match", costs=(cost,))
+
+
+async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why() -> None:
+    """The dearer by its price has verified far more people for the money."""
+    unsure = (verifiers.UNKNOWN, None)
+    bad = verifiers.ScriptedVerifier(otherwise=unsure, name="bad", cost=40)
+    good = verifiers.ScriptedVerifier(otherwise=unsure, name="good", cost=80)
+    given = Work(
+        lookup="brand-a.1",
+        stage="verification",
+        item="acme.example",
+        attempt=1,
+        deadline_at=verifiers.AT,
+        input=VerificationInput("acme.example", (verifiers.ADA,)),
+    )
+    learned = (
+        SourceFigures(stage="verification", name="bad", micros=4_000_000, verified=10),
+        SourceFigures(stage="verification", name="good", micros=800_000, verified=100),
+    )
+
+    by_price = await finding_of(Verification([bad, good]), given)
+    by_log = await finding_of(Verification([bad, good]), replace(given, figures=learned))
+    by_hand = await finding_of(
+        Verification([bad, good], first=("bad",)), replace(given, figures=learned)
+    )
+
+    def order(found: AnyFinding) -> list[tuple[str, int | None]]:
+        assert isinstance(found, DomainVerified)
+        return [(cost.name, cost.expected_micros) for cost in found.costs]
+
+    assert order(by_price) == [("bad", 16_000), ("good", 32_000)]
+    # (20 * 8,000 + 800,000) / (20 * 0.25 + 100), (20 * 4,000 + 4,000,000) / (5 + 10)
+    assert order(by_log) == [("good", 9_143), ("bad", 272_000)]
+    assert order(by_hand) == [("bad", 272_000), ("good", 9_143)]
+
+
+async def test_neither_price_nor_order_makes_two_that_contradict_each_other_agree() -> None:
+    """Every order, free and paid: nobody is verified, and both answers are stored."""
+    found = []
+    for prices in ((0, 0), (0, 40), (40, 0), (40, 80), (80, 40)):
+        yes = verifiers.ScriptedVerifier(otherwise=(verifiers.YES, None), name="yes")
+        no = verifiers.ScriptedVerifier(otherwise=(verifiers.CATCH_ALL, None), name="no")
+        yes.cost, no.cost = prices
+        evidence = [
+            await each.check("ada.kern@acme.example") for each in in_order_of_cost(yes, no)
+        ]
+        conclusion = concluded({"ada.kern@acme.example": evidence})
+        checked = CheckedPerson(
+            person="p1",
+            mail_domain="acme.example",
+            verdict=verifiers.YES,
+            address="ada.kern@acme.example",
+            verifier="yes",
+            evidence=tuple(evidence),
+        )
+        found.append((conclusion.verdict, is_proved(checked, {"yes", "no"})))
+
+    assert set(found) == {(verifiers.UNKNOWN, False)}
+
+
+def in_order_of_cost(
+    *asked: verifiers.ScriptedVerifier,
+) -> list[verifiers.ScriptedVerifier]:
+    priced = [PricedSource(each.name, each.cost * MICROS_OF_COST, each) for each in asked]
+    return [place.who for place in in_order("verification", priced)]

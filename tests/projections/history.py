@@ -15,6 +15,7 @@ from cs.domain.key import (
     settled,
 )
 from cs.domain.mail.mailbox import Verdict
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import Resolved
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from domain.acme_run import AT, AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
@@ -41,7 +42,8 @@ def done(stream: str = DONE) -> AcmeRun:
 
 def failed(stream: str = FAILED) -> AcmeRun:
     run = AcmeRun(stream=stream)
-    run.record("brand-resolution", Resolved(status="no_match"))
+    costs = (SourceCost(name="panel", asked=1, calls=1, micros=1_000),)
+    run.record("brand-resolution", Resolved(status="no_match", costs=costs))
     return run
 
 

@@ -30,6 +30,7 @@ from cs.metrics.metrics import Metrics
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.retention import Retention
+from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
@@ -44,6 +45,7 @@ from cs.projections.follower import Follower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.projections.source_weeks import figures_until
 from cs.runtime.clock import Clock, SystemClock
 
 
@@ -158,6 +160,7 @@ async def run_service(
                     bus,
                     after=await log.head(),
                     receipts=receipts,
+                    figures=LearnedFigures(lambda: figures_until(views, clock.now()), clock),
                     set_aside=streams.set_aside,
                     metrics=metrics,
                 ),

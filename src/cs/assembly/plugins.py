@@ -47,6 +47,8 @@ class StagePlugins(msgspec.Struct, frozen=True):
     misconfiguration: Misconfiguration = msgspec.field(default_factory=Misconfiguration)
     paid_caps: PaidCaps = PaidCaps()
     enough_people: int = ENOUGH
+    source_order: Sequence[str] = ()
+    verifier_order: Sequence[str] = ()
 
     @property
     def names(self) -> list[str]:
@@ -165,6 +167,7 @@ def _make_plugins(
     people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
     verifier_names: Sequence[str] | None = settings.verifiers
     order: Sequence[str] = settings.verifier_order
+    people_order: Sequence[str] = settings.people_source_order
     if world == "sandbox":
         order = played_in_sandbox(order, settings.plugins.verifiers, KEYED_VERIFIERS)
         enabled = names_of(installed_plugins(Group.VERIFIERS))
@@ -177,6 +180,9 @@ def _make_plugins(
         brand_names = names_in_sandbox(settings.brand_sources, installed)
         brand_names = played_in_sandbox(brand_names, settings.plugins.sources)
         people_names = played_in_sandbox(people_names, settings.plugins.sources)
+        people_order = played_in_sandbox(people_order, settings.plugins.sources)
+    if missing := set(people_order) - set(people_names):
+        raise BadSettings(f"people_source_order: no such source is asked: {min(missing)}")
     try:
         return StagePlugins(
             [
@@ -204,6 +210,8 @@ def _make_plugins(
             misconfiguration,
             PaidCaps(per_person=settings.paid_per_person, per_search=settings.paid_per_search),
             settings.enough_people,
+            people_order,
+            order,
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error

@@ -27,13 +27,18 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
             )
         case "contact-discovery":
             return ContactDiscovery(
-                plugins.people_sources, plugins.misconfiguration, plugins.enough_people
+                plugins.people_sources,
+                plugins.misconfiguration,
+                plugins.enough_people,
+                plugins.source_order,
             )
         case "ranking":
             return Ranking()
         case "verification":
             questions = PaidQuestions(plugins.paid_caps)
-            return Verification(plugins.verifiers, plugins.misconfiguration, questions)
+            return Verification(
+                plugins.verifiers, plugins.misconfiguration, questions, plugins.verifier_order
+            )
         case _:
             assert_never(name)
 

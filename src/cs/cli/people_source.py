@@ -98,6 +98,7 @@ async def _opened(
         BadSettings: It is not installed, or cannot be used.
     """
     others: dict[str, Any] = {} if ask_sources else {"brand_sources": ("directory",)}
+    others |= {"people_source_order": (), "verifier_order": ()}
     chosen = settings(config, people_sources=(name,), verifiers=(), stages=(), **others)
     budgets = await stack.enter_async_context(open_budgets(chosen))
     tools = await stack.enter_async_context(open_plugins(chosen, budgets=budgets))

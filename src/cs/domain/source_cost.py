@@ -1,4 +1,4 @@
-"""What asking a source or a verifier cost, and what came of it.  Pure."""
+"""What asking a source or a verifier cost, and what came of it: once, and in sum.  Pure."""
 
 import msgspec
 
@@ -26,3 +26,36 @@ class SourceCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     found: int = 0
     used: int = 0
     expected_micros: int | None = None
+
+
+class SourceFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The sums of one source or verifier of one stage.
+
+    Attributes:
+        stage: That asks it.
+        name: Of the source or verifier.
+        asked, calls, micros, found, used: As `SourceCost` has them.
+        verified: People with a verified e-mail whom it named first, or whose e-mail it
+            confirmed.
+    """
+
+    stage: str
+    name: str
+    asked: int = 0
+    calls: int = 0
+    micros: int = 0
+    found: int = 0
+    used: int = 0
+    verified: int = 0
+
+    def __add__(self, other: "SourceFigures") -> "SourceFigures":
+        return SourceFigures(
+            stage=self.stage,
+            name=self.name,
+            asked=self.asked + other.asked,
+            calls=self.calls + other.calls,
+            micros=self.micros + other.micros,
+            found=self.found + other.found,
+            used=self.used + other.used,
+            verified=self.verified + other.verified,
+        )

@@ -4,9 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from cs.domain.lookup.contacts import PEOPLE, people_among
 from cs.domain.ranking import rank
+from cs.domain.source_cost import SourceFigures
+from cs.domain.source_order import OrderedSource, PricedSource, in_order
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -16,6 +19,7 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
+from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.cost_meter import asking, note_found, note_order, note_unasked
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import (
@@ -39,15 +43,17 @@ class ContactDiscovery:
 
     Attributes:
         enough: People in a role that is looked for after whom nobody is paid.
+        first: Names of sources in the operator's order; the others come after them.
     """
 
     sources: Sequence[PeopleSource]
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     enough: int = ENOUGH
+    first: Sequence[str] = ()
     name: StageName = "contact-discovery"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
-        """Ask every free source at once, then one after the other the cheapest that charges.
+        """Ask every free source at once, then those that charge, one after the other.
 
         Whoever is found first is reported first.  A source that is not asked, since enough
         people were found before, ends ``not_needed``.
@@ -64,9 +70,10 @@ class ContactDiscovery:
                 await report(PeopleSeen(answer.people))
             return answer
 
-        free = [source for source in self.sources if not cost_of(source)]
-        charging = sorted(filter(cost_of, self.sources), key=cost_of)
-        note_order((source.name, None) for source in (*free, *charging))
+        order = self._order(work.figures)
+        note_order((place.name, place.expected_micros) for place in order)
+        free = [place.who for place in order if place.expected_micros is None]
+        charging = [place.who for place in order if place.expected_micros is not None]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(source)) for source in free]
         answers = [task.result() for task in tasks]
@@ -78,6 +85,18 @@ class ContactDiscovery:
                 answers.append(await ask(source))
         _note_people(answers)
         return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
+
+    def _order(self, figures: Sequence[SourceFigures]) -> Sequence[OrderedSource[PeopleSource]]:
+        priced = [
+            PricedSource(source.name, _micros(cost_of(source)), source)
+            for source in self.sources
+        ]
+        return in_order(self.name, priced, figures, first=self.first)
+
+
+def _micros(usd: float) -> int:
+    """Return *usd* in millionths of a dollar; what is not free stays so."""
+    return ceil(usd * MICROS) if usd > 0 else 0
 
 
 def _note_people(answers: Sequence[PeopleAnswer]) -> None:

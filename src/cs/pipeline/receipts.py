@@ -16,6 +16,7 @@ from base64 import urlsafe_b64encode
 import msgspec
 
 from cs.domain.brand.events import StageIssued
+from cs.domain.source_cost import SourceFigures
 from cs.domain.stages.fitting import fitted
 from cs.domain.stages.limits import BeyondLimits
 from cs.domain.stages.work import Outcome, StageInput, StageName, Work
@@ -47,8 +48,8 @@ class Receipts:
         digest = hmac_sha256(self._secret, named)[:BYTES]
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
-    def work(self, issued: StageIssued) -> Work:
-        """Return the message that brings *issued* to its stage."""
+    def work(self, issued: StageIssued, figures: tuple[SourceFigures, ...] = ()) -> Work:
+        """Return the message that brings *issued*, with *figures*, to its stage."""
         return Work(
             lookup=issued.lookup,
             stage=issued.stage,
@@ -57,6 +58,7 @@ class Receipts:
             deadline_at=issued.deadline_at,
             input=_within_limits(issued.input),
             receipt=self.of(issued.lookup, issued.stage, issued.item),
+            figures=figures,
         )
 
     def match(self, outcome: Outcome) -> bool:

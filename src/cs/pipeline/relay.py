@@ -23,6 +23,7 @@ from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import Traces
 from cs.pipeline.lanes import Lanes, save_position_while
+from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -43,12 +44,15 @@ async def relay(
     *,
     after: int,
     receipts: Receipts,
+    figures: LearnedFigures | None = None,
     deadline_clock: Clock | None = None,
     save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: DamagedStreams | None = None,
     metrics: Metrics | None = None,
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
+
+    With *figures* it has those of whom its stage pays, too.
 
     Work that the bus does not take is offered again until its deadline has passed by
     *deadline_clock*; without that clock it is offered once, since a bus in this process has
@@ -73,7 +77,9 @@ async def relay(
 
     async def publish(event: StageIssued) -> None:
         failpoints.reach("relay.before-publish")
-        await _publish(event, bus, receipts, deadline_clock, metrics.traces)
+        learned = () if figures is None else await figures.of(event.stage)
+        work = receipts.work(event, learned)
+        await _publish(work, event.deadline_at, bus, deadline_clock, metrics.traces)
         failpoints.reach("relay.after-publish")
 
     position = metrics.follower_position
@@ -96,13 +102,12 @@ def _lane(event: StageIssued) -> tuple[str, str]:
 
 
 async def _publish(
-    event: StageIssued,
+    work: Work,
+    deadline_at: datetime,
     bus: Bus,
-    receipts: Receipts,
     deadline_clock: Clock | None,
     traces: Traces,
 ) -> None:
-    work = receipts.work(event)
     headers = work_headers(work)
     with traces.span(
         f"publish {work.stage}",
@@ -112,7 +117,7 @@ async def _publish(
         lookup=work.lookup,
         attempt=work.attempt,
     ):
-        await _offer(work, headers, bus, event.deadline_at, deadline_clock)
+        await _offer(work, headers, bus, deadline_at, deadline_clock)
 
 
 async def _offer(

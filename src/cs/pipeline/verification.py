@@ -10,6 +10,7 @@ from cs.domain.mail.conclusion import concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mail.patterns import candidates
 from cs.domain.rule_sets import VERIFICATION
+from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     NO_VERIFIER,
     AnyFinding,
@@ -24,7 +25,7 @@ from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
-from cs.plugins.verifiers import DomainCheck, Verifier
+from cs.plugins.verifiers import MICROS_OF_COST, DomainCheck, Verifier
 
 
 class PersonCheck(NamedTuple):
@@ -45,14 +46,17 @@ class Verification:
     """Asks verifiers whose mailbox exists.
 
     Args:
-        verifiers: In the order of asking; what costs something comes after all that is free.
+        verifiers: Those that are free in the order of asking; the others come after them, by
+            what a verified e-mail from each is expected to cost (`cs.domain.source_order`).
         misconfiguration: Where it is noted that there are none.
         questions: Counts what paid verifiers are asked.
+        first: Names of verifiers in the operator's order.
     """
 
     verifiers: Sequence[Verifier]
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     questions: PaidQuestions = field(default_factory=lambda: PaidQuestions(PaidCaps()))
+    first: Sequence[str] = ()
     name: StageName = "verification"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -62,19 +66,23 @@ class Verification:
         if not self.verifiers:
             self.misconfiguration.note_broken("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
+        priced = [PricedSource(v.name, v.cost * MICROS_OF_COST, v) for v in self.verifiers]
+        order = in_order(self.name, priced, work.figures, first=self.first)
+        note_order((place.name, place.expected_micros) for place in order)
         settled: list[CheckedPerson] = []
         later: list[CheckedPerson] = []
         waits: list[float] = []
         async with AsyncExitStack() as stack:
             opened = [
                 OpenedVerifier(
-                    v.name,
-                    v.cost > 0,
-                    await stack.enter_async_context(v.open(asked.mail_domain, asked.known)),
+                    place.name,
+                    place.expected_micros is not None,
+                    await stack.enter_async_context(
+                        place.who.open(asked.mail_domain, asked.known)
+                    ),
                 )
-                for v in self.verifiers
+                for place in order
             ]
-            note_order((each.name, None) for each in opened)
             pattern = asked.known.pattern
             for candidate in asked.candidates:
                 waterfall = Waterfall(

@@ -40,6 +40,7 @@ from cs.plugins.paid_context import PaidContext
 
 __all__ = [
     "EVERY_TIME",
+    "MICROS_OF_COST",
     "ORDINARY",
     "SECRET",
     "UNLIMITED",
@@ -101,6 +102,10 @@ class VerifierContext(PaidContext, frozen=True, kw_only=True):
         return self.fetcher
 
 
+#: Millionths of a US dollar in a unit of `Verifier.cost`.
+MICROS_OF_COST = 100
+
+
 class DomainCheck(Protocol):
     """One mail domain being checked; what is learned of it serves its next address."""
 
@@ -119,7 +124,11 @@ class Verifier(Protocol):
 
     @property
     def cost(self) -> int:
-        """Order of asking: cheapest first.  0 is free."""
+        """The price of a question in hundredths of a US cent (10,000 in a dollar); 0 is free.
+
+        What is free is asked first; the others by what a verified e-mail from each is
+        expected to cost: by the price, until the log knows better.
+        """
 
     def open(
         self, mail_domain: str, known: DomainFacts

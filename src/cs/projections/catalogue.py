@@ -6,6 +6,7 @@ from cs.projections.brands import Brands
 from cs.projections.projection import Projection
 from cs.projections.returned import ReturnedPeople
 from cs.projections.searches import Searches
+from cs.projections.source_weeks import SourceWeeks
 from cs.projections.usage import Usage
 
 
@@ -16,4 +17,5 @@ def projections() -> Sequence[Projection]:
         Usage(),
         Brands(),
         ReturnedPeople(),
+        SourceWeeks(),
     )

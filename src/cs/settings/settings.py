@@ -69,9 +69,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Whom it asks; None: everything that is installed.
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
+    people_source_order: tuple[str, ...] = ()  # asked first, in this order
     enough_people: Annotated[int, Meta(ge=1, le=100)] = 10  # in a role; then nobody is paid
     verifiers: tuple[str, ...] | None = None
-    verifier_order: tuple[str, ...] = ()  # asked first, in this order; the others by price
+    verifier_order: tuple[str, ...] = ()  # asked first, in this order
     paid_per_person: Annotated[int, Meta(ge=0, le=100)] = 4  # questions to paid verifiers
     paid_per_search: Annotated[int, Meta(ge=0, le=10_000)] = 30
     foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks

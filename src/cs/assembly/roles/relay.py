@@ -12,10 +12,12 @@ from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.domain.service import World
 from cs.pipeline.feed import feed
+from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import relay
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Leader
+from cs.projections.source_weeks import figures_until
 from cs.settings import Settings
 
 
@@ -28,6 +30,9 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
     ):
         data, set_aside, metrics = shared.data, shared.streams.set_aside, shared.metrics
         receipts = Receipts(await data.keys.secret(SHARED))
+        figures = LearnedFigures(
+            lambda: figures_until(data.views, shared.clock.now()), shared.clock
+        )
 
         async def publish(epoch: int) -> None:
             checkpoint = Checkpoint(data.pool, "relay", epoch)
@@ -36,6 +41,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
                 MeasuredBus(faulty.with_faults(bus), metrics),
                 after=await checkpoint.load(),
                 receipts=receipts,
+                figures=figures,
                 deadline_clock=shared.clock,
                 save_position=checkpoint.save,
                 set_aside=set_aside,

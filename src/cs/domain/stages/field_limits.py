@@ -152,3 +152,5 @@ COSTS = ListLimit(64)
 COUNT = NumberLimit(0, 1_000_000)
 #: A million US dollars, in millionths of one.
 MICROS = NumberLimit(0, 1_000_000_000_000)
+#: Of a quarter of a year.
+SUM = NumberLimit(0, 1_000_000_000_000_000)

@@ -30,7 +30,7 @@ from cs.domain.contact import (
 )
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line
 from cs.domain.names.brand_names import BRAND_MAX
-from cs.domain.source_cost import SourceCost
+from cs.domain.source_cost import SourceCost, SourceFigures
 from cs.domain.stages.field_limits import (
     ATTEMPT,
     CAUSES_BY_SOURCE,
@@ -51,6 +51,7 @@ from cs.domain.stages.field_limits import (
     PERSON,
     RECEIPT,
     SHARE,
+    SUM,
     WAIT_S,
     WORD,
     Limit,
@@ -90,6 +91,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "attempt": ATTEMPT,
         "deadline_at": MomentLimit(),
         "receipt": RECEIPT,
+        "figures": COSTS,
     },
     Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "receipt": RECEIPT},
     **{shape: limits for row in STAGES.values() for shape, limits in row.limits.items()},
@@ -99,6 +101,16 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "checked": PEOPLE_AT_ONCE,
         "causes": CAUSES_BY_SOURCE,
         "costs": COSTS,
+    },
+    SourceFigures: {
+        "stage": WORD,
+        "name": WORD,
+        "asked": SUM,
+        "calls": SUM,
+        "micros": SUM,
+        "found": SUM,
+        "used": SUM,
+        "verified": SUM,
     },
     SourceCost: {
         "name": WORD,

@@ -26,7 +26,7 @@ from cs.domain.contact import (
     SourceMatches,
 )
 from cs.domain.mail.mailbox import DomainFacts
-from cs.domain.source_cost import SourceCost
+from cs.domain.source_cost import SourceCost, SourceFigures
 
 StageName = Literal["brand-resolution", "contact-discovery", "ranking", "verification"]
 
@@ -216,6 +216,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     deadline_at: datetime
     input: StageInput
     receipt: str = ""  # shows that we issued the work: every outcome repeats it
+    figures: tuple[SourceFigures, ...] = ()  # of whom the stage has paid, for its order
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

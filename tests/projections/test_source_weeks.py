@@ -1,0 +1,116 @@
+"""What sources cost and gave, as the work that is published gets to know it."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from cs.domain.codec import AnyEvent
+from cs.domain.source_cost import SourceCost, SourceFigures
+from cs.domain.source_figures import WEEKS
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.keystore.memory import MemoryKeyStore
+from cs.pipeline.learned_figures import FRESH_S, LearnedFigures
+from cs.projections.catalogue import projections
+from cs.projections.runner import ViewRunner
+from cs.projections.source_weeks import figures_until
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import ManualClock
+from domain.acme_run import AT
+from domain.golden_files import golden_event
+
+DISCOVERED = golden_event("brand.contacts-discovered.v1+costs")
+WEEK = timedelta(weeks=1)
+
+
+async def views_of(*events: AnyEvent) -> SqliteViews:
+    keys = MemoryKeyStore()
+    log = MemoryEventLog(keys)
+    await log.append([Append("brand-a", NO_STREAM, events)])
+    views = SqliteViews(None, projections())
+    await ViewRunner(log, views, keys).catch_up()
+    return views
+
+
+async def test_the_last_quarter_of_a_year_counts() -> None:
+    now = DISCOVERED.at
+    views = await views_of(
+        replace(DISCOVERED, at=now - WEEKS * WEEK),  # too long ago
+        replace(DISCOVERED, at=now - (WEEKS - 1) * WEEK),
+        DISCOVERED,
+        golden_event("brand.lookup-finished.v1+verified-from"),
+    )
+
+    found = await figures_until(views, now)
+    await views.close()
+
+    assert found == (
+        SourceFigures(
+            stage="contact-discovery",
+            name="brave",
+            asked=2,
+            calls=4,
+            micros=20_000,
+            found=6,
+            used=2,
+        ),
+        SourceFigures(
+            stage="contact-discovery", name="searxng", asked=2, found=2, used=2, verified=1
+        ),
+        SourceFigures(stage="verification", name="smtp", verified=1),
+    )
+
+
+class Store:
+    """What figures are read from, or not."""
+
+    def __init__(self) -> None:
+        self.reads = 0
+        self.away = False
+        self.micros = 1
+
+    async def read(self) -> list[SourceFigures]:
+        self.reads += 1
+        if self.away:
+            raise LogUnavailable("away")
+        free = SourceFigures(stage="verification", name="smtp", asked=9)
+        paid = SourceFigures(stage="verification", name="acme", micros=self.micros)
+        return [free, paid, replace(paid, stage="contact-discovery")]
+
+
+async def test_work_gets_the_figures_of_whom_its_stage_has_paid() -> None:
+    store, clock = Store(), ManualClock(AT)
+    figures = LearnedFigures(store.read, clock)
+
+    paid = SourceFigures(stage="verification", name="acme", micros=1)
+    assert await figures.of("verification") == (paid,)
+    assert await figures.of("ranking") == ()
+
+
+async def test_figures_are_read_once_a_minute_and_no_work_waits_for_them() -> None:
+    store, clock = Store(), ManualClock(AT)
+    figures = LearnedFigures(store.read, clock)
+    before = await figures.of("verification")
+    store.micros, store.away = 2, True
+    assert await figures.of("verification") == before
+    assert store.reads == 1
+
+    clock.set(AT + timedelta(seconds=FRESH_S))
+    assert await figures.of("verification") == before
+    assert store.reads == 2
+
+    store.away = False
+    clock.set(AT + timedelta(seconds=2 * FRESH_S))
+    assert await figures.of("verification") != before
+
+
+@pytest.mark.parametrize("costs", [(), (SourceCost(name="brave", found=1),)])
+async def test_a_week_in_which_nobody_was_asked_has_no_row(
+    costs: tuple[SourceCost, ...],
+) -> None:
+    views = await views_of(replace(DISCOVERED, costs=costs))
+
+    assert await figures_until(views, DISCOVERED.at) == ()
+    await views.close()
