@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from cs.assembly.operator_command import open_command_context
-from cs.history.evidence import Evidence, Findings
+from cs.history.evidence import Findings, IdentityEvidence
 from cs.history.identities import identities
 from cs.runtime import logs
 from cs.settings import Settings
@@ -54,7 +54,7 @@ class Took:
 
 
 def made_up(count: int) -> None:
-    evidence, took = Evidence(lambda print_: f"person_{hashed(print_)[:16]}"), Took()
+    evidence, took = IdentityEvidence(lambda print_: f"person_{hashed(print_)[:16]}"), Took()
     window: list[Findings] = []
     for each in records(count):
         window.append(each)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
-from cs.history.export.table import Column, Table
+from cs.history.export.table import Column, TypedTable
 from cs.history.export.tables import TABLES
 from cs.history.export.views import VIEWS, View
 
@@ -38,7 +38,7 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(table: Table) -> str:
+def _table(table: TypedTable) -> str:
     rows = [f"| `{c.name}` | {c.type} | {_about(c)} |" for c in table.columns]
     lines = ["| Column | Type | |", "| --- | --- | --- |", *rows]
     return f"### {table.name}\n\n{table.about}\n\n" + "\n".join(lines)

@@ -9,7 +9,7 @@ import msgspec
 from client.answering import Time
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
-from cs.client.flows import Announce, Flow, Pause, Send, StepResult
+from cs.client.flows import Announce, Flow, Send, StepResult, WaitFor
 from cs.client.many import Outcome
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class Model:
             return value
 
     def outcomes(
-        self, steps: Generator[Send | Pause | Outcome, StepResult, None]
+        self, steps: Generator[Send | WaitFor | Outcome, StepResult, None]
     ) -> list[Outcome]:
         found = []
         try:
@@ -63,12 +63,12 @@ class Model:
         except StopIteration:
             return found
 
-    def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
+    def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
         began = self.time.now()
         match step:
             case Send(call):
                 return StepResult(began, began, self.faulty(call))
-            case Pause(seconds):
+            case WaitFor(seconds):
                 self.time.sleep(seconds)
             case _:
                 pass

@@ -29,7 +29,7 @@ from cs.client import (
 )
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
-from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
+from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.many import FULL_AFTER, MOST_HELD_BACK, ManySearches, Outcome
 from cs.client.retries import NO_RETRIES
 
@@ -113,7 +113,7 @@ def test_an_unfinished_first_query_holds_back_a_bounded_number_of_others() -> No
             yield taken[-1]
 
     class Watched(Model):
-        def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
+        def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
             if isinstance(step, Outcome):
                 taken_at_outcome.append(len(taken))
             return super().perform(step)
@@ -135,7 +135,7 @@ def many(
     patience: Patience = PATIENT,
     *,
     in_order: bool = False,
-) -> Generator[Send | Pause | Outcome, StepResult, None]:
+) -> Generator[Send | WaitFor | Outcome, StepResult, None]:
     made = ManySearches(
         flows(patience),
         queries,
@@ -236,7 +236,7 @@ def test_a_full_window_of_checks_is_waited_out() -> None:
 
     assert isinstance(begun, Announce)
     assert isinstance(sent, Send)
-    assert (first, again) == (Pause(5), Pause(33))
+    assert (first, again) == (WaitFor(5), WaitFor(33))
 
 
 def test_a_hold_that_was_cut_is_not_held_again() -> None:
@@ -246,7 +246,7 @@ def test_a_hold_that_was_cut_is_not_held_again() -> None:
     again = told_the_time(steps, steps.send(StepResult(60, 61)), 61)
 
     assert isinstance(held, Send)
-    assert isinstance(paused, Pause)
+    assert isinstance(paused, WaitFor)
     assert isinstance(again, Send)
     assert b'"wait":true' in held.call.body
     assert again.call.body == held.call.body.replace(b"true", b"false")
@@ -284,7 +284,7 @@ def test_a_retried_hold_is_held_only_as_long_as_there_is_time() -> None:
                 calls.append(call)
                 time.sleep(call.timeout_s)
                 reply = NoReply("read time-out")
-            case Pause(seconds):
+            case WaitFor(seconds):
                 time.sleep(seconds)
             case _:
                 pass
@@ -359,7 +359,7 @@ def test_a_lost_answer_is_not_asked_for_when_the_key_may_be_forgotten(
     limited = StepResult(2, 3, Reply(429, {"retry-after": str(day)}, body))
 
     if goes_on:
-        assert isinstance(steps.send(limited), Pause)
+        assert isinstance(steps.send(limited), WaitFor)
     else:
         with pytest.raises(RateLimited) as caught:
             steps.send(limited)
@@ -379,7 +379,7 @@ def test_a_machine_that_was_suspended_for_a_day_does_not_ask_again(
     paused = steps.send(StepResult(0, 1, lost))
     wall.sleep(24 * 3600)  # the monotonic clock stood still
 
-    assert isinstance(paused, Pause)
+    assert isinstance(paused, WaitFor)
     if goes_on:
         assert isinstance(steps.send(StepResult(1, 2)), Send)
     else:
@@ -415,7 +415,7 @@ def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
 
 def asked_before(
     hours: float, wall: Time, patience: Patience = PATIENT
-) -> Generator[Send | Pause | Announce, StepResult, Search]:
+) -> Generator[Send | WaitFor | Announce, StepResult, Search]:
     query = Query("Acme", idempotency_key="wish", asked_at=wall.at - hours * 3600)
     return flows(patience, wall=wall.now).start(query)
 
@@ -447,7 +447,7 @@ def test_a_suspension_between_two_tries_counts_from_when_it_was_first_asked() ->
     paused = steps.send(StepResult(0, 1, LIMITED))
     wall.sleep(3 * 3600)
 
-    assert isinstance(paused, Pause)
+    assert isinstance(paused, WaitFor)
     with pytest.raises(TooManyRequests) as caught:
         steps.send(StepResult(1, 6))
     assert not caught.value.in_doubt, "what was refused now was not done now"
@@ -554,10 +554,10 @@ def test_a_service_with_much_to_do_at_the_moment_is_waited_for() -> None:
 
 
 def told_the_time(
-    steps: Flow[Search], step: Send | Pause | Announce, at: float
-) -> Send | Pause | Announce:
+    steps: Flow[Search], step: Send | WaitFor | Announce, at: float
+) -> Send | WaitFor | Announce:
     """Return the first thing from *step* on that *steps* want done but to know the time."""
-    while step == Pause(0):
+    while step == WaitFor(0):
         step = steps.send(StepResult(at, at))
     return step
 
@@ -579,8 +579,8 @@ class Suspended(Model):
 
     wall: Time = field(kw_only=True)
 
-    def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
-        if isinstance(step, Pause) and step.seconds > 0:
+    def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
+        if isinstance(step, WaitFor) and step.seconds > 0:
             self.wall.sleep(24 * 3600)
         return super().perform(step)
 

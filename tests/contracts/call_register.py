@@ -7,24 +7,24 @@ from typing import ClassVar
 import pytest
 
 from cs.paid_calls.port import (
-    Call,
     CallInFlight,
     CallLease,
     CallRegister,
     KnownAnswer,
     LostAnswer,
+    PaidCall,
 )
 
-CALL = Call("brand-a.1", "acme", b'{"q":"Ada Kern"}')
+CALL = PaidCall("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 
 
 class CallRegisterContract:
     """Inherit, and give a fixture ``calls``, an empty register, and `an_hour_later`."""
 
     others: ClassVar = {
-        "lookup": Call("brand-a.2", CALL.provider, CALL.request),
-        "provider": Call(CALL.lookup, "other", CALL.request),
-        "request": Call(CALL.lookup, CALL.provider, b'{"q":"Ada"}'),
+        "lookup": PaidCall("brand-a.2", CALL.provider, CALL.request),
+        "provider": PaidCall(CALL.lookup, "other", CALL.request),
+        "request": PaidCall(CALL.lookup, CALL.provider, b'{"q":"Ada"}'),
     }
 
     @abstractmethod
@@ -195,7 +195,7 @@ class CallRegisterContract:
 
 
 async def begin(
-    calls: CallRegister, call: Call = CALL, *, lease_s: float = 60, again: bool = False
+    calls: CallRegister, call: PaidCall = CALL, *, lease_s: float = 60, again: bool = False
 ) -> object:
     return await calls.begin(call, lease_s=lease_s, again=again)
 

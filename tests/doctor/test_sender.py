@@ -6,8 +6,8 @@ from ipaddress import IPv4Network
 import msgspec
 import pytest
 
-from cs.doctor.finding import Finding
-from cs.doctor.sender import Sender, check_sender
+from cs.doctor.finding import DoctorFinding
+from cs.doctor.sender import SenderSettings, check_sender
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
 from verifiers.smtp.dns_server import Zone, dns_server
@@ -25,8 +25,8 @@ class Around:
     def __init__(self, zone: Zone, heard: ServerRecord, port: int) -> None:
         self.zone, self.heard, self.port = zone, heard, port
 
-    async def found(self, **changes: object) -> dict[str, Finding]:
-        sender = Sender(HELO, f"check@{HELO}", self.port, ["big.test"], lists=[LIST])
+    async def found(self, **changes: object) -> dict[str, DoctorFinding]:
+        sender = SenderSettings(HELO, f"check@{HELO}", self.port, ["big.test"], lists=[LIST])
         sender = msgspec.structs.replace(sender, **changes)
         dns = DnsResolver(self.zone.address, timeout_s=2.0)
         guard = Guard([IPv4Network("127.77.0.0/16")])

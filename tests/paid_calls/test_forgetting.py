@@ -3,7 +3,7 @@ import asyncio
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.port import PAGE, Call
+from cs.paid_calls.port import PAGE, PaidCall
 
 
 class Counting(MemoryCalls):
@@ -28,7 +28,7 @@ class Counting(MemoryCalls):
 async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() -> None:
     calls = Counting()
     for number in range(PAGE + 5):
-        await calls.begin(Call(f"brand-a.{number}", "acme", b""), lease_s=1, again=False)
+        await calls.begin(PaidCall(f"brand-a.{number}", "acme", b""), lease_s=1, again=False)
     calls.seconds = 3601
 
     async with forget_expired_calls(calls, every_s=0.01), asyncio.timeout(10):

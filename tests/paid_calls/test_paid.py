@@ -13,9 +13,9 @@ from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import EVERY_TIME, PaidOnce
 from cs.paid_calls.port import (
     BeginResult,
-    Call,
     CallInFlight,
     CallLease,
+    PaidCall,
     RememberedCall,
 )
 
@@ -68,7 +68,7 @@ class Away:
     def __init__(self, behind: MemoryCalls | None = None) -> None:
         self._behind = behind
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
         if self._behind is None:
             raise CallsUnavailable("away")
         return await self._behind.begin(call, lease_s=lease_s, again=again)
@@ -168,7 +168,7 @@ async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
 async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_and_lost(
     register: MemoryCalls,
 ) -> None:
-    call = Call("brand-a.1", "acme", b'"Ada"')
+    call = PaidCall("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=0.2, again=False), CallLease)
     provider = saying(b"said")
 
@@ -183,7 +183,7 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
 async def test_waiting_for_another_ends_whatever_its_lease_says(
     register: MemoryCalls,
 ) -> None:
-    call = Call("brand-a.1", "acme", b'"Ada"')
+    call = PaidCall("brand-a.1", "acme", b'"Ada"')
     await register.begin(call, lease_s=3600, again=False)
 
     with set_current_lookup("brand-a.1"), pytest.raises(Unanswered):
@@ -306,6 +306,6 @@ async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_
         with pytest.raises(Unanswered):
             await PaidOnce(register, lease_s=0.05).once("acme", "Ada", provider)
 
-    call = Call("brand-a.1", "acme", b'"Ada"')
+    call = PaidCall("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=1, again=True), CallInFlight)
     assert len(provider.keys) == 1

@@ -42,7 +42,7 @@ def test_document_names_every_behaviour_failure_and_state(name: str) -> None:
         shapes.Site,
         shapes.Person,
         shapes.IntendedResult,
-        shapes.MailDomain,
+        shapes.WorldMailDomain,
     ],
 )
 def test_document_names_every_field(shape: type[Any]) -> None:

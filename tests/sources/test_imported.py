@@ -11,7 +11,7 @@ from cs.domain.contact import Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import SourceStatus
 from cs.sources.brand.company_file import BadFile, CompanyFile
-from cs.sources.brand.company_index import Changes, CompanyIndex
+from cs.sources.brand.company_index import CompanyChanges, CompanyIndex
 from cs.sources.brand.company_rows import Company, columns_of
 from cs.sources.brand.imported import ImportedCompanies
 
@@ -132,8 +132,8 @@ def test_a_newer_edition_replaces_what_it_has_and_a_dry_run_nothing(file: Path) 
     with CompanyIndex(file, writing=True) as index:
         dry = index.put([renamed, SMALL, new], dry_run=True)
         assert index.named(["acmeliving"]) == []
-        assert index.put([renamed, SMALL, new]) == dry == Changes(1, 1, 1)
-        assert index.put([renamed, SMALL, new]) == Changes(unchanged=3)
+        assert index.put([renamed, SMALL, new]) == dry == CompanyChanges(1, 1, 1)
+        assert index.put([renamed, SMALL, new]) == CompanyChanges(unchanged=3)
         found = index.named(["acmeliving"]), index.named(["acmehome"]), index.at("acmehome.com")
         assert len(index) == 5
 

@@ -23,7 +23,7 @@ class ReadinessCheck(Protocol):
         """Return whether calls can be answered, and what that rests on."""
 
 
-class MeasuredBus(Protocol):
+class BusFigures(Protocol):
     """A bus that knows its figures, whether it is ``reachable`` among them."""
 
     async def measure(self) -> msgspec.Struct: ...
@@ -75,7 +75,7 @@ class Readiness:
         time: ClockCheck | None = None,
         views: Follower | None = None,
         leader: Leadership | None = None,
-        bus: MeasuredBus | None = None,
+        bus: BusFigures | None = None,
         misconfiguration: Misconfiguration | None = None,
         set_aside: DamagedStreams | None = None,
         outcomes: ForgeryCounter | None = None,

@@ -13,9 +13,9 @@ from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.doctor.brokers import check_brokers
 from cs.doctor.databases import check_database
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.doctor.machine import check_disk, check_open_files, check_secret_files
-from cs.doctor.sender import MAIL_DOMAINS, Sender, check_sender
+from cs.doctor.sender import MAIL_DOMAINS, SenderSettings, check_sender
 from cs.doctor.time_of_day import check_clock
 from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
@@ -56,7 +56,7 @@ class Extent(msgspec.Struct, frozen=True):
     lists: Sequence[str] = ()
 
 
-async def examine(settings: Settings, extent: Extent) -> AsyncIterator[Finding]:
+async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:
     """Yield what is found, check by check.
 
     Raises:
@@ -78,14 +78,14 @@ async def examine(settings: Settings, extent: Extent) -> AsyncIterator[Finding]:
         yield finding
 
 
-def _look_at_machine(settings: Settings) -> list[Finding]:
+def _look_at_machine(settings: Settings) -> list[DoctorFinding]:
     own = [] if settings.postgres else [check_disk(settings.data_dir)]
     named = {name: getattr(settings, name) for name in _SECRET_FILES}
     files: dict[str, Path] = {name: path for name, path in named.items() if path is not None}
     return [*own, *check_secret_files(files), check_open_files(settings.holds)]
 
 
-async def _ask_web(settings: Settings) -> list[Finding]:
+async def _ask_web(settings: Settings) -> list[DoctorFinding]:
     """Return whether the web is reached, and by its answer whether our clock is right."""
     source = settings.wikidata_url
     agent = user_agent(settings.contact)
@@ -96,18 +96,20 @@ async def _ask_web(settings: Settings) -> list[Finding]:
             advice = "let HTTPS out, or set the sources to what can be reached from here"
             said = f"{source}: {error}"
             return [
-                Finding("web", "failed", said, advice),
-                Finding("clock", "not tried", "nobody was reached who says what time it is"),
+                DoctorFinding("web", "failed", said, advice),
+                DoctorFinding(
+                    "clock", "not tried", "nobody was reached who says what time it is"
+                ),
             ]
     now = datetime.now(UTC)
     clock = check_clock(now, answer.headers.get("date"), source)
     if answer.status != 200:
         said, advice = f"{source} answers {answer.status}", "set wikidata_url to Wikidata's API"
-        return [Finding("web", "warning", said, advice), clock]
-    return [Finding("web", "ok", f"{source} answers"), clock]
+        return [DoctorFinding("web", "warning", said, advice), clock]
+    return [DoctorFinding("web", "ok", f"{source} answers"), clock]
 
 
-async def _look_at_plugins(settings: Settings) -> AsyncIterator[Finding]:
+async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
     async with open_plugins(settings) as tools:
         unusable = unusable_settings(tools)
         every: list[BrandSource | PeopleSource] = [*tools.brand_sources, *tools.people_sources]
@@ -115,22 +117,26 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[Finding]:
             missing = missing_of(source)
             check = f"source {source.name}"
             if missing is not None:
-                yield Finding(check, "warning", missing, "set it, or leave the source out")
+                yield DoctorFinding(
+                    check, "warning", missing, "set it, or leave the source out"
+                )
         for setting, why in unusable.items():
-            yield Finding(setting, "failed", why, "docs/operations.md, Before the real world")
+            yield DoctorFinding(
+                setting, "failed", why, "docs/operations.md, Before the real world"
+            )
 
 
-async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Finding]:
+async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:
     try:
         resolver = name_resolver(settings)
     except dns.resolver.NoResolverConfiguration:
         said = "this machine has no name server"
-        yield Finding("DNS", "failed", said, "name one in /etc/resolv.conf or by dns")
+        yield DoctorFinding("DNS", "failed", said, "name one in /etc/resolv.conf or by dns")
         return
     finding = await _ask_dns(resolver, extent.mail_domains)
     yield finding
     identity = of_verifier(settings, "smtp")
-    sender = Sender(
+    sender = SenderSettings(
         helo=str(identity["helo"]),
         mail_from=str(identity["mail_from"]),
         proxy=str(identity.get("proxy") or "") or None,
@@ -143,7 +149,7 @@ async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Fin
         yield each
 
 
-async def _ask_dns(resolver: DnsResolver, mail_domains: Sequence[str]) -> Finding:
+async def _ask_dns(resolver: DnsResolver, mail_domains: Sequence[str]) -> DoctorFinding:
     failures = []
     for domain in mail_domains:
         try:
@@ -152,7 +158,7 @@ async def _ask_dns(resolver: DnsResolver, mail_domains: Sequence[str]) -> Findin
             failures.append(str(error))
             continue
         if mail.hosts:
-            return Finding("DNS", "ok", f"{domain} takes mail at {mail.hosts[0]}")
+            return DoctorFinding("DNS", "ok", f"{domain} takes mail at {mail.hosts[0]}")
         failures.append(f"{domain} takes no mail, DNS says")
     advice = "let DNS out (port 53), or name another server by dns"
-    return Finding("DNS", "failed", "; ".join(failures), advice)
+    return DoctorFinding("DNS", "failed", "; ".join(failures), advice)

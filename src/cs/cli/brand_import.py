@@ -14,7 +14,7 @@ from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
 from cs.sources.brand.company_file import BadFile, CompanyFile
-from cs.sources.brand.company_index import Changes, CompanyIndex, IndexFault, batches
+from cs.sources.brand.company_index import CompanyChanges, CompanyIndex, IndexFault, batches
 from cs.sources.brand.company_rows import Company
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
@@ -96,7 +96,7 @@ def _good(companies: CompanyFile, done: ImportSummary) -> Iterator[Company]:
             yield row
 
 
-def _count(done: ImportSummary, changes: Changes) -> None:
+def _count(done: ImportSummary, changes: CompanyChanges) -> None:
     done.added += changes.added
     done.changed += changes.changed
     done.unchanged += changes.unchanged

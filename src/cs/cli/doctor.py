@@ -10,7 +10,7 @@ from cs.assembly.examination import Extent, examine
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, styled
 from cs.cli.settings_in_force import settings
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.doctor.sender import MAIL_DOMAINS
 from cs.domain.names.brand_names import is_host_name
 
@@ -54,7 +54,7 @@ def doctor(
     )
     chosen = settings(config, data_dir=data_dir)
 
-    async def run() -> list[Finding]:
+    async def run() -> list[DoctorFinding]:
         found = []
         async for finding in examine(chosen, extent):
             _show(finding, json=json)
@@ -66,7 +66,7 @@ def doctor(
         stop(f"failed: {', '.join(failed)}")
 
 
-def _show(finding: Finding, *, json: bool) -> None:
+def _show(finding: DoctorFinding, *, json: bool) -> None:
     if json:
         print_json(finding)
         return

@@ -111,7 +111,7 @@ def ranking(
 
     Example: `cs replay ranking --rules stricter.py --processes 2`
     """
-    _run(_Run("ranking", options, reveal, people=people))
+    _run(_ReplayRun("ranking", options, reveal, people=people))
 
 
 @app.command
@@ -122,7 +122,7 @@ def verdicts(
 
     Example: `cs replay verdicts --rules ../worktree --json > differences.ndjson`
     """
-    _run(_Run("verdicts", options, reveal, people=people))
+    _run(_ReplayRun("verdicts", options, reveal, people=people))
 
 
 @app.command
@@ -131,7 +131,7 @@ def resolution(options: ReplayOptions = DEFAULTS) -> None:
 
     Example: `cs replay resolution --brand Delta --at 2026-03-01`
     """
-    _run(_Run("resolution", options, None))
+    _run(_ReplayRun("resolution", options, None))
 
 
 class _Differences:
@@ -146,7 +146,7 @@ class _Differences:
         return self.brands.setdefault(stream, (query, Totals()))[1]
 
 
-class _Run:
+class _ReplayRun:
     """One replay, from the command line to what is shown of it."""
 
     def __init__(
@@ -247,7 +247,7 @@ def _absolute(rules: str | None) -> str | None:
     return str(Path(rules).resolve())
 
 
-def _run(run: _Run) -> None:
+def _run(run: _ReplayRun) -> None:
     options = run.options
     chosen = settings(options.config, data_dir=options.data_dir)
     try:
@@ -256,7 +256,7 @@ def _run(run: _Run) -> None:
         stop(f"--rules: {broken}")
 
 
-async def _print_lines(run: _Run, chosen: Settings) -> None:
+async def _print_lines(run: _ReplayRun, chosen: Settings) -> None:
     """Print every difference as a line of JSON, then every charge, brand and the totals."""
     async with aclosing(run.differences(chosen)) as differences:  # also if nobody reads on
         async for told in differences:
@@ -276,7 +276,7 @@ def _counts(totals: Totals) -> dict[str, Any]:
     return counts
 
 
-async def _print_summary(run: _Run, chosen: Settings) -> None:
+async def _print_summary(run: _ReplayRun, chosen: Settings) -> None:
     """Print totals, the brands that differ most, and some examples."""
     most = run.options.examples
     examples: list[AnswerDifference] = []
@@ -297,7 +297,7 @@ async def _print_summary(run: _Run, chosen: Settings) -> None:
         console.print(f"charge {charge.change}: {brand}, {charge.search} of {charge.key}")
 
 
-def _print_totals(run: _Run) -> None:
+def _print_totals(run: _ReplayRun) -> None:
     every = run.found.every
     rules = run.options.rules or "today's rules"
     console.print(f"{run.kind} by {rules}, over what was recorded up to position {run.upto}")

@@ -15,7 +15,7 @@ from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
 from cs.client.deadline import AsyncDeadline
-from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
+from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
 from cs.client.records import Search, Usage
@@ -216,13 +216,13 @@ class AsyncFlowRunner:
             value: T = end.value
             return value
 
-    async def perform(self, step: Send | Pause | Announce | Outcome) -> StepResult:
+    async def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
         began = self._now()
         reply: Reply | NoReply | None = None
         match step:
             case Send(call):
                 reply = await self._send(call)
-            case Pause(seconds) if seconds > 0:
+            case WaitFor(seconds) if seconds > 0:
                 await self._sleep(seconds)
             case _:
                 pass

@@ -29,7 +29,7 @@ class Send(msgspec.Struct, frozen=True):
     call: Call
 
 
-class Pause(msgspec.Struct, frozen=True):
+class WaitFor(msgspec.Struct, frozen=True):
     """Let time go by; with 0 s, only tell the time."""
 
     seconds: float
@@ -49,7 +49,7 @@ class StepResult(msgspec.Struct, frozen=True):
     reply: Reply | NoReply | None = None
 
 
-Flow: TypeAlias = Generator[Send | Pause | Announce, StepResult, T]
+Flow: TypeAlias = Generator[Send | WaitFor | Announce, StepResult, T]
 
 
 class Flows:
@@ -129,10 +129,10 @@ class Flows:
         try:
             while isinstance(search, Running):
                 pause = float(max(1, search.retry_after, self._checks_full_for_s()))
-                now = (yield Pause(0)).at
+                now = (yield WaitFor(0)).at
                 if now >= end.at:
                     raise StillRunning(f"{search.id} is still running", code="running")
-                yield Pause(min(pause, end.at - now))
+                yield WaitFor(min(pause, end.at - now))
                 search = yield from self._searched(search_call(search.id), end)
         except ClientError as error:
             error.search = search
@@ -162,7 +162,7 @@ class Flows:
             raise TooLate
         while True:
             if end is not None:
-                call = _within(call, end.at - (yield Pause(0)).at)
+                call = _within(call, end.at - (yield WaitFor(0)).at)
             result = yield Send(call)
             assert result.reply is not None, "a call that is sent has a reply"
             began = result.began if began is None else began
@@ -174,7 +174,7 @@ class Flows:
                 pause = retries.pause_after(error, spent_s=spent_s, chance=self._chance())
                 if pause is None or (end is not None and end.comes_before(result.at + pause)):
                     raise
-                rested = yield Pause(pause)
+                rested = yield WaitFor(pause)
                 if retries.may_charge_again(rested.at - began):
                     raise  # the pause was longer than it was to be
             if end is not None:
@@ -204,7 +204,7 @@ class _End:
 
 def _end_in(timeout_s: float | None) -> Flow[_End]:
     """Return the end that is *timeout_s* from now."""
-    now = (yield Pause(0)).at
+    now = (yield WaitFor(0)).at
     return _End(now + (WAIT_S if timeout_s is None else timeout_s), timeout_s is not None)
 
 

@@ -21,7 +21,7 @@ from cs.client.errors import (
     Unauthorized,
     Unreachable,
 )
-from cs.client.flows import Announce, Flow, Flows, Pause, Send, StepResult
+from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.records import Running, Search
 from cs.client.retries import Patience
 
@@ -146,9 +146,9 @@ class ManySearches:
         self._closed: ApiError | None = None
         self._refused_in_a_row = 0  # queries in a row that ended with one of REFUSES_NEW
 
-    def outcomes(self) -> Generator[Send | Pause | Outcome, StepResult, None]:
+    def outcomes(self) -> Generator[Send | WaitFor | Outcome, StepResult, None]:
         """Yield what is to be done, and outcomes in between; be sent what came of each."""
-        self._now = (yield Pause(0)).at
+        self._now = (yield WaitFor(0)).at
         more = True
         while more or self._jobs:
             job = min(self._jobs, key=lambda job: job.due_at, default=None)
@@ -163,7 +163,7 @@ class ManySearches:
                     self._begin(*numbered)
             else:
                 dues = [job.due_at for job in self._jobs] + ([self._open_at] if room else [])
-                self._now = (yield Pause(min(dues) - self._now)).at
+                self._now = (yield WaitFor(min(dues) - self._now)).at
             for outcome in self._ready():
                 self._now = (yield outcome).at
 
@@ -183,7 +183,7 @@ class ManySearches:
         flow = self._flows.follow(query, self._timeout_s)
         self._jobs.append(_Job(number, query, flow, self._now))
 
-    def _step(self, job: _Job) -> Generator[Send | Pause, StepResult, None]:
+    def _step(self, job: _Job) -> Generator[Send | WaitFor, StepResult, None]:
         """Let *job* do one thing."""
         if job.paused_at is not None:
             job.result, job.paused_at = StepResult(job.paused_at, self._now), None
@@ -205,7 +205,7 @@ class ManySearches:
                 assert result.reply is not None, "what is sent is answered"
                 if call.method == "POST":
                     self._note_reply(result.reply)
-            case Pause(seconds):
+            case WaitFor(seconds):
                 job.paused_at = self._now
                 job.due_at = self._now + seconds
             case Announce(search):

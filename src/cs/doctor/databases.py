@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.postgres.clock import MOST_SKEW_S, DatabaseTime
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import connected, open_pool
@@ -10,7 +10,9 @@ from cs.postgres.schema import check as check_schema
 from cs.postgres.schema_steps import Store
 
 
-async def check_database(setting: str, store: Store, dsn: str, *, insecure: bool) -> Finding:
+async def check_database(
+    setting: str, store: Store, dsn: str, *, insecure: bool
+) -> DoctorFinding:
     """Return whether the database that *setting* names answers, and is of this version."""
     check = f"database {setting}"
     try:
@@ -24,12 +26,16 @@ async def check_database(setting: str, store: Store, dsn: str, *, insecure: bool
             version = ".".join(map(str, connection.get_server_version()[:2]))
     except DatabaseUnavailable as error:
         advice = "see that the server runs and lets this user in"
-        return Finding(check, "failed", str(error), advice)
+        return DoctorFinding(check, "failed", str(error), advice)
     except WrongSchema as error:
-        return Finding(check, "failed", str(error), "run `cs db migrate`")
+        return DoctorFinding(check, "failed", str(error), "run `cs db migrate`")
     except (ValueError, asyncpg.PostgresError) as error:  # InsecureAddress is a ValueError
-        return Finding(check, "failed", str(error), f"mend the setting {setting}")
+        return DoctorFinding(check, "failed", str(error), f"mend the setting {setting}")
     if abs(time.skew_s) > MOST_SKEW_S:
         said = f"this machine's clock is {time.skew_s:+.1f} s off the database's"
-        return Finding(check, "failed", said, "let both follow NTP; roles are not ready so")
-    return Finding(check, "ok", f"PostgreSQL {version} answers, its schema is this version's")
+        return DoctorFinding(
+            check, "failed", said, "let both follow NTP; roles are not ready so"
+        )
+    return DoctorFinding(
+        check, "ok", f"PostgreSQL {version} answers, its schema is this version's"
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from cs.doctor.dns_records import DnsRecords
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.outside.port import Unreachable
 
 #: RFC 5782, section 5: every list of IPv4 addresses has this one.
@@ -19,27 +19,29 @@ _LISTED = ip_network("127.0.0.0/8")
 _REFUSED = ip_network("127.255.255.0/24")
 
 
-async def check_lists(address: str, lists: Sequence[str], dns: DnsRecords) -> list[Finding]:
+async def check_lists(
+    address: str, lists: Sequence[str], dns: DnsRecords
+) -> list[DoctorFinding]:
     """Return a finding for each of *lists*, ``zen.example.org``; raises nothing."""
     return [await _check(address, zone, dns) for zone in lists]
 
 
-async def _check(address: str, zone: str, dns: DnsRecords) -> Finding:
+async def _check(address: str, zone: str, dns: DnsRecords) -> DoctorFinding:
     check = f"list {zone}"
     try:
         test = await dns.addresses(_name(_TEST_ADDRESS, zone))
         found = await dns.addresses(_name(address, zone))
     except Unreachable as error:
-        return Finding(check, "not tried", f"the list did not answer: {error}")
+        return DoctorFinding(check, "not tried", f"the list did not answer: {error}")
     if not _are_in(_LISTED, test) or _are_in(_REFUSED, test):
         said = "the list does not answer questions from here: its test entry is missing"
-        return Finding(
+        return DoctorFinding(
             check, "not tried", said, "ask by a name server of your own (the setting dns)"
         )
     if not _are_in(_LISTED, found):
-        return Finding(check, "ok", f"{address} is not listed")
+        return DoctorFinding(check, "ok", f"{address} is not listed")
     advice = f"look up why at the site of {zone}, mend it and ask to be taken off"
-    return Finding(check, "failed", f"{address} is listed ({', '.join(found)})", advice)
+    return DoctorFinding(check, "failed", f"{address} is listed ({', '.join(found)})", advice)
 
 
 def _name(address: str, zone: str) -> str:

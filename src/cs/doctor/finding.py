@@ -5,11 +5,11 @@ from typing import Literal
 import msgspec
 
 #: ``failed``: searches come to nothing or data is in danger; ``warning``: they are worse than
-#: they could be; ``not tried``: nobody could find out, and `Finding.said` has why.
+#: they could be; ``not tried``: nobody could find out, and `DoctorFinding.said` has why.
 State = Literal["ok", "warning", "failed", "not tried"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class DoctorFinding(msgspec.Struct, frozen=True):
     """What one check found out.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.runtime.private_files import exposed
 
 GIB = 1 << 30
@@ -16,52 +16,56 @@ ENOUGH_BYTES, LITTLE_BYTES = 10 * GIB, GIB
 FILES = 4_096
 
 
-def check_disk(folder: Path) -> Finding:
+def check_disk(folder: Path) -> DoctorFinding:
     """Return whether *folder*, which need not be there yet, can be written and has room."""
     check = "disk"
     there = next(
         each for each in (folder.absolute(), *folder.absolute().parents) if each.exists()
     )
     if not there.is_dir():
-        return Finding(check, "failed", f"{there} is no folder", "name another with --data-dir")
+        return DoctorFinding(
+            check, "failed", f"{there} is no folder", "name another with --data-dir"
+        )
     try:
         with TemporaryFile(dir=there):
             pass
     except OSError as error:
         advice = "give this user the right to write it, or name another folder with --data-dir"
         said = f"{there} cannot be written: {error.strerror}"
-        return Finding(check, "failed", said, advice)
+        return DoctorFinding(check, "failed", said, advice)
     free = shutil.disk_usage(there).free
     said = f"{free / GIB:.1f} GiB free for {folder}"
     advice = (
         "make room; the service stops taking searches when the disk is full, and loses none"
     )
     if free < LITTLE_BYTES:
-        return Finding(check, "failed", said, advice)
+        return DoctorFinding(check, "failed", said, advice)
     if free < ENOUGH_BYTES:
-        return Finding(check, "warning", said, advice)
-    return Finding(check, "ok", said)
+        return DoctorFinding(check, "warning", said, advice)
+    return DoctorFinding(check, "ok", said)
 
 
-def check_secret_files(files: Mapping[str, Path]) -> list[Finding]:
+def check_secret_files(files: Mapping[str, Path]) -> list[DoctorFinding]:
     """Return who else may read *files* with keys and passwords, by the setting of each."""
     return [_check_secret(setting, path) for setting, path in files.items()]
 
 
-def _check_secret(setting: str, path: Path) -> Finding:
+def _check_secret(setting: str, path: Path) -> DoctorFinding:
     check = f"file {setting}"
     try:
         told = exposed(path)
     except OSError as error:
         said = f"{path} cannot be looked at: {error.strerror}"
-        return Finding(check, "failed", said, f"mend its rights, or set {setting} to another")
+        return DoctorFinding(
+            check, "failed", said, f"mend its rights, or set {setting} to another"
+        )
     if told is not None:
         said, _, advice = told.partition("; ")
-        return Finding(check, "failed", said, advice)
-    return Finding(check, "ok", f"nobody else can read {path}")
+        return DoctorFinding(check, "failed", said, advice)
+    return DoctorFinding(check, "ok", f"nobody else can read {path}")
 
 
-def check_open_files(holds: int) -> Finding:
+def check_open_files(holds: int) -> DoctorFinding:
     """Return whether this process may open enough files.
 
     Args:
@@ -70,6 +74,8 @@ def check_open_files(holds: int) -> Finding:
     check, wanted = "open files", max(FILES, 2 * holds)
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit in {-1, resource.RLIM_INFINITY} or limit >= wanted:
-        return Finding(check, "ok", f"at most {limit}, and {wanted} are enough")
+        return DoctorFinding(check, "ok", f"at most {limit}, and {wanted} are enough")
     advice = f"ulimit -n {wanted}, or LimitNOFILE={wanted} in the unit of systemd"
-    return Finding(check, "warning", f"at most {limit} at once, and {wanted} may be", advice)
+    return DoctorFinding(
+        check, "warning", f"at most {limit} at once, and {wanted} may be", advice
+    )

@@ -9,7 +9,7 @@ import msgspec
 
 from cs.doctor.dns_lists import check_lists
 from cs.doctor.dns_records import DnsRecords
-from cs.doctor.finding import Finding
+from cs.doctor.finding import DoctorFinding
 from cs.doctor.spf import check_spf
 from cs.outside.port import AddressGuard, Unreachable
 from cs.verifiers.smtp.connection import connect
@@ -29,7 +29,7 @@ _PORT = "port 25"
 _IN_BRACKETS = re.compile(r"\[(?:IPv6:)?([0-9A-Fa-f.:]{2,45})\]")
 
 
-class Sender(msgspec.Struct, frozen=True):
+class SenderSettings(msgspec.Struct, frozen=True):
     """What the settings say of us, and what is tried.
 
     Attributes:
@@ -47,7 +47,9 @@ class Sender(msgspec.Struct, frozen=True):
     proxy: str | None = None
 
 
-async def check_sender(sender: Sender, dns: DnsRecords, guard: AddressGuard) -> list[Finding]:
+async def check_sender(
+    sender: SenderSettings, dns: DnsRecords, guard: AddressGuard
+) -> list[DoctorFinding]:
     """Return what mail servers will make of us; raises nothing."""
     port, seen = await _check_port(sender, dns, guard)
     address = sender.address or seen
@@ -55,7 +57,7 @@ async def check_sender(sender: Sender, dns: DnsRecords, guard: AddressGuard) -> 
         said = "which address mail servers see is not known"
         advice = "name it with --address to have it checked"
         names = ["reverse DNS", "SPF", *(f"list {each}" for each in sender.lists)]
-        unknown = [Finding(name, "not tried", said, advice) for name in names]
+        unknown = [DoctorFinding(name, "not tried", said, advice) for name in names]
         return [port, await _check_helo(sender.helo, None, dns), *unknown]
     return [
         port,
@@ -67,8 +69,8 @@ async def check_sender(sender: Sender, dns: DnsRecords, guard: AddressGuard) -> 
 
 
 async def _check_port(
-    sender: Sender, dns: DnsRecords, guard: AddressGuard
-) -> tuple[Finding, str | None]:
+    sender: SenderSettings, dns: DnsRecords, guard: AddressGuard
+) -> tuple[DoctorFinding, str | None]:
     """Return whether mail servers can be reached, and our address as they see it."""
     tried, failures = 0, list[str]()
     for domain in sender.mail_domains:
@@ -88,17 +90,17 @@ async def _check_port(
                 failures.append(f"{mx.host}: {error.why}")
     if not tried:
         said = f"no mail server's address could be found out: {'; '.join(failures[:3])}"
-        return Finding(_PORT, "not tried", said, "see what is said of DNS"), None
+        return DoctorFinding(_PORT, "not tried", said, "see what is said of DNS"), None
     said = f"no connection to {tried} mail servers: {'; '.join(failures[:3])}"
     advice = (
         "ask your provider to open port 25 outwards, or go through a SOCKS5 server where it is "
         "open (`proxy` of `[verifiers.smtp]`); "
         "without it every mailbox is `unknown` and no one is returned"
     )
-    return Finding(_PORT, "failed", said, advice), None
+    return DoctorFinding(_PORT, "failed", said, advice), None
 
 
-async def _greet(mx: MxAddress, sender: Sender) -> tuple[Finding, str | None]:
+async def _greet(mx: MxAddress, sender: SenderSettings) -> tuple[DoctorFinding, str | None]:
     """Return whether *mx* will talk to us, and our address if it says which one it sees.
 
     Raises:
@@ -122,9 +124,9 @@ async def _greet(mx: MxAddress, sender: Sender) -> tuple[Finding, str | None]:
         await connection.abort()
     seen = _address_in(reply.text)
     if reply.code == 250:
-        return Finding(_PORT, "ok", f"it is open: {mx.host} answers"), seen
+        return DoctorFinding(_PORT, "ok", f"it is open: {mx.host} answers"), seen
     said = f"it is open, but {mx.host} answers {to} by {reply.code} {reply.text[:200]}"
-    return Finding(_PORT, "warning", said, "see HELO, reverse DNS and lists below"), seen
+    return DoctorFinding(_PORT, "warning", said, "see HELO, reverse DNS and lists below"), seen
 
 
 def _address_in(text: str) -> str | None:
@@ -141,45 +143,51 @@ def _address_in(text: str) -> str | None:
     return None
 
 
-async def _check_helo(helo: str, address: str | None, dns: DnsRecords) -> Finding:
+async def _check_helo(helo: str, address: str | None, dns: DnsRecords) -> DoctorFinding:
     check = "HELO"
     advice = "set smtp_helo to a host name whose A record is the address that you send from"
     if "." not in helo.strip(".") or helo.lower().endswith((".local", ".localdomain")):
-        return Finding(check, "failed", f"{helo!r} is no host name of the public DNS", advice)
+        return DoctorFinding(
+            check, "failed", f"{helo!r} is no host name of the public DNS", advice
+        )
     try:
         addresses = await dns.addresses(helo)
     except Unreachable as error:
-        return Finding(check, "not tried", f"the addresses of {helo} are not known: {error}")
+        return DoctorFinding(
+            check, "not tried", f"the addresses of {helo} are not known: {error}"
+        )
     if not addresses:
-        return Finding(check, "failed", f"{helo} has no address in DNS", advice)
+        return DoctorFinding(check, "failed", f"{helo} has no address in DNS", advice)
     if address is None:
-        return Finding(check, "ok", f"{helo} is {', '.join(addresses)}")
+        return DoctorFinding(check, "ok", f"{helo} is {', '.join(addresses)}")
     if address not in addresses:
         said = f"{helo} is {', '.join(addresses)}, and mail servers see {address}"
-        return Finding(check, "failed", said, advice)
-    return Finding(check, "ok", f"{helo} is {address}, which mail servers see")
+        return DoctorFinding(check, "failed", said, advice)
+    return DoctorFinding(check, "ok", f"{helo} is {address}, which mail servers see")
 
 
-async def _check_pointer(helo: str, address: str, dns: DnsRecords) -> Finding:
+async def _check_pointer(helo: str, address: str, dns: DnsRecords) -> DoctorFinding:
     check = "reverse DNS"
     advice = f"have the owner of the address (your provider) set its PTR record to {helo}"
     try:
         names = await dns.names(address)
         confirmed = [name for name in names[:5] if address in await dns.addresses(name)]
     except Unreachable as error:
-        return Finding(check, "not tried", f"the names of {address} are not known: {error}")
+        return DoctorFinding(
+            check, "not tried", f"the names of {address} are not known: {error}"
+        )
     if not names:
-        return Finding(check, "failed", f"{address} has no PTR record", advice)
+        return DoctorFinding(check, "failed", f"{address} has no PTR record", advice)
     if not confirmed:
         said = f"{address} is called {', '.join(names[:3])}, which is not {address} in DNS"
-        return Finding(check, "failed", said, advice)
+        return DoctorFinding(check, "failed", said, advice)
     if helo.lower().rstrip(".") not in confirmed:
         said = f"{address} is called {', '.join(confirmed)}, and we say {helo}"
-        return Finding(check, "warning", said, advice)
-    return Finding(check, "ok", f"{address} is called {helo}")
+        return DoctorFinding(check, "warning", said, advice)
+    return DoctorFinding(check, "ok", f"{address} is called {helo}")
 
 
-async def _check_policy(sender: Sender, address: str, dns: DnsRecords) -> Finding:
+async def _check_policy(sender: SenderSettings, address: str, dns: DnsRecords) -> DoctorFinding:
     """Return the finding on SPF; without a sender HELO counts (RFC 7208, section 2.4)."""
     check = "SPF"
     domain = sender.mail_from.rpartition("@")[2] or sender.helo
@@ -189,16 +197,18 @@ async def _check_policy(sender: Sender, address: str, dns: DnsRecords) -> Findin
         advice = advice.replace("ip4:", "ip6:")
     match result:
         case "pass":
-            return Finding(check, "ok", f"{domain} lets {address} send")
+            return DoctorFinding(check, "ok", f"{domain} lets {address} send")
         case "none":
-            return Finding(check, "warning", f"{domain} has no SPF record", advice)
+            return DoctorFinding(check, "warning", f"{domain} has no SPF record", advice)
         case "temperror" | "unknown":
             said = f"whether {domain} lets {address} send could not be found out"
-            return Finding(check, "not tried", said)
+            return DoctorFinding(check, "not tried", said)
         case "permerror":
-            return Finding(check, "failed", f"the SPF record of {domain} is wrong", advice)
+            return DoctorFinding(
+                check, "failed", f"the SPF record of {domain} is wrong", advice
+            )
         case "neutral":
             said = f"{domain} does not say whether {address} may send"
-            return Finding(check, "warning", said, advice)
+            return DoctorFinding(check, "warning", said, advice)
         case _:
-            return Finding(check, "failed", f"{domain} forbids {address} to send", advice)
+            return DoctorFinding(check, "failed", f"{domain} forbids {address} to send", advice)

@@ -21,7 +21,7 @@ LOOKUPS = 10
 _EXCHANGERS = 10
 
 
-class _End(Exception):
+class _SpfEnd(Exception):
     def __init__(self, result: SpfResult) -> None:
         super().__init__(result)
         self.result = result
@@ -33,7 +33,7 @@ async def check_spf(domain: str, address: str, dns: DnsRecords) -> SpfResult:
         return await _Check(address, dns).of(domain)
     except Unreachable:
         return "temperror"
-    except _End as end:
+    except _SpfEnd as end:
         return end.result
 
 
@@ -48,14 +48,14 @@ class _Check:
 
         Raises:
             Unreachable: No answer.
-            _End: A result that ends the whole check (section 5.2).
+            _SpfEnd: A result that ends the whole check (section 5.2).
         """
         texts = await self._dns.texts(domain)
         records = [text for text in texts if text.lower().split(" ", 1)[0] == "v=spf1"]
         if not records:
             return "none"
         if len(records) > 1:  # section 4.5
-            raise _End("permerror")
+            raise _SpfEnd("permerror")
         terms, redirect = records[0].split()[1:], None
         for term in terms:
             name, is_modifier, value = term.partition("=")
@@ -85,7 +85,7 @@ class _Check:
                 self._count()
                 result = await self.of(_plain(rest))
                 if result == "none":
-                    raise _End("permerror")  # section 5.2
+                    raise _SpfEnd("permerror")  # section 5.2
                 return result == "pass"
             case "a" | "mx":
                 self._count()
@@ -94,9 +94,9 @@ class _Check:
                     name.lower(), _plain(host or domain), slash + lengths
                 )
             case "exists" | "ptr":
-                raise _End("unknown")
+                raise _SpfEnd("unknown")
             case _:
-                raise _End("permerror")
+                raise _SpfEnd("permerror")
 
     async def _is_host(self, kind: str, host: str, lengths: str) -> bool:
         hosts: Sequence[str] = [host]
@@ -113,7 +113,7 @@ class _Check:
         try:
             network = ip_network(text, strict=False)
         except ValueError:
-            raise _End("permerror") from None
+            raise _SpfEnd("permerror") from None
         return network.version == self._address.version and self._address in network
 
     def _is_near(self, addresses: Sequence[str], lengths: str) -> bool:
@@ -131,10 +131,10 @@ class _Check:
     def _count(self) -> None:
         self._lookups += 1
         if self._lookups > LOOKUPS:
-            raise _End("permerror")
+            raise _SpfEnd("permerror")
 
 
 def _plain(name: str) -> str:
     if "%" in name:  # a macro, section 7
-        raise _End("unknown")
+        raise _SpfEnd("unknown")
     return name.rstrip(".")

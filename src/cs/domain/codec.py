@@ -36,7 +36,7 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
 
 
-class OtherVersion(NamedTuple):
+class ReadOnlyVersion(NamedTuple):
     """A version of an event that is read and not written.
 
     Attributes:
@@ -52,7 +52,7 @@ class OtherVersion(NamedTuple):
 
 
 #: Versions that are not written: any more, or, for one release, yet (docs/upgrades.md).
-ALSO_READ: Mapping[str, OtherVersion] = {}
+ALSO_READ: Mapping[str, ReadOnlyVersion] = {}
 
 #: What a sealed value reads as when its key is destroyed, by the kind of the value.
 ERASED: Mapping[str, Mapping[str, Any]] = {

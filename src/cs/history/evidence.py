@@ -36,7 +36,7 @@ class Findings(NamedTuple):
     prints: tuple[str, ...]
 
 
-class Evidence:
+class IdentityEvidence:
     """Fed with `add` in order of position, then asked with `who`.
 
     Some 300 bytes a record on disk, 8 in memory.  Only hashes are kept here.

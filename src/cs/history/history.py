@@ -68,12 +68,12 @@ class StateAt(msgspec.Struct, frozen=True):
     position: int
 
 
-class _Head(msgspec.Struct, frozen=True, gc=False):
+class _EventHead(msgspec.Struct, frozen=True, gc=False):
     at: datetime
     lookup: str | None = None
 
 
-_HEAD = msgspec.json.Decoder(_Head)
+_HEAD = msgspec.json.Decoder(_EventHead)
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 

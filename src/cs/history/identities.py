@@ -26,7 +26,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.sealing import key_name, personal_values
-from cs.history.evidence import Evidence, Findings
+from cs.history.evidence import Findings, IdentityEvidence
 from cs.history.findings import (
     NAMING_TOPICS,
     TELLING,
@@ -101,7 +101,7 @@ class Identities:
         self._progress = progress
         self._by_profile: dict[str, str | None] = {}  # None: a record without a profile
         self._streams: dict[str, int] = {}  # read one by one, up to this version
-        self._evidence: Evidence | None = None
+        self._evidence: IdentityEvidence | None = None
         self._profiles_tell = True  # who everybody is, as far as all of it was read
         self._read_to = 0  # of all of the history
         self._erased_to: int | None = None  # erasures up to here are known
@@ -153,9 +153,9 @@ class Identities:
         await self._read_on(head)
         return self._all_evidence().records(who)
 
-    def _all_evidence(self) -> Evidence:
+    def _all_evidence(self) -> IdentityEvidence:
         if self._evidence is None:
-            self._evidence = Evidence(self._pseudonym)
+            self._evidence = IdentityEvidence(self._pseudonym)
         return self._evidence
 
     def _pseudonym(self, print_: str) -> str:

@@ -7,7 +7,7 @@ an event says gets its JSON with each value opened in its place (`opened`).
 """
 
 from binascii import a2b_base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.key_cache import DataKeyReader
 from cs.eventlog.sealed_state import SealedState, erased_state
 from cs.eventlog.sealing import (
     HeldKeys,
@@ -39,13 +40,11 @@ DAMAGED = (
 )
 
 
-class DataKeys(Protocol):
+class OpenerKeys(DataKeyReader, Protocol):
     """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
 
     @property
     def lost(self) -> LostValues: ...
-    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
-    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
 
 
 class SealedEventFields(Protocol):
@@ -145,7 +144,7 @@ class Opener:
         return None if plain is None else decoder.decode(plain)
 
 
-async def opener(keys: DataKeys, names: Iterable[str]) -> Opener:
+async def opener(keys: OpenerKeys, names: Iterable[str]) -> Opener:
     """Return what opens the values that are sealed under the keys *names* (`names_of`).
 
     Raises:
@@ -167,7 +166,7 @@ def names_of(people: SealedPeople, values: Iterable[SealedValue]) -> Iterator[st
             yield key_name(people.lookup, value.person)
 
 
-async def opened(keys: DataKeys, events: Sequence[SealedEventFields]) -> list[bytes | None]:
+async def opened(keys: OpenerKeys, events: Sequence[SealedEventFields]) -> list[bytes | None]:
     """Return the JSON of each of *events*, every value opened in its place.
 
     ``None`` for one that is damaged; it hides no other.  A value whose key was destroyed, or

@@ -51,7 +51,7 @@ from cs.eventlog.port import RecordedEvent
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class RunAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """Work that was issued to a stage once.
 
     Attributes:
@@ -213,7 +213,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     query: Query
     deadline_at: datetime
     shown_at_most: int = CONTACTS
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[RunAttempt, ...] = ()
     resolution: SourcesEnd | None = None
     resolved_by: str | None = None
     matches: tuple[SourceMatches, ...] | None = None
@@ -271,7 +271,7 @@ class _Record:
         )
         self._caused_by = recorded.caused_by  # of the event that is read
         self._last = recorded.position
-        self._attempts: list[Attempt] = []
+        self._attempts: list[RunAttempt] = []
         self._open: dict[tuple[StageName, str], int] = {}  # the place of the one in flight
         self._people: dict[str, RunPerson] = {}
         self._mail_domains: list[ClosedMailDomain] = []
@@ -346,7 +346,7 @@ class _Record:
         self._end(work, position, event.at, "replaced")
         self._open[work] = len(self._attempts)
         self._attempts.append(
-            Attempt(
+            RunAttempt(
                 position=position,
                 stage=event.stage,
                 item=event.item,

@@ -10,11 +10,11 @@ from cs.paid_calls.port import (
     PAGE,
     RETENTION,
     BeginResult,
-    Call,
     CallInFlight,
     CallLease,
     KnownAnswer,
     LostAnswer,
+    PaidCall,
     RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
@@ -33,9 +33,9 @@ class MemoryCalls:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._seal = CallSeal(os.urandom(32))
-        self._rows: dict[Call, _Row] = {}
+        self._rows: dict[PaidCall, _Row] = {}
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
         now = self._monotonic()
         row = self._rows.get(call)
         if row is not None:
@@ -87,7 +87,7 @@ class MemoryCalls:
         wanted = set(lookups)
         return self._delete(call for call in self._rows if call.lookup in wanted)
 
-    def _delete(self, calls: Iterable[Call]) -> int:
+    def _delete(self, calls: Iterable[PaidCall]) -> int:
         gone = list(calls)
         for call in gone:
             del self._rows[call]

@@ -14,12 +14,12 @@ from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
 from cs.paid_calls.port import (
-    Call,
     CallInFlight,
     CallLease,
     CallRegister,
     KnownAnswer,
     LostAnswer,
+    PaidCall,
 )
 from cs.paid_calls.spent import calls_noted, note_call
 
@@ -104,7 +104,7 @@ class PaidOnce:
         lookup = CURRENT_LOOKUP.get()
         if lookup is None:
             return await EVERY_TIME.once(provider, request, make)
-        call = Call(lookup, provider, msgspec.json.encode(request, order="deterministic"))
+        call = PaidCall(lookup, provider, msgspec.json.encode(request, order="deterministic"))
         match await self._begin(call, again=takes_key):
             case KnownAnswer(answer):
                 self._paid_calls.of(provider, "remembered").inc()
@@ -118,7 +118,7 @@ class PaidOnce:
                 raise Unanswered(f"{provider} was asked before, and its answer is lost")
 
     async def _begin(
-        self, call: Call, *, again: bool
+        self, call: PaidCall, *, again: bool
     ) -> CallLease | KnownAnswer | CallInFlight | LostAnswer:
         """Begin *call*; wait for the one who makes it, at most as long as two leases."""
         until = time.monotonic() + 2 * self._lease_s

@@ -18,7 +18,7 @@ RETENTION = timedelta(hours=1)
 PAGE = 1_000
 
 
-class Call(msgspec.Struct, frozen=True):
+class PaidCall(msgspec.Struct, frozen=True):
     """One question to one provider for one lookup, whichever attempt asks it."""
 
     lookup: str
@@ -34,7 +34,7 @@ class CallLease(msgspec.Struct, frozen=True):
         idempotency_key: 32 hexadecimal digits; the same each time the call is begun.
     """
 
-    call: Call
+    call: PaidCall
     holder: str
     idempotency_key: str
 
@@ -73,7 +73,7 @@ BeginResult = CallLease | KnownAnswer | CallInFlight | LostAnswer
 class CallRegister(Protocol):
     """Every method may raise `CallsUnavailable`."""
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
         """Ask to make *call*; a lease that is given is durable on return.
 
         Args:

@@ -14,11 +14,11 @@ from cs.paid_calls.port import (
     PAGE,
     RETENTION,
     BeginResult,
-    Call,
     CallInFlight,
     CallLease,
     KnownAnswer,
     LostAnswer,
+    PaidCall,
     RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
@@ -59,7 +59,7 @@ class PostgresCalls:
                 "the one that the others have"
             )
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
         holder = random_id("h-")
         named = (call.lookup, call.provider, self._seal.request(call))
         lease = (lease_s, holder, again, self._seal.proof)
@@ -97,7 +97,7 @@ class PostgresCalls:
     async def erase(self, lookups: Iterable[str]) -> int:
         return await erase_calls(self._pool, lookups)
 
-    async def _change(self, statement: str, call: Call, value: str | bytes) -> None:
+    async def _change(self, statement: str, call: PaidCall, value: str | bytes) -> None:
         request = self._seal.request(call)
         async with self._connected() as connection:
             await connection.execute(statement, call.lookup, call.provider, request, value)

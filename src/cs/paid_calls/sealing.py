@@ -7,7 +7,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.port import Call
+from cs.paid_calls.port import PaidCall
 
 
 class CallSeal:
@@ -29,18 +29,18 @@ class CallSeal:
         """Tells this key from others, and nothing about it."""
         return hmac.digest(self._request, b"proof", "sha256")
 
-    def request(self, call: Call) -> str:
+    def request(self, call: PaidCall) -> str:
         """Return the keyed hash that *call* is known by."""
         return hmac.digest(self._request, _bytes(call), "sha256").hex()
 
-    def idempotency_key(self, call: Call) -> str:
+    def idempotency_key(self, call: PaidCall) -> str:
         return hmac.digest(self._idempotency, _bytes(call), "sha256").hex()[:32]
 
-    def seal(self, call: Call, answer: bytes) -> bytes:
+    def seal(self, call: PaidCall, answer: bytes) -> bytes:
         nonce = os.urandom(12)
         return nonce + self._box.encrypt(nonce, answer, _bytes(call))
 
-    def unseal(self, call: Call, box: bytes) -> bytes:
+    def unseal(self, call: PaidCall, box: bytes) -> bytes:
         """Return the answer in *box*.
 
         Raises:
@@ -52,5 +52,5 @@ class CallSeal:
             raise CallsUnavailable("the remembered answer is damaged") from error
 
 
-def _bytes(call: Call) -> bytes:
+def _bytes(call: PaidCall) -> bytes:
     return f"{call.lookup}\0{call.provider}\0".encode() + call.request

@@ -11,11 +11,11 @@ from cs.paid_calls.port import (
     PAGE,
     RETENTION,
     BeginResult,
-    Call,
     CallInFlight,
     CallLease,
     KnownAnswer,
     LostAnswer,
+    PaidCall,
     RememberedCall,
 )
 from cs.paid_calls.sealing import CallSeal
@@ -60,7 +60,7 @@ class SqliteCalls:
     async def __aexit__(self, *_: object) -> None:
         self._file.close()
 
-    async def begin(self, call: Call, *, lease_s: float, again: bool) -> BeginResult:
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
         return await self._file.run(self._begin, call, lease_s, again)
 
     async def answer(self, begun: CallLease, answer: bytes) -> None:
@@ -84,7 +84,7 @@ class SqliteCalls:
         rows = [{"lookup": lookup} for lookup in lookups]
         return await self._file.run(self._delete, _ERASE, rows)
 
-    def _named(self, call: Call) -> dict[str, Any]:
+    def _named(self, call: PaidCall) -> dict[str, Any]:
         return {
             "lookup": call.lookup,
             "provider": call.provider,
@@ -100,7 +100,7 @@ class SqliteCalls:
     def _seal(self) -> CallSeal:
         return CallSeal(self._key())
 
-    def _begin(self, call: Call, lease_s: float, again: bool) -> BeginResult:
+    def _begin(self, call: PaidCall, lease_s: float, again: bool) -> BeginResult:
         now = self._now()
         holder = random_id("h-")
         named = self._named(call)

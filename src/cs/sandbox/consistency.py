@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from cs.sandbox.folding import fold
 from cs.sandbox.mail_behaviour import PROVABLE, Down, Greylisting, Silent, Slow
-from cs.sandbox.shapes import Brand, MailDomain, NoFailure, Search, World, addresses_of
+from cs.sandbox.shapes import Brand, NoFailure, Search, World, WorldMailDomain, addresses_of
 
 
 def contradictions(world: World) -> list[str]:
@@ -65,7 +65,7 @@ def _slugs(world: World) -> Iterator[tuple[str, str]]:
                 yield f"$.brands[{n}].people[{m}].slug", person.slug
 
 
-def _mail(path: str, mail: MailDomain) -> Iterator[str]:
+def _mail(path: str, mail: WorldMailDomain) -> Iterator[str]:
     if mail.hosts and mail.mx != "records":
         yield f'at {path}.hosts: hosts stand only with "mx": "records", not {mail.mx!r}'
 
@@ -154,7 +154,7 @@ def _search_fails(brand: Brand, world: World) -> bool:
     return not isinstance(search.failure, NoFailure)
 
 
-def _unprovable(mail: MailDomain, local: str) -> str | None:
+def _unprovable(mail: WorldMailDomain, local: str) -> str | None:
     state = mail.mailboxes.get(local, "open")
     behaviours = [host.behaviour or mail.behaviour for host in mail.hosts] or [mail.behaviour]
     if mail.dns != "answers":

@@ -7,7 +7,7 @@ from random import SystemRandom
 from cs.sandbox.dns import Zone
 from cs.sandbox.mail_behaviour import Down, MailboxState
 from cs.sandbox.mail_policy import Mailboxes
-from cs.sandbox.shapes import MailDomain, MailHost, World
+from cs.sandbox.shapes import MailHost, World, WorldMailDomain
 from cs.sandbox.sites import hosts_of
 from cs.sandbox.smtp import MailServer
 
@@ -56,7 +56,7 @@ class Layout:
         if up:
             self.web.append(address)
 
-    def _mail_domain(self, mail: MailDomain, mailboxes: Mailboxes) -> None:
+    def _mail_domain(self, mail: WorldMailDomain, mailboxes: Mailboxes) -> None:
         match mail.mx:
             case "null":
                 self.zone.mail(mail.domain, [(0, ".")], mail.dns)
@@ -73,7 +73,7 @@ class Layout:
                     self._mail_host(host, self._address(), mail, mailboxes)
 
     def _mail_host(
-        self, host: MailHost, address: str, mail: MailDomain, mailboxes: Mailboxes
+        self, host: MailHost, address: str, mail: WorldMailDomain, mailboxes: Mailboxes
     ) -> None:
         self.zone.host(host.name, address)
         behaviour = host.behaviour or mail.behaviour
@@ -90,16 +90,16 @@ def _sites(world: World) -> list[tuple[str, list[str], bool]]:
     ]
 
 
-def mail_domains(world: World) -> list[MailDomain]:
+def mail_domains(world: World) -> list[WorldMailDomain]:
     """Return every mail domain; one that the world does not describe is plain."""
     described = {mail.domain: mail for mail in world.mail}
     for brand in world.brands:
         for domain in (brand.domain, brand.mail_domain or brand.domain):
-            described.setdefault(domain, MailDomain(domain=domain))
+            described.setdefault(domain, WorldMailDomain(domain=domain))
     return list(described.values())
 
 
-def mailbox_states(world: World, mail: MailDomain) -> dict[str, MailboxState]:
+def mailbox_states(world: World, mail: WorldMailDomain) -> dict[str, MailboxState]:
     """Return the mailboxes of *mail*, by the part of their addresses before the @."""
     own = {
         person.mailbox

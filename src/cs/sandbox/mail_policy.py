@@ -26,7 +26,7 @@ _MAX_WAITING = 10_000
 _REMEMBERED_S = 30 * 86_400.0
 
 
-class SmtpReply(msgspec.Struct, frozen=True):
+class SandboxReply(msgspec.Struct, frozen=True):
     """One SMTP reply; *text* starts with the enhanced code where there is one."""
 
     code: int
@@ -56,16 +56,16 @@ class Mailboxes:
 
     def recipient(
         self, behaviour: Behaviour, address: str, sender: Sender, nth: int
-    ) -> SmtpReply:
+    ) -> SandboxReply:
         """Answer RCPT for *address*, the *nth* of its session, counted from 1."""
         match behaviour:
             case RefusesUs(at="rcpt"):
                 return _state_reply("refuses_us", address, sender)
             case OneRecipient() if nth > 1:
-                return SmtpReply(452, "4.5.3 Error: too many recipients in this session")
+                return SandboxReply(452, "4.5.3 Error: too many recipients in this session")
             case Greylisting() if left := self._wait(behaviour, address, sender):
                 seconds = math.ceil(left)
-                return SmtpReply(
+                return SandboxReply(
                     451,
                     f"4.7.1 <{address}>: Recipient address rejected: Greylisted, "
                     f"please try again in {seconds} seconds",
@@ -111,42 +111,44 @@ class Mailboxes:
         return max(0.0, self._first_seen[key] + behaviour.hint_s - now)
 
 
-def banner(behaviour: Behaviour, host: str, client: str) -> SmtpReply:
+def banner(behaviour: Behaviour, host: str, client: str) -> SandboxReply:
     """Return what *host* says when *client* connects; anything but 220 ends the session."""
     match behaviour:
         case RefusesUs(at="banner"):
-            return SmtpReply(
+            return SandboxReply(
                 554,
                 f"5.7.1 {host} Your access to this mail system from [{client}] was rejected",
             )
         case _:
-            return SmtpReply(220, f"{host} ESMTP ready")
+            return SandboxReply(220, f"{host} ESMTP ready")
 
 
-def _state_reply(state: MailboxState, address: str, sender: Sender) -> SmtpReply:
+def _state_reply(state: MailboxState, address: str, sender: Sender) -> SandboxReply:
     match state:
         case "open":
-            return SmtpReply(250, "2.1.5 Ok")
+            return SandboxReply(250, "2.1.5 Ok")
         case "absent":
-            return SmtpReply(
+            return SandboxReply(
                 550,
                 f"5.1.1 <{address}>: Recipient address rejected: "
                 "User unknown in virtual mailbox table",
             )
         case "full":
-            return SmtpReply(452, f"4.2.2 <{address}>: Mailbox is full, please try again later")
+            return SandboxReply(
+                452, f"4.2.2 <{address}>: Mailbox is full, please try again later"
+            )
         case "over_quota":
-            return SmtpReply(552, f"5.2.2 <{address}>: Mailbox is over its quota")
+            return SandboxReply(552, f"5.2.2 <{address}>: Mailbox is over its quota")
         case "disabled":
-            return SmtpReply(550, f"5.2.1 <{address}>: The e-mail account is disabled")
+            return SandboxReply(550, f"5.2.1 <{address}>: The e-mail account is disabled")
         case "refuses_us":
-            return SmtpReply(
+            return SandboxReply(
                 550,
                 f"5.7.1 <{address}>: Recipient address rejected: "
                 f"client host [{sender.client}] is blocked by our policy",
             )
         case "too_fast":
-            return SmtpReply(
+            return SandboxReply(
                 450,
                 f"4.2.1 <{address}>: The user is receiving mail at a rate that prevents "
                 "additional messages from being delivered",

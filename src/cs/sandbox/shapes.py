@@ -219,7 +219,7 @@ class MailHost(_Part, frozen=True, kw_only=True):
     behaviour: Behaviour | None = None
 
 
-class MailDomain(_Part, frozen=True, kw_only=True):
+class WorldMailDomain(_Part, frozen=True, kw_only=True):
     """How mail for one domain is taken.  A domain that is not listed is `Plain`."""
 
     domain: Domain
@@ -269,7 +269,7 @@ class World(_Part, frozen=True, kw_only=True):
     services: Services = Services()
     providers: Providers = Providers()
     brands: Annotated[tuple[Brand, ...], msgspec.Meta(max_length=2_000)]
-    mail: Annotated[tuple[MailDomain, ...], msgspec.Meta(max_length=2_000)] = ()
+    mail: Annotated[tuple[WorldMailDomain, ...], msgspec.Meta(max_length=2_000)] = ()
     searches: tuple[Search, ...] = ()
     pages: tuple[Page, ...] = ()
     items: tuple[Item, ...] = ()

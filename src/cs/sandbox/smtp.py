@@ -13,7 +13,7 @@ import msgspec
 
 from cs.sandbox.listening import Sleep
 from cs.sandbox.mail_behaviour import Behaviour, Busy, RefusesUs, Slow, StarttlsOnly
-from cs.sandbox.mail_policy import Mailboxes, Sender, SmtpReply, banner
+from cs.sandbox.mail_policy import Mailboxes, SandboxReply, Sender, banner
 
 _IDLE_S = 300.0  # RFC 5321 section 4.5.3.2.7: at least five minutes
 _MAX_LINE = 1_000
@@ -76,7 +76,7 @@ class SmtpSession:
             return
         if isinstance(server.behaviour, Busy):
             await self._say(
-                SmtpReply(421, f"4.3.2 {server.host} Service busy, try again later")
+                SandboxReply(421, f"4.3.2 {server.host} Service busy, try again later")
             )
             return
         first = banner(server.behaviour, server.host, self._client)
@@ -92,71 +92,73 @@ class SmtpSession:
             await self._say(*replies)
             if replies[-1].code in {221, 421}:
                 return
-        await self._say(SmtpReply(421, f"4.7.0 {server.host} Too many commands"))
+        await self._say(SandboxReply(421, f"4.7.0 {server.host} Too many commands"))
 
-    def _answer(self, verb: str, rest: str) -> list[SmtpReply]:
+    def _answer(self, verb: str, rest: str) -> list[SandboxReply]:
         match verb:
             case "EHLO":
                 return self._hello()
             case "HELO":
                 self._greeted, self._mail_from = True, None
-                return [SmtpReply(250, self._server.host)]
+                return [SandboxReply(250, self._server.host)]
             case "MAIL":
                 return [self._mail(rest)]
             case "RCPT":
                 return [self._rcpt(rest)]
             case "DATA" | "BDAT":
-                return [SmtpReply(554, "5.3.2 This server takes no mail")]
+                return [SandboxReply(554, "5.3.2 This server takes no mail")]
             case "RSET":
                 self._mail_from = None
-                return [SmtpReply(250, "2.0.0 Ok")]
+                return [SandboxReply(250, "2.0.0 Ok")]
             case "NOOP":
-                return [SmtpReply(250, "2.0.0 Ok")]
+                return [SandboxReply(250, "2.0.0 Ok")]
             case "VRFY" | "EXPN":
-                return [SmtpReply(252, "2.5.2 Cannot say; try RCPT")]
+                return [SandboxReply(252, "2.5.2 Cannot say; try RCPT")]
             case "QUIT":
-                return [SmtpReply(221, "2.0.0 Bye")]
+                return [SandboxReply(221, "2.0.0 Bye")]
             case "TOO-LONG":
-                return [SmtpReply(500, "5.5.2 Line too long")]
+                return [SandboxReply(500, "5.5.2 Line too long")]
             case "IDLE":
-                return [SmtpReply(421, f"4.4.2 {self._server.host} Time-out")]
+                return [SandboxReply(421, f"4.4.2 {self._server.host} Time-out")]
             case _:
-                return [SmtpReply(502, "5.5.2 Command not recognized")]
+                return [SandboxReply(502, "5.5.2 Command not recognized")]
 
-    def _hello(self) -> list[SmtpReply]:
+    def _hello(self) -> list[SandboxReply]:
         self._greeted, self._mail_from = True, None
         offers = ["PIPELINING", "SIZE 10485760", "ENHANCEDSTATUSCODES", "8BITMIME"]
         if self._must_secure():
             offers.insert(0, "STARTTLS")
-        return [SmtpReply(250, text) for text in (self._server.host, *offers)]
+        return [SandboxReply(250, text) for text in (self._server.host, *offers)]
 
-    def _mail(self, rest: str) -> SmtpReply:
+    def _mail(self, rest: str) -> SandboxReply:
         if not self._greeted:
-            return SmtpReply(503, "5.5.1 Error: send HELO/EHLO first")
+            return SandboxReply(503, "5.5.1 Error: send HELO/EHLO first")
         if self._must_secure():
-            return SmtpReply(530, "5.7.0 Must issue a STARTTLS command first")
+            return SandboxReply(530, "5.7.0 Must issue a STARTTLS command first")
         if self._mail_from is not None:
-            return SmtpReply(503, "5.5.1 Error: nested MAIL command")
+            return SandboxReply(503, "5.5.1 Error: nested MAIL command")
         if (path := _PATH.match(rest)) is None:
-            return SmtpReply(501, "5.1.7 Bad sender address syntax")
+            return SandboxReply(501, "5.1.7 Bad sender address syntax")
         if self._server.behaviour == RefusesUs(at="mail"):
-            return SmtpReply(550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied")
+            return SandboxReply(
+                550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied"
+            )
         self._mail_from = path[1]
-        return SmtpReply(250, "2.1.0 Ok")
+        return SandboxReply(250, "2.1.0 Ok")
 
-    def _rcpt(self, rest: str) -> SmtpReply:
+    def _rcpt(self, rest: str) -> SandboxReply:
         if self._must_secure():
-            return SmtpReply(530, "5.7.0 Must issue a STARTTLS command first")
+            return SandboxReply(530, "5.7.0 Must issue a STARTTLS command first")
         if self._mail_from is None:
-            return SmtpReply(503, "5.5.1 Error: need MAIL command")
+            return SandboxReply(503, "5.5.1 Error: need MAIL command")
         path = _PATH.match(rest)
         if path is None or not path[1] or path[1].startswith("@"):
-            return SmtpReply(501, "5.1.3 Bad recipient address syntax")
+            return SandboxReply(501, "5.1.3 Bad recipient address syntax")
         local, _, domain = path[1].rpartition("@")
         own = self._server.mailboxes.domain
         address = path[1] if local else f"{domain}@{own}"  # <postmaster>, RFC 5321 4.5.1
         if local and domain.casefold() != own:
-            return SmtpReply(554, f"5.7.1 <{address}>: Relay access denied")
+            return SandboxReply(554, f"5.7.1 <{address}>: Relay access denied")
         self._recipients += 1
         sender = Sender(self._client, self._mail_from)
         return self._server.mailboxes.recipient(
@@ -168,9 +170,9 @@ class SmtpSession:
 
     async def _start_tls(self) -> None:
         if not self._must_secure():
-            await self._say(SmtpReply(502, "5.5.1 STARTTLS is not offered"))
+            await self._say(SandboxReply(502, "5.5.1 STARTTLS is not offered"))
             return
-        await self._say(SmtpReply(220, "2.0.0 Ready to start TLS"))
+        await self._say(SandboxReply(220, "2.0.0 Ready to start TLS"))
         await self._writer.start_tls(self._tls)
         # What was said in clear is forgotten (RFC 3207 section 4.2).
         self._secure, self._greeted, self._mail_from = True, False, None
@@ -186,7 +188,7 @@ class SmtpSession:
         verb, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
         return verb.upper(), rest.strip()
 
-    async def _say(self, *replies: SmtpReply) -> None:
+    async def _say(self, *replies: SandboxReply) -> None:
         if isinstance(self._server.behaviour, Slow):
             await self._sleep(self._server.behaviour.delay_s)
         *more, last = replies

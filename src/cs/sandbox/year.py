@@ -14,13 +14,13 @@ from cs.sandbox.mail_behaviour import Behaviour, CatchAll, Greylisting, Plain, R
 from cs.sandbox.page_index import profile_slug
 from cs.sandbox.shapes import (
     Brand,
-    MailDomain,
     Person,
     Searxng,
     Services,
     Status,
     Wikidata,
     World,
+    WorldMailDomain,
 )
 from cs.sandbox.world import load
 
@@ -151,7 +151,9 @@ def _without(world: World, name: str) -> tuple[World, Person]:
 def _mail_is(domain: str, behaviour: Behaviour) -> _Change:
     def change(world: World) -> World:
         others = tuple(each for each in world.mail if each.domain != domain)
-        return replace(world, mail=(*others, MailDomain(domain=domain, behaviour=behaviour)))
+        return replace(
+            world, mail=(*others, WorldMailDomain(domain=domain, behaviour=behaviour))
+        )
 
     return change
 

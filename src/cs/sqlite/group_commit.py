@@ -18,13 +18,13 @@ BATCH = 512
 WAITING = 10_000
 
 
-class _Call(NamedTuple):
+class _GroupCall(NamedTuple):
     write: Callable[[], Any]
     then: Callable[[Any], object] | None
     done: asyncio.Future[Any]
 
 
-class _Answer(NamedTuple):
+class _GroupAnswer(NamedTuple):
     value: Any
     error: Exception | None
 
@@ -39,7 +39,7 @@ class GroupCommit:
     def __init__(self, connection: sqlite3.Connection, thread: DatabaseThreads) -> None:
         self._connection = connection
         self._thread = thread
-        self._waiting: list[_Call] = []
+        self._waiting: list[_GroupCall] = []
         self._writing: asyncio.Task[None] | None = None
 
     async def run(self, write: Callable[[], T], then: Callable[[T], object] | None = None) -> T:
@@ -53,7 +53,7 @@ class GroupCommit:
         """
         if len(self._waiting) >= WAITING:
             raise sqlite3.OperationalError(f"{WAITING} writes are waiting already")
-        call = _Call(write, then, asyncio.get_running_loop().create_future())
+        call = _GroupCall(write, then, asyncio.get_running_loop().create_future())
         self._waiting.append(call)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all(), name="group-commit")
@@ -61,7 +61,7 @@ class GroupCommit:
         return done
 
     async def _write_all(self) -> None:
-        batch: Sequence[_Call] = ()
+        batch: Sequence[_GroupCall] = ()
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
@@ -74,40 +74,40 @@ class GroupCommit:
                 call.done.cancel()
             self._waiting.clear()
 
-    async def _answers(self, batch: Sequence[_Call]) -> Sequence[_Answer]:
+    async def _answers(self, batch: Sequence[_GroupCall]) -> Sequence[_GroupAnswer]:
         try:
             return await self._thread.run(self._write_together, batch)
         except Exception as error:  # noqa: BLE001  each caller is told
-            return [_Answer(None, error)] * len(batch)
+            return [_GroupAnswer(None, error)] * len(batch)
 
-    def _write_together(self, batch: Sequence[_Call]) -> list[_Answer]:
+    def _write_together(self, batch: Sequence[_GroupCall]) -> list[_GroupAnswer]:
         with transaction(self._connection):
             answers = [self._write_one(call.write) for call in batch]
         return [_after(call, answer) for call, answer in zip(batch, answers, strict=True)]
 
-    def _write_one(self, write: Callable[[], Any]) -> _Answer:
+    def _write_one(self, write: Callable[[], Any]) -> _GroupAnswer:
         self._connection.execute("SAVEPOINT one")
         try:
-            answer = _Answer(write(), None)
+            answer = _GroupAnswer(write(), None)
         except Exception as error:
             if not self._connection.in_transaction:  # a full disk has ended it, for all
                 raise
             self._connection.execute("ROLLBACK TO one")
-            answer = _Answer(None, error)
+            answer = _GroupAnswer(None, error)
         self._connection.execute("RELEASE one")
         return answer
 
 
-def _after(call: _Call, answer: _Answer) -> _Answer:
+def _after(call: _GroupCall, answer: _GroupAnswer) -> _GroupAnswer:
     if call.then is not None and answer.error is None:
         try:
             call.then(answer.value)
         except Exception as error:  # noqa: BLE001  its caller is told
-            return _Answer(None, error)
+            return _GroupAnswer(None, error)
     return answer
 
 
-def _answer(batch: Sequence[_Call], answers: Sequence[_Answer]) -> None:
+def _answer(batch: Sequence[_GroupCall], answers: Sequence[_GroupAnswer]) -> None:
     for call, answer in zip(batch, answers, strict=True):
         if call.done.done():
             continue

@@ -29,7 +29,7 @@ from cs.domain.causation import (
     StartCause,
     TimerCause,
 )
-from cs.domain.codec import TOPICS, AnyEvent, OtherVersion
+from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
 from cs.domain.key import KeyEvent
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonErased
@@ -570,7 +570,7 @@ async def test_a_version_that_is_not_written_any_more_is_upcast(
     await store.append(run.stream, run.events)
     before = rows_of(await store.export("before.duckdb"))
     old = "brand.mailbox-verified.v0"
-    same = OtherVersion(MailboxVerified, MailboxVerified, lambda event: event)
+    same = ReadOnlyVersion(MailboxVerified, MailboxVerified, lambda event: event)
     monkeypatch.setattr(codec, "ALSO_READ", {old: same})
     monkeypatch.setattr(page_reading, "ALSO_READ", {old: same})
     at = next(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cs.domain.names.plain_text import written_out
 from cs.history.page.blocks import badge, facts, fold, mono, note, section, table
-from cs.history.page.drawing import Lane, Span, bars, lanes, legend
+from cs.history.page.drawing import Lane, ValueRange, bars, lanes, legend
 from cs.history.page.markup import Html, el
 from cs.history.page.shell import page, policy
 
@@ -64,7 +64,14 @@ def sample(said: str) -> bytes:
         section(
             "Drawings",
             lanes(
-                [Lane(said, [Span(0, 3, "good", said), Span(3, 9, "wait")], said, [12])],
+                [
+                    Lane(
+                        said,
+                        [ValueRange(0, 3, "good", said), ValueRange(3, 9, "wait")],
+                        said,
+                        [12],
+                    )
+                ],
                 until=20,
             ),
             legend([("good", said)]),
@@ -128,7 +135,7 @@ def test_markup_is_made_by_el_alone() -> None:
 def test_a_span_is_drawn_to_scale(until: float, one: float, other: float) -> None:
     start, end = sorted((one * until, other * until))
 
-    drawn = lanes([Lane("it", [Span(start, end)])], until=until)
+    drawn = lanes([Lane("it", [ValueRange(start, end)])], until=until)
 
     ((x, width),) = re.findall(r'<rect x="([\d.]+)%" width="([\d.]+%?)"', drawn)
     share = 100 * (end - start) / until

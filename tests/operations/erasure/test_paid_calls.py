@@ -17,7 +17,7 @@ from cs.operations.erasure.person import Erasure
 from cs.operations.operator import Operator
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.port import Call, CallLease, KnownAnswer
+from cs.paid_calls.port import CallLease, KnownAnswer, PaidCall
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
@@ -38,7 +38,7 @@ async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_st
             if isinstance(recorded.event, LookupStarted)
         ]
         calls = MemoryCalls()
-        theirs, others = (Call(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
+        theirs, others = (PaidCall(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
         for call in (theirs, others):
             begun = await calls.begin(call, lease_s=15, again=False)
             assert isinstance(begun, CallLease)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from cs.domain import codec, key
-from cs.domain.codec import OtherVersion
+from cs.domain.codec import ReadOnlyVersion
 from cs.domain.messages import Event
 from system.upgrades.next_version import next_version
 
@@ -26,7 +26,7 @@ class _QuotaGrantedV2(Event, frozen=True, kw_only=True):
     by: str | None = None
 
 
-ALSO_READ["{V2}"] = OtherVersion(
+ALSO_READ["{V2}"] = ReadOnlyVersion(
     _QuotaGrantedV2,
     key.QuotaGranted,
     lambda v2: key.QuotaGranted(units=v2.searches, by=v2.by, at=v2.at),
@@ -42,7 +42,7 @@ class _QuotaGrantedV1(Event, frozen=True, kw_only=True):
     by: str | None = None
 
 
-ALSO_READ["{V1}"] = OtherVersion(
+ALSO_READ["{V1}"] = ReadOnlyVersion(
     _QuotaGrantedV1,
     key.QuotaGranted,
     lambda v1: key.QuotaGranted(searches=v1.units, by=v1.by, at=v1.at),
@@ -112,7 +112,7 @@ def with_version(
     others = cast("dict[str, Any]", codec.ALSO_READ)
     before = topics.pop(read), dict(topic_of)
     topics[written], topic_of[event] = event, written
-    others[read] = OtherVersion(shape, event, cast_up)
+    others[read] = ReadOnlyVersion(shape, event, cast_up)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ import duckdb
 
 from cs.history.export.errors import ExportFailed, disk_failures
 from cs.history.export.fact_columns import columns_of
-from cs.history.export.table import Table
+from cs.history.export.table import TypedTable
 
 #: Bytes that DuckDB holds in memory at most.  It sorts on disk beyond, but what it joins has to
 #: fit: the facts of so many events, of which `people` takes some 250 MB.
@@ -54,7 +54,7 @@ class Making:
         self._joined = folder / "joined"
 
     @contextmanager
-    def rows(self, table: Table) -> Iterator[str]:
+    def rows(self, table: TypedTable) -> Iterator[str]:
         """Yield SQL that selects the rows of *table* in their order, until left.
 
         Of a long history they are joined by portions of the lookups before.

@@ -178,11 +178,11 @@ def _decoder(shape: Any) -> "msgspec.json.Decoder[Any]":
     return msgspec.json.Decoder(shape)
 
 
-class _Person(msgspec.Struct):
+class _PersonReference(msgspec.Struct):
     person: str
 
 
 _VALUES = msgspec.json.Decoder(list[SealedValue])
 _RAWS = msgspec.json.Decoder(list[Raw])
-_PERSON = msgspec.json.Decoder(_Person)
-_PEOPLE = msgspec.json.Decoder(list[_Person])
+_PERSON = msgspec.json.Decoder(_PersonReference)
+_PEOPLE = msgspec.json.Decoder(list[_PersonReference])

@@ -20,7 +20,7 @@ class Column(msgspec.Struct, frozen=True):
     personal: bool = False
 
 
-class Table(msgspec.Struct, frozen=True):
+class TypedTable(msgspec.Struct, frozen=True):
     """One typed table.
 
     Attributes:

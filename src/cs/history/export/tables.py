@@ -5,7 +5,7 @@ The column lists are also the page docs/export-tables.md, which `make format` wr
 
 from collections.abc import Sequence
 
-from cs.history.export.table import Table, columns
+from cs.history.export.table import TypedTable, columns
 
 _SECONDS = "date_diff('microsecond', {}, {}) / 1e6"
 
@@ -14,7 +14,7 @@ def _seconds(first: str, last: str) -> str:
     return _SECONDS.format(first, last)
 
 
-_SEARCHES = Table(
+_SEARCHES = TypedTable(
     "searches",
     "A search: one key's request for one brand.",
     columns("""
@@ -53,7 +53,7 @@ LEFT JOIN (SELECT search, count(*) AS repeats FROM repeated GROUP BY search) r U
 """,
     by_lookup=("admitted",),
 )
-_LOOKUPS = Table(
+_LOOKUPS = TypedTable(
     "lookups",
     "A lookup: one live run on one brand, which may answer many searches.",
     columns("""
@@ -106,7 +106,7 @@ LEFT JOIN (
 """,
     by_lookup=("started", "resolved", "finished", "found", "admitted"),
 )
-_STAGES = Table(
+_STAGES = TypedTable(
     "stages",
     "An attempt at a stage of a lookup, or at one mail domain of it.",
     columns("""
@@ -166,7 +166,7 @@ FROM dated
 """,
     by_lookup=("issued", "failed", "answered", "finished"),
 )
-_PEOPLE = Table(
+_PEOPLE = TypedTable(
     "people",
     "Somebody whom a lookup found. Of who was erased, only that they were found, ranked and "
     "shown is left.",
@@ -248,7 +248,7 @@ LEFT JOIN gone g USING (person)
         "erased",
     ),
 )
-_MAILBOXES = Table(
+_MAILBOXES = TypedTable(
     "mailboxes",
     "What verification found for one person at one mail domain. Of who was erased, only "
     "whether they were verified is left.",
@@ -280,7 +280,7 @@ FROM checked c LEFT JOIN (SELECT DISTINCT person FROM erased) g USING (person)
 """,
     by_lookup=("checked", "erased"),
 )
-_EVIDENCE = Table(
+_EVIDENCE = TypedTable(
     "evidence",
     "What one verifier found out about one address. There is none of who was erased.",
     columns("""
@@ -309,7 +309,7 @@ FROM evidence e ANTI JOIN erased g USING (person)
     order="position, n",
     by_lookup=("evidence", "erased"),
 )
-_CHARGES = Table(
+_CHARGES = TypedTable(
     "charges",
     "A unit of quota that a search cost.",
     columns("""
@@ -332,7 +332,7 @@ WHERE s.charged
 """,
     by_lookup=("settled", "finished"),
 )
-_SOURCES = Table(
+_SOURCES = TypedTable(
     "sources",
     "How one source ended in one stage of one lookup.",
     columns("""
@@ -347,7 +347,7 @@ position BIGINT of the event that says so
     "SELECT lookup, stage, source, ended, why, happened_at AS ended_at, position FROM source",
     order="position, source",
 )
-_KEYS = Table(
+_KEYS = TypedTable(
     "keys",
     "An API key, as it stands at the end of the export.",
     columns("""
@@ -383,7 +383,7 @@ LEFT JOIN (
 WHERE i.what = 'issued'
 """,
 )
-_KEY_EVENTS = Table(
+_KEY_EVENTS = TypedTable(
     "key_events",
     "What operators did to a key.",
     columns("""
@@ -396,7 +396,7 @@ position BIGINT of the event that says so
 """),
     "SELECT key, happened_at, what, units, operator, position FROM key_event",
 )
-_MAIL_DOMAINS = Table(
+_MAIL_DOMAINS = TypedTable(
     "mail_domains",
     "What became known of a mail domain.",
     columns("""
@@ -415,7 +415,7 @@ SELECT mail_domain, happened_at AS learned_at, catch_all, greylists, one_recipie
 FROM learned
 """,
 )
-_EVENTS = Table(
+_EVENTS = TypedTable(
     "events",
     "Every event that was read, and what caused it, without what it says: `cs events show` "
     "shows that.",
@@ -438,7 +438,7 @@ caused_by BIGINT of an event: its position, somebody who follows the log acted o
     "SELECT * FROM event",
 )
 
-_EXPORT = Table(
+_EXPORT = TypedTable(
     "export",
     "One row: what this export holds.",
     columns("""
@@ -450,7 +450,7 @@ revealed BOOLEAN whether people are in it
 )
 
 #: In the order of the page that describes them.
-TABLES: Sequence[Table] = (
+TABLES: Sequence[TypedTable] = (
     _SEARCHES,
     _LOOKUPS,
     _STAGES,

@@ -4,14 +4,15 @@ A page asks nobody for anything: no script, no font, no picture; its policy forb
 It is light or dark as its reader's system is, and is read on a phone, a screen and paper.
 
     from cs.history.page.blocks import badge, facts, section, table
-    from cs.history.page.drawing import Lane, Span, bars, lanes
+    from cs.history.page.drawing import Lane, ValueRange, bars, lanes
     from cs.history.page.markup import el
     from cs.history.page.shell import page
 
+    took = Lane("resolution", [ValueRange(0, 3.2)])
     written = page(
         "A week of searches",
         section("In short", facts([("Searches", 12), ("Failed", badge("2", "bad"))])),
-        section("Where the time went", lanes([Lane("resolution", [Span(0, 3.2)])], until=60)),
+        section("Where the time went", lanes([took], until=60)),
         section("By outcome", bars([("done", 10), ("no_emails", 2)])),
         section("Sources", table("Sources", ("Source", "Asked"), [("wikidata", 12)])),
         lead="1 to 7 March 2026",

@@ -21,7 +21,7 @@ _LEAST = 0.5
 _TICKS = 5
 
 
-class Span(msgspec.Struct, frozen=True):
+class ValueRange(msgspec.Struct, frozen=True):
     """From one value to another, in the unit of its drawing.
 
     Attributes:
@@ -45,7 +45,7 @@ class Lane(msgspec.Struct, frozen=True):
     """
 
     name: Inside
-    spans: Sequence[Span]
+    spans: Sequence[ValueRange]
     aside: Inside = None
     marks: Sequence[float] = ()
 
@@ -96,7 +96,7 @@ def bars(
     values = list(rows)
     most = max((value for _, value in values), default=0) or 1.0
     drawn = (
-        _lane(Lane(name, [Span(0, value, look)] if value else [], said(value)), most, ())
+        _lane(Lane(name, [ValueRange(0, value, look)] if value else [], said(value)), most, ())
         for name, value in values
     )
     return el("div", drawn, class_="lanes bars")
@@ -138,7 +138,7 @@ def _svg(*inside: Inside, class_: str | None = None) -> Html:
     return el("svg", inside, width="100%", height=_HIGH, class_=class_, aria_hidden="true")
 
 
-def _span(span: Span, until: float) -> Html:
+def _span(span: ValueRange, until: float) -> Html:
     share = 100 * (span.end - span.start) / until
     low = span.look == "wait"
     return el(

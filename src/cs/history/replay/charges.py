@@ -22,7 +22,7 @@ class AffectedLookup(msgspec.Struct, frozen=True):
     effect: Effect
 
 
-class SettledSearch(msgspec.Struct, frozen=True):
+class SearchCharge(msgspec.Struct, frozen=True):
     """Of a stored *search settled* event: what is needed."""
 
     search: str
@@ -31,7 +31,7 @@ class SettledSearch(msgspec.Struct, frozen=True):
     cached: bool = False
 
 
-_SETTLED = msgspec.json.Decoder(SettledSearch)
+_SETTLED = msgspec.json.Decoder(SearchCharge)
 
 
 async def charge_differences(

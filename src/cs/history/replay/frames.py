@@ -41,7 +41,7 @@ ANSWERS: Mapping[type[Question], Any] = {
 }
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ReplayAnswer(msgspec.Struct, frozen=True):
     """What was answered, or why nothing could be."""
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")

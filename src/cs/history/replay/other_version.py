@@ -20,11 +20,11 @@ import msgspec
 from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, SourceMatches
 from cs.history.replay.frames import (
     ANSWERS,
-    Answer,
     FrameError,
     Judge,
     Question,
     Rank,
+    ReplayAnswer,
     Resolve,
     read_frame,
     write_frame,
@@ -115,7 +115,7 @@ class OtherVersion:
         try:
             write_frame(process.stdin, msgspec.msgpack.encode(question))
             frame = read_frame(process.stdout)
-            answer = msgspec.msgpack.decode(frame, type=Answer)
+            answer = msgspec.msgpack.decode(frame, type=ReplayAnswer)
             if answer.broken is not None:
                 raise BrokenRules(f"{self.name}: {answer.broken}")
             return msgspec.msgpack.decode(answer.value, type=ANSWERS[type(question)])

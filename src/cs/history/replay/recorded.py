@@ -28,7 +28,7 @@ from cs.domain.contact import (
 )
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog, SealedEvent
-from cs.history.opening import DataKeys, Opener, names_of, opener
+from cs.history.opening import Opener, OpenerKeys, names_of, opener
 from cs.history.replay.sealed_events import (
     CHECKED,
     PERSON,
@@ -127,7 +127,7 @@ def topics_of(events: Iterable[type[AnyEvent]]) -> frozenset[str]:
 
 
 async def recorded_lookups(
-    log: EventLog, keys: DataKeys, kind: Kind, positions: Sequence[int]
+    log: EventLog, keys: OpenerKeys, kind: Kind, positions: Sequence[int]
 ) -> list[RecordedLookup]:
     """Return the lookups that the events at *positions* are of, in order.
 

@@ -13,7 +13,7 @@ import msgspec
 
 from cs.domain.contact import Query
 from cs.eventlog.port import EventLog, Where
-from cs.history.opening import DataKeys
+from cs.history.opening import OpenerKeys
 from cs.history.replay.charges import WINDOW, AffectedLookup
 from cs.history.replay.difference import AnswerDifference, LookupComparison, Totals, sealed
 from cs.history.replay.ranking import compare_ranking
@@ -105,7 +105,7 @@ class Replay:
     def __init__(
         self,
         log: EventLog,
-        keys: DataKeys,
+        keys: OpenerKeys,
         kind: Kind,
         *,
         rules: Rules,

@@ -14,11 +14,11 @@ import msgspec
 import cs
 from cs.domain.cause import without_people
 from cs.history.replay.frames import (
-    Answer,
     FrameError,
     Judge,
     Question,
     Rank,
+    ReplayAnswer,
     Resolve,
     read_frame,
     write_frame,
@@ -36,15 +36,17 @@ def serve(questions: IO[bytes], answers: IO[bytes], rules: Rules) -> None:
         write_frame(answers, msgspec.msgpack.encode(_answer(frame, rules)))
 
 
-def _answer(frame: bytes, rules: Rules) -> Answer:
+def _answer(frame: bytes, rules: Rules) -> ReplayAnswer:
     try:
         question: Question = msgspec.msgpack.decode(frame, type=Question)
         value = msgspec.msgpack.encode(_answered(question, rules))
     except Exception as error:  # noqa: BLE001  rules that are being written
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{last.filename}, line {last.lineno}, in {last.name}()"
-        return Answer(broken=f"{place}: {type(error).__name__}: {without_people(str(error))}")
-    return Answer(msgspec.Raw(value))
+        return ReplayAnswer(
+            broken=f"{place}: {type(error).__name__}: {without_people(str(error))}"
+        )
+    return ReplayAnswer(msgspec.Raw(value))
 
 
 def _answered(question: Question, rules: Rules) -> Any:

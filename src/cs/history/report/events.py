@@ -32,7 +32,7 @@ class RepeatedSearch(msgspec.Struct, frozen=True):
     at: datetime
 
 
-class AnsweredSearch(msgspec.Struct, frozen=True):
+class SettledSearch(msgspec.Struct, frozen=True):
     at: datetime
     search: str
     lookup: str
@@ -110,7 +110,7 @@ class ReportedBounce(msgspec.Struct, frozen=True):
 Slim = (
     AdmittedSearch
     | RepeatedSearch
-    | AnsweredSearch
+    | SettledSearch
     | StartedLookup
     | IssuedAttempt
     | FailedAttempt
@@ -129,7 +129,7 @@ ReportEvent: TypeAlias = Slim | Opened
 SLIM: Mapping[type[AnyEvent], type[Slim]] = {
     SearchAdmitted: AdmittedSearch,
     SearchRepeated: RepeatedSearch,
-    SearchSettled: AnsweredSearch,
+    SearchSettled: SettledSearch,
     brand.LookupStarted: StartedLookup,
     brand.StageIssued: IssuedAttempt,
     brand.AttemptFailed: FailedAttempt,

@@ -23,7 +23,6 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
 from cs.history.report.events import (
     AdmittedSearch,
-    AnsweredSearch,
     BouncedContact,
     DomainChecked,
     FailedAttempt,
@@ -34,6 +33,7 @@ from cs.history.report.events import (
     ReportedBounce,
     ReportEvent,
     ResolvedLookup,
+    SettledSearch,
     StartedLookup,
 )
 from cs.history.report.mail_counts import MailCounts
@@ -61,7 +61,7 @@ class ReportFold:
         self._apply: Mapping[type[Any], Callable[[str, Any], None]] = {
             AdmittedSearch: self._admitted,
             RepeatedSearch: self._repeated,
-            AnsweredSearch: self._settled,
+            SettledSearch: self._settled,
             StartedLookup: self._started,
             IssuedAttempt: self._issued,
             FailedAttempt: self._failed,
@@ -89,7 +89,7 @@ class ReportFold:
     def _repeated(self, _: str, event: RepeatedSearch) -> None:
         self.searches.repeated += event.at in self.period
 
-    def _settled(self, stream: str, event: AnsweredSearch) -> None:
+    def _settled(self, stream: str, event: SettledSearch) -> None:
         self.searches.settled(stream.removeprefix("key-"), event)
 
     def _started(self, _: str, event: StartedLookup) -> None:

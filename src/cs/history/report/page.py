@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cs.history.page.blocks import facts as fact_list
 from cs.history.page.blocks import fold, note, section, table
 from cs.history.page.columns import ChartColumn, columns
-from cs.history.page.drawing import Lane, Look, Span, bars, lanes, legend, seconds
+from cs.history.page.drawing import Lane, Look, ValueRange, bars, lanes, legend, seconds
 from cs.history.page.markup import Html
 from cs.history.page.shell import page
 from cs.history.report.figures import Bucket, Report, Timing
@@ -162,7 +162,7 @@ def _times(report: Report) -> Html | None:
 
 def _lane(name: str, took: Timing) -> Lane:
     p50, p95 = took.p50_s or 0.0, took.p95_s or 0.0
-    spans = [Span(0, p50, "good"), Span(p50, p95, "wait")]
+    spans = [ValueRange(0, p50, "good"), ValueRange(p50, p95, "wait")]
     return Lane(name, spans, f"p50 {seconds(p50)}, p95 {seconds(p95)}")
 
 

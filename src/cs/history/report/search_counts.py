@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from cs.domain.brand.brand import stream_of
 from cs.history.report.counting import BusiestNames, Durations
-from cs.history.report.events import AdmittedSearch, AnsweredSearch
+from cs.history.report.events import AdmittedSearch, SettledSearch
 from cs.history.report.period import Period, floor
 from cs.runtime.lru import LruDict
 
@@ -53,7 +53,7 @@ class SearchCounts:
         """Note when the run *lookup* finished, whose result may be reused."""
         self._finished_at[lookup] = at
 
-    def settled(self, key: str, event: AnsweredSearch) -> None:
+    def settled(self, key: str, event: SettledSearch) -> None:
         """Count an answer to *key*."""
         admitted_at = self._admitted_at.pop(event.search, None)
         if event.at not in self._period:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cs.history.page.blocks import facts, mono, table
-from cs.history.page.drawing import Lane, Look, Span, lanes, legend, seconds
+from cs.history.page.drawing import Lane, Look, ValueRange, lanes, legend, seconds
 from cs.history.page.markup import Html
 from cs.history.shown.phrases import cause_words, outcome, yes
 from cs.history.shown.search import ShownRun
@@ -92,16 +92,16 @@ def causes_table(run: ShownRun) -> Html:
     return table("What caused each attempt and its end", columns, rows)
 
 
-def _spans(run: ShownRun, stage: ShownStage, n: int, until: float) -> list[Span]:
+def _spans(run: ShownRun, stage: ShownStage, n: int, until: float) -> list[ValueRange]:
     attempt = stage.attempts[n]
     start = _after(run, attempt.issued_at)
     end = until if attempt.ended_at is None else _after(run, attempt.ended_at)
-    spans = [Span(start, end, _LOOKS[attempt.end], _attempt_words(attempt))]
+    spans = [ValueRange(start, end, _LOOKS[attempt.end], _attempt_words(attempt))]
     if attempt.end == "failed" and attempt.retry_at is not None:
         later = stage.attempts[n + 1 : n + 2]
         again = _after(run, later[0].issued_at) if later else until
         spans.append(
-            Span(end, max(end, min(again, until)), "wait", "waits for its next attempt")
+            ValueRange(end, max(end, min(again, until)), "wait", "waits for its next attempt")
         )
     return spans
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from cs.domain.causation import AnyCause
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.work import StageName
-from cs.history.runs import Attempt, AttemptEnd, Run, SourcesEnd
+from cs.history.runs import AttemptEnd, Run, RunAttempt, SourcesEnd
 
 #: How the run of a source ended that got an answer.
 _ANSWERED = frozenset({"used", "no_results"})
@@ -101,7 +101,7 @@ def shown_stages(run: Run, prices: Mapping[str, Decimal]) -> Sequence[ShownStage
         run: As of then.
         prices: Of one question to a source or verifier, by name.
     """
-    work: dict[tuple[StageName, str], list[Attempt]] = {}
+    work: dict[tuple[StageName, str], list[RunAttempt]] = {}
     for attempt in run.attempts:
         work.setdefault((attempt.stage, attempt.item), []).append(attempt)
     return [_stage(run, stage, item, made, prices) for (stage, item), made in work.items()]
@@ -127,7 +127,7 @@ def _stage(
     run: Run,
     stage: StageName,
     item: str,
-    made: Sequence[Attempt],
+    made: Sequence[RunAttempt],
     prices: Mapping[str, Decimal],
 ) -> ShownStage:
     attempts = [_attempt(each) for each in made]
@@ -156,7 +156,7 @@ def _stage(
     )
 
 
-def _attempt(made: Attempt) -> ShownAttempt:
+def _attempt(made: RunAttempt) -> ShownAttempt:
     return ShownAttempt(
         position=made.position,
         attempt=made.attempt,
@@ -199,7 +199,7 @@ def _asked(run: Run, stage: StageName, item: str) -> Sequence[SourceUse]:
 
 
 def _sources(
-    ended: SourcesEnd | None, attempts: Iterable[Attempt], stage: StageName
+    ended: SourcesEnd | None, attempts: Iterable[RunAttempt], stage: StageName
 ) -> Sequence[SourceUse]:
     causes: dict[str, str] = {}
     for attempt in attempts:

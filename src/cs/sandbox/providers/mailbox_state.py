@@ -17,7 +17,7 @@ from cs.sandbox.mail_behaviour import (
     Silent,
     Slow,
 )
-from cs.sandbox.shapes import Brand, MailDomain, World
+from cs.sandbox.shapes import Brand, World, WorldMailDomain
 
 #: ``exists`` and ``absent`` are proved; ``no-answer``: the server or its DNS tells nothing.
 AddressState = Literal[
@@ -78,7 +78,7 @@ class MailboxTruth:
         return mail is not None and isinstance(_behaviour(mail), Greylisting)
 
 
-def _behaviour(mail: MailDomain) -> Behaviour:
+def _behaviour(mail: WorldMailDomain) -> Behaviour:
     """Return how the first exchanger that answers behaves."""
     hosts = sorted(mail.hosts, key=lambda host: host.preference)
     each = [host.behaviour or mail.behaviour for host in hosts] or [mail.behaviour]

@@ -27,7 +27,7 @@ LARGE = 1_000
 NAMESAKES = 20
 
 
-class Changes(msgspec.Struct):
+class CompanyChanges(msgspec.Struct):
     """What an import came to, in companies."""
 
     added: int = 0
@@ -66,12 +66,12 @@ class CompanyIndex:
         (count,) = self._db.execute(_COUNT).fetchone()
         return int(count)
 
-    def put(self, companies: Sequence[Company], *, dry_run: bool = False) -> Changes:
+    def put(self, companies: Sequence[Company], *, dry_run: bool = False) -> CompanyChanges:
         """Store *companies*, each in place of the one with its key, all or none.
 
         Of several with one key the last counts.  With *dry_run* they are only compared.
         """
-        changes = Changes()
+        changes = CompanyChanges()
         self._db.execute("BEGIN" if dry_run else "BEGIN IMMEDIATE")
         try:
             for company in {each.key: each for each in companies}.values():

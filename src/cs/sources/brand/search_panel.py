@@ -38,14 +38,14 @@ class _Panel(msgspec.Struct):
     website: str | None = None
 
 
-class _Result(msgspec.Struct):
+class _PanelResult(msgspec.Struct):
     title: str = ""
     link: str = ""
 
 
-class _Answer(msgspec.Struct):
+class _PanelAnswer(msgspec.Struct):
     panel: _Panel | None = msgspec.field(default=None, name="knowledgeGraph")
-    organic: tuple[_Result, ...] = ()
+    organic: tuple[_PanelResult, ...] = ()
 
 
 class SearchPanel(HintingBrandSource[PanelSettings]):
@@ -53,7 +53,7 @@ class SearchPanel(HintingBrandSource[PanelSettings]):
 
     async def _ask(self, brand: str) -> list[BrandFacts]:
         body = {"q": f"{brand} official site", "num": _RESULTS}
-        answer = await self.service.ask(Question(path="/search", json=body), _Answer)
+        answer = await self.service.ask(Question(path="/search", json=body), _PanelAnswer)
         found = dict.fromkeys(_sites(answer, brand))
         return [
             BrandFacts(name=brand, domain=domain, mail_domains=(domain,)) for domain in found
@@ -70,7 +70,7 @@ def from_context(context: SourceContext) -> SearchPanel:
     return SearchPanel(context.service("serper", settings, headers=headers), settings)
 
 
-def _sites(answer: _Answer, brand: str) -> list[str]:
+def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
     """Return the domains that may be *brand*'s: the panel's, then results called so."""
     found = []
     panel = answer.panel

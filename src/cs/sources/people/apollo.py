@@ -64,7 +64,7 @@ class _Search(msgspec.Struct):
     people: tuple[_ApolloHit, ...] = ()
 
 
-class _Person(msgspec.Struct):
+class _ApolloPerson(msgspec.Struct):
     name: str | None = None
     first_name: str | None = None
     last_name: str | None = None
@@ -76,7 +76,7 @@ class _Person(msgspec.Struct):
 
 
 class _Match(msgspec.Struct):
-    person: _Person | None = None
+    person: _ApolloPerson | None = None
 
 
 class ApolloSource(PaidPeopleSource[ApolloSettings]):
@@ -139,7 +139,7 @@ def _charged(match: _Match) -> int:
     return 1 if match.person is not None and match.person.email else 0
 
 
-def _sighting(person: _Person | None, brand: BrandFacts) -> Sighting | None:
+def _sighting(person: _ApolloPerson | None, brand: BrandFacts) -> Sighting | None:
     if person is None:
         return None
     name = (person.name or f"{person.first_name or ''} {person.last_name or ''}").strip()

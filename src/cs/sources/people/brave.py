@@ -39,7 +39,7 @@ class BraveSettings(ServiceSettings, frozen=True, kw_only=True):
     usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one question")] = 0.005
 
 
-class _Result(msgspec.Struct):
+class _BraveResult(msgspec.Struct):
     title: str = ""
     url: str = ""
     description: str | None = None
@@ -47,10 +47,10 @@ class _Result(msgspec.Struct):
 
 
 class _Web(msgspec.Struct):
-    results: tuple[_Result, ...] = ()
+    results: tuple[_BraveResult, ...] = ()
 
 
-class _Answer(msgspec.Struct):
+class _BraveAnswer(msgspec.Struct):
     web: _Web | None = None  # left out where nothing is found
 
 
@@ -62,7 +62,7 @@ class BraveSource(PaidSearch[BraveSettings]):
         params = {"q": " ".join(words), "count": str(COUNT)}
         if asked.market is not None:
             params |= _known(asked.market)
-        answer = await self.service.ask(Question(path=_PATH, params=params), _Answer)
+        answer = await self.service.ask(Question(path=_PATH, params=params), _BraveAnswer)
         found = answer.web.results[:RESULTS] if answer.web else ()
         return WebPage(tuple(_read(result) for result in found))
 
@@ -118,7 +118,7 @@ def judge(answer: Response) -> Judgement:
     return problem(ProblemKind.RATE_LIMITED, why, max(empty))
 
 
-def _read(result: _Result) -> WebResult:
+def _read(result: _BraveResult) -> WebResult:
     texts = [text for text in (result.description, *result.extra_snippets) if text]
     return WebResult(result.url, result.title, " · ".join(texts)).cut()
 

@@ -62,7 +62,7 @@ class _Data(msgspec.Struct):
     emails: tuple[_Email, ...] = ()
 
 
-class _Answer(msgspec.Struct):
+class _HunterAnswer(msgspec.Struct):
     data: _Data
 
 
@@ -84,7 +84,7 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
             "limit": str(min(self.settings.addresses, max(limit, 1))),
         }
         question = Question(path="/domain-search", params=params, units=self.units)
-        found = await self.service.ask(question, _Answer, charged=_charged)
+        found = await self.service.ask(question, _HunterAnswer, charged=_charged)
         data = found.data
         if data.webmail or data.disposable:  # everybody's domain, nobody's company
             return self.answer(())
@@ -164,5 +164,5 @@ def _credits(addresses: int) -> int:
     return -(-addresses // OF_A_CREDIT)
 
 
-def _charged(answer: _Answer) -> int:
+def _charged(answer: _HunterAnswer) -> int:
     return _credits(len(answer.data.emails))

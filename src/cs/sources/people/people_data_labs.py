@@ -38,7 +38,7 @@ class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
     records: Annotated[int, Meta(ge=1, le=100, description="of a search, each charged")] = 5
 
 
-class _Person(msgspec.Struct):
+class _PdlPerson(msgspec.Struct):
     full_name: str | None = None
     first_name: str | None = None
     last_name: str | None = None
@@ -49,8 +49,8 @@ class _Person(msgspec.Struct):
     location_name: Any = None  # the same
 
 
-class _Answer(msgspec.Struct):
-    data: tuple[_Person, ...] = ()
+class _PdlAnswer(msgspec.Struct):
+    data: tuple[_PdlPerson, ...] = ()
 
 
 class PdlSource(PaidPeopleSource[PdlSettings]):
@@ -68,7 +68,7 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
         question = Question(
             path="/person/search", json=search(domain, size=records), units=records
         )
-        found = await self.service.ask(question, _Answer, charged=lambda it: len(it.data))
+        found = await self.service.ask(question, _PdlAnswer, charged=lambda it: len(it.data))
         people = [_sighting(person, brand) for person in found.data]
         return self.answer(tuple(each for each in people if each is not None)[:limit])
 
@@ -99,7 +99,7 @@ def search(domain: str, *, size: int) -> dict[str, Any]:
     return {"query": {"bool": {"must": must}}, "size": size, "titlecase": True}
 
 
-def _sighting(person: _Person, brand: BrandFacts) -> Sighting | None:
+def _sighting(person: _PdlPerson, brand: BrandFacts) -> Sighting | None:
     name = (person.full_name or "").strip()
     if not name:
         return None

@@ -23,7 +23,7 @@ _SAID = 300
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _SearxngPage(msgspec.Struct, frozen=True):
     """One page of results.
 
     Attributes:
@@ -75,7 +75,7 @@ class SearxngApi:
 
 def _read(answer: Response) -> WebPage:
     try:
-        page = msgspec.json.decode(answer.body, type=_Answer)
+        page = msgspec.json.decode(answer.body, type=_SearxngPage)
         results = tuple(result.cut() for result in page.results[:RESULTS])
         return WebPage(results, _complaint(page))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -83,7 +83,7 @@ def _read(answer: Response) -> WebPage:
         raise SearchRefused(SourceStatus.FAILED, why) from error
 
 
-def _complaint(page: _Answer) -> SearchRefused | None:
+def _complaint(page: _SearxngPage) -> SearchRefused | None:
     """Return why "no results" means nothing here; ``None`` if it does mean something."""
     silent = page.unresponsive_engines[:RESULTS]
     if page.results or not silent:

@@ -26,14 +26,14 @@ class SerperSettings(ServiceSettings, frozen=True, kw_only=True):
     usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.001
 
 
-class _Result(msgspec.Struct):
+class _SerperResult(msgspec.Struct):
     title: str = ""
     link: str = ""
     snippet: str | None = None
 
 
-class _Answer(msgspec.Struct):
-    organic: tuple[_Result, ...] = ()
+class _SerperAnswer(msgspec.Struct):
+    organic: tuple[_SerperResult, ...] = ()
     credits: int | None = None
 
 
@@ -47,7 +47,7 @@ class SerperSource(PaidSearch[SerperSettings]):
         if asked.market is not None:
             body |= {"gl": asked.market.country, "hl": asked.market.language}
         question = Question(path="/search", json=body, units=CREDITS)
-        answer = await self.service.ask(question, _Answer, charged=_charged)
+        answer = await self.service.ask(question, _SerperAnswer, charged=_charged)
         return WebPage(
             tuple(
                 WebResult(result.link, result.title, result.snippet).cut()
@@ -66,5 +66,5 @@ def from_context(context: SourceContext) -> SerperSource:
     return SerperSource(context.service("serper", settings, headers=headers), settings)
 
 
-def _charged(answer: _Answer) -> int:
+def _charged(answer: _SerperAnswer) -> int:
     return CREDITS if answer.credits is None else max(answer.credits, 0)

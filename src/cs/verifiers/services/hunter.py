@@ -31,7 +31,7 @@ NAME = "hunter"
 _RATE_PAUSE_S = 10.0
 
 
-class HunterSettings(HostedSettings, frozen=True, kw_only=True):
+class HunterVerifierSettings(HostedSettings, frozen=True, kw_only=True):
     """What ``[verifiers.hunter]`` takes; a call is a credit."""
 
     url: str = "https://api.hunter.io/v2"
@@ -89,4 +89,4 @@ ADAPTER = Adapter(
     judge=judge,
 )
 
-from_context = with_key(ADAPTER, HunterSettings, header="X-API-KEY")
+from_context = with_key(ADAPTER, HunterVerifierSettings, header="X-API-KEY")

@@ -38,21 +38,21 @@ class ReacherSettings(HostedSettings, frozen=True, kw_only=True):
     burst: Annotated[int, Meta(ge=1, le=1000)] = 5
 
 
-class _Part(msgspec.Struct):
+class _ReacherPart(msgspec.Struct):
     """A part of the answer; an ``error`` stands in the place of its findings."""
 
     error: object = None
 
 
-class _Misc(_Part):
+class _Misc(_ReacherPart):
     is_disposable: bool | None = None
 
 
-class _Mx(_Part):
+class _Mx(_ReacherPart):
     accepts_mail: bool | None = None
 
 
-class _Smtp(_Part):
+class _Smtp(_ReacherPart):
     can_connect_smtp: bool | None = None
     has_full_inbox: bool | None = None
     is_catch_all: bool | None = None
@@ -60,7 +60,7 @@ class _Smtp(_Part):
     is_disabled: bool | None = None
 
 
-class _Syntax(_Part):
+class _Syntax(_ReacherPart):
     is_valid_syntax: bool | None = None
 
 
