@@ -2,13 +2,13 @@
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from cs.sandbox.drawing import drawn
-from cs.sandbox.folding import fold, mentions
+from cs.sandbox.folding import fold, mentions, words_of
 from cs.sandbox.search_query import QueryMatcher, bare_address, read_query
 from cs.sandbox.shapes import Brand, Page, Person, World
 
@@ -43,14 +43,34 @@ class PageIndex:
         self._index = [
             _indexed(world.seed, page) for page in _pages(world, engine, coverage, outdated)
         ]
+        # Of each word the pages with it: most queries name a brand, which few pages do.
+        self._with_word: dict[str, list[int]] = {}
+        for number, each in enumerate(self._index):
+            for word in words_of(each.folded):
+                self._with_word.setdefault(word, []).append(number)
 
     def find(self, text: str) -> list[Page]:
         """Return every page that answers *text*, best first; ties fall as the seed says."""
         matcher = QueryMatcher(read_query(text))
-        scored = [(matcher.score(each.address, each.folded), each) for each in self._index]
+        pages = self._that_may_answer(matcher)
+        scored = [(matcher.score(each.address, each.folded), each) for each in pages]
         found = [(score, each) for score, each in scored if score]
         found.sort(key=lambda one: (-one[0], one[1].mark, one[1].page.url))
         return [each.page for _, each in found]
+
+    def _that_may_answer(self, matcher: QueryMatcher) -> Sequence[IndexedPage]:
+        """Return the pages with a word of each phrase that *matcher* demands, or more."""
+        fewest: Sequence[int] = range(len(self._index))
+        for group in matcher.words_of_phrases:
+            if not all(group):
+                continue  # one of them has no word: any page may have it
+            rarest = (
+                min((self._with_word.get(word, ()) for word in words), key=len)
+                for words in group
+            )
+            of_group = sorted({number for numbers in rarest for number in numbers})
+            fewest = min(fewest, of_group, key=len)
+        return [self._index[number] for number in fewest]
 
 
 def profile_slug(seed: int, brand: Brand, person: Person) -> str:

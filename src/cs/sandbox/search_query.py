@@ -99,7 +99,12 @@ def read_query(text: str) -> SearchQuery:
 
 
 class QueryMatcher:
-    """A query made ready to be compared with many texts."""
+    """A query made ready to be compared with many texts.
+
+    Attributes:
+        words_of_phrases: A text that answers has, for each of these, all words of one of its
+            sets.
+    """
 
     def __init__(self, query: SearchQuery) -> None:
         self._sites = [
@@ -107,6 +112,7 @@ class QueryMatcher:
         ]
         self._without = [Mention(value) for value in query.without]
         self._phrases = [[Mention(one) for one in group] for group in query.phrases]
+        self.words_of_phrases = [[one.words for one in group] for group in self._phrases]
         self._stems = [fold(word)[:_STEM] for word in query.words]
 
     def score(self, address: str, folded: str) -> int:
