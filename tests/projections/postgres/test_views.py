@@ -113,6 +113,33 @@ async def test_a_move_in_one_process_wakes_another(database: str, history: Histo
             assert await waiting == 3
 
 
+async def test_a_move_that_was_notified_is_not_asked_for(
+    database: str, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [*await history.log.tail(0)]
+    async with nodes(database, 2) as (writer, reader):
+        await history.apply(writer, events[:2])
+        assert await reader.moved(0) == 2
+        asked: list[int] = []
+        look = reader.position
+
+        async def counted() -> int:
+            asked.append(1)
+            return await look()
+
+        monkeypatch.setattr(reader, "position", counted)
+        for before, upto in ((2, 3), (3, 5)):
+            waiting = asyncio.create_task(reader.moved(before))
+            await history.apply(writer, events[before:upto])
+            assert await waiting == upto
+        assert asked == []
+
+        await writer.reset()  # of which nobody is notified: the next look finds it
+        assert await reader.moved(5) == 0
+        await history.apply(writer, events[:4])
+        assert await reader.moved(0) == 4
+
+
 async def test_a_runner_with_an_earlier_lease_is_fenced(
     database: str, history: History
 ) -> None:

@@ -64,6 +64,9 @@ class PostgresViews:
         self._noted_at: float | None = None
         self._retired_at: float | None = None
         self._listener = Listener(pool, CHANNEL)
+        self._looked: tuple[object, int] | None = (
+            None  # by which connection, and the checkpoint
+        )
         self._pool = pool
 
     def place(self, table: Table[R]) -> tuple[str, str]:
@@ -87,15 +90,27 @@ class PostgresViews:
 
     async def moved(self, after: int) -> int:
         with unavailable():
-            await self._listener.connect()  # before the look, or a move between is missed
-        position = await self.position()
-        if position > after:
-            return position
-        await self._note_use()
-        with unavailable():
-            if not await self._listener.wait(POLL_S):
-                await self._listener.check()
-        return await self.position()
+            listening = await self._listener.connect()  # before the look, or a move is missed
+        position = self._notified_position()
+        # Who listens since the last look, and was notified of nothing, need not look again.
+        if position is None and self._looked != (listening, after):
+            position = await self.position()
+        if position is None or position <= after:
+            await self._note_use()
+            with unavailable():
+                notified = await self._listener.wait(POLL_S)
+                if not notified:
+                    await self._listener.check()
+            position = self._notified_position() if notified else None
+            if position is None:
+                position = await self.position()
+        self._looked = (listening, position)
+        return position
+
+    def _notified_position(self) -> int | None:
+        """Return the checkpoint that was notified since the last look, if it is of ours."""
+        generation, _, position = (self._listener.take_payload() or "").rpartition(" ")
+        return int(position) if generation == self._set.names.generation else None
 
     async def apply(
         self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
@@ -135,7 +150,8 @@ class PostgresViews:
         await connection.execute(
             _MOVE, self._set.names.generation, checkpoint, last_event, epoch or 0
         )
-        await connection.execute(_NOTIFY, CHANNEL, str(checkpoint))
+        moved = f"{self._set.names.generation} {checkpoint}"
+        await connection.execute(_NOTIFY, CHANNEL, moved)
         return checkpoint
 
     async def _folded(
