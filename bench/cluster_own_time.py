@@ -1,15 +1,17 @@
 """Our own time in a search that goes through every role and Kafka: POST to done.
 
-    PYTHONPATH=tests .venv/bin/python bench/cluster_own_time.py [SEARCHES]
+    PYTHONPATH=tests .venv/bin/python bench/cluster_own_time.py [SEARCHES] [--json]
 
 What the stages wait for outside is taken off: the same search made by a service in one process
 beside the same kind of world tells how long that is (`bench/own_time.py`), in the same run.
 The baseline is the same search answered from reuse.
 """
 
+import argparse
 import asyncio
+import json
+import os
 import statistics
-import sys
 import time
 from typing import Any
 
@@ -83,23 +85,33 @@ async def clustered(
         return await both(operated.operator, client, searches)
 
 
-def main(searches: int) -> None:
+def measured(searches: int) -> dict[str, list[float]]:
+    """Return p50 and p95 of each kind of time, ms."""
     logs.configure("error")
     live, away, _ = asyncio.run(embedded(searches))
     outside = statistics.median(away)
-    _print("one process: POST to done", live)
-    _print("  of it waiting outside", away)
+    found = {"one process: POST to done": live, "one process: of it waiting outside": away}
     with running_two_nodes() as cluster:
         live, _, reused = asyncio.run(clustered(cluster, searches))
-    _print("cluster: POST to done", live)
-    _print("  our own time", [took - outside for took in live])
-    _print("  from reuse", reused)
+    found["every role: POST to done"] = live
+    found["every role: our own time"] = [took - outside for took in live]
+    found["every role: from reuse"] = reused
+    return {name: [round(each, 1) for each in _quantiles(of)] for name, of in found.items()}
 
 
-def _print(what: str, times: list[float]) -> None:
-    p50, p95 = statistics.median(times), sorted(times)[int(len(times) * 0.95)]
-    print(f"{what:<28}{p50:8.1f} / {p95:6.1f} ms (p50 / p95 of {len(times)})", flush=True)
+def _quantiles(times: list[float]) -> tuple[float, float]:
+    return statistics.median(times), sorted(times)[int(len(times) * 0.95)]
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("searches", nargs="?", type=int, default=100)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    figures = measured(given.searches)
+    load_1m = round(os.getloadavg()[0], 1)
+    if given.json:
+        print(json.dumps({"searches": given.searches, "load_1m": load_1m, **figures}))
+    else:
+        for name, (p50, p95) in figures.items():
+            print(f"{name:<36}{p50:8.1f} / {p95:6.1f} ms (p50 / p95 of {given.searches})")

@@ -4,14 +4,22 @@
 reads one a GET, without keys, limits, reuse or a record of what happened; ``crud_postgres``
 does so in PostgreSQL.
 
+``keyed`` and ``keyed_postgres`` are what of that could be shown to callers: a call has a key,
+found by its hash in the statement that reads the row; 120 calls a minute of each, counted in
+memory; headers that tell so; a POST is charged to its key in the transaction that stores it,
+and answered with the whole record, as a search that is answered from reuse.
+
     .venv/bin/python -m uvicorn --app-dir bench --loop uvloop --http httptools crud_service:crud
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import sqlite3
 import threading
+import time
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -23,6 +31,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 USAGE = {"quota": 1000, "used": 1, "remaining": 999}
+#: Of services with keys: how many there are, and calls of each a minute.
+KEYS, PER_MINUTE = 4_000, 120
 #: As long as a finished search of the bundled world with three people.
 PERSON = {
     "full_name": "Ada Example",
@@ -48,6 +58,17 @@ bare = Starlette(routes=[Route("/usage", constant)])
 
 #: Status, brand, person and time of a search.
 Row = tuple[str, str, str, str]
+#: The same, quota and used units of its key.
+KeyedRow = tuple[str, str, str, str, int, int]
+
+
+def secret_of(number: int) -> str:
+    """Return the API key of that number."""
+    return f"crud_live_{number:028}"
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class Rows:
@@ -62,6 +83,49 @@ class Rows:
             "CREATE TABLE IF NOT EXISTS search "
             "(id TEXT PRIMARY KEY, status TEXT, brand TEXT, person TEXT, at TEXT)"
         )
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS api_key (hash TEXT PRIMARY KEY, quota INT, used INT)"
+        )
+        self._db.execute(
+            "CREATE TABLE IF NOT EXISTS keyed (id TEXT PRIMARY KEY, key TEXT, status TEXT, "
+            "brand TEXT, person TEXT, at TEXT)"
+        )
+
+    async def add_keys(self, hashes: list[str]) -> None:
+        self._db.executemany(
+            "INSERT OR IGNORE INTO api_key VALUES (?, 1000, 0)", [(each,) for each in hashes]
+        )
+
+    async def charge(self, key: str, brand: str) -> tuple[str, int, int] | None:
+        return await run_in_threadpool(self._charge, secrets.token_hex(13), key, brand)
+
+    def _charge(self, search: str, key: str, brand: str) -> tuple[str, int, int] | None:
+        with self._lock:
+            self._db.execute("BEGIN IMMEDIATE")
+            found = self._db.execute(
+                "UPDATE api_key SET used = used + 1 WHERE hash = ? AND used < quota "
+                "RETURNING quota, used",
+                (key,),
+            ).fetchone()
+            if found is not None:
+                self._db.execute(
+                    "INSERT INTO keyed VALUES (?, ?, 'done', ?, ?, datetime())",
+                    (search, key, brand, PERSON["full_name"]),
+                )
+            self._db.execute("COMMIT")
+        return None if found is None else (search, *found)
+
+    async def find_of(self, search: str, key: str) -> KeyedRow | None:
+        return await run_in_threadpool(self._find_of, search, key)
+
+    def _find_of(self, search: str, key: str) -> KeyedRow | None:
+        with self._lock:
+            found: KeyedRow | None = self._db.execute(
+                "SELECT status, brand, person, at, quota, used FROM keyed "
+                "JOIN api_key ON hash = key WHERE id = ? AND key = ?",
+                (search, key),
+            ).fetchone()
+        return found
 
     async def insert(self, brand: str) -> str:
         search = secrets.token_hex(13)
@@ -102,7 +166,38 @@ class PostgresRows:
             "CREATE TABLE IF NOT EXISTS search (id TEXT PRIMARY KEY, status TEXT, brand TEXT, "
             "person TEXT, at TIMESTAMPTZ)"
         )
+        await pool.execute(
+            "CREATE TABLE IF NOT EXISTS api_key (hash TEXT PRIMARY KEY, quota INT, used INT)"
+        )
+        await pool.execute(
+            "CREATE TABLE IF NOT EXISTS keyed (id TEXT PRIMARY KEY, key TEXT, status TEXT, "
+            "brand TEXT, person TEXT, at TIMESTAMPTZ)"
+        )
         return cls(pool)
+
+    async def add_keys(self, hashes: list[str]) -> None:
+        await self._pool.execute(
+            "INSERT INTO api_key SELECT unnest($1::text[]), 1000, 0 ON CONFLICT DO NOTHING",
+            hashes,
+        )
+
+    async def charge(self, key: str, brand: str) -> tuple[str, int, int] | None:
+        search = secrets.token_hex(13)
+        found = await self._pool.fetchrow(
+            "WITH charged AS (UPDATE api_key SET used = used + 1 WHERE hash = $2 "
+            "AND used < quota RETURNING quota, used), stored AS (INSERT INTO keyed "
+            "SELECT $1, $2, 'done', $3, $4, now() FROM charged) SELECT * FROM charged",
+            *(search, key, brand, PERSON["full_name"]),
+        )
+        return None if found is None else (search, *found)
+
+    async def find_of(self, search: str, key: str) -> KeyedRow | None:
+        found = await self._pool.fetchrow(
+            "SELECT status, brand, person, at::text, quota, used FROM keyed "
+            "JOIN api_key ON hash = key WHERE id = $1 AND key = $2",
+            *(search, key),
+        )
+        return None if found is None else tuple(found)
 
     async def insert(self, brand: str) -> str:
         search = secrets.token_hex(13)
@@ -150,9 +245,84 @@ async def get(request: Request) -> JSONResponse:
     return JSONResponse(record(search, *found))
 
 
+class Limits:
+    """So many calls of a key in a minute."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, deque[float]] = defaultdict(deque)
+
+    def left(self, key: str) -> tuple[int, int]:
+        """Count a call of *key*; return how many are left, and for how many seconds."""
+        times, now = self._times[key], time.monotonic()
+        while times and times[0] <= now - 60:
+            times.popleft()
+        times.append(now)
+        return PER_MINUTE - len(times), int(times[0] + 60 - now) + 1
+
+
+LIMITS = Limits()
+UNAUTHORIZED = {"error": "the API key is wrong"}
+
+
+def caller_of(request: Request) -> tuple[str, dict[str, str]] | None:
+    """Return the hash of the key that was sent, and the headers that tell its limit.
+
+    ``None``: no key, or the limit is met; the benchmark does neither.
+    """
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme != "Bearer":
+        return None
+    key = hash_of(secret)
+    left, reset = LIMITS.left(key)
+    if left < 0:
+        return None
+    return key, {
+        "RateLimit-Limit": str(PER_MINUTE),
+        "RateLimit-Remaining": str(left),
+        "RateLimit-Reset": str(reset),
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "X-Request-Id": secrets.token_hex(13),
+    }
+
+
+def keyed_record(search: str, row: KeyedRow) -> dict[str, Any]:
+    *shown, quota, used = row
+    usage = {"quota": quota, "used": used, "remaining": quota - used}
+    return {**record(search, *shown), "usage": usage}
+
+
+async def keyed_post(request: Request) -> JSONResponse:
+    body = await request.json()
+    brand, caller = body.get("brand"), caller_of(request)
+    if caller is None or not isinstance(brand, str) or not 2 <= len(brand) <= 120:
+        return JSONResponse({"error": "brand is a text of 2 to 120 characters"}, 400)
+    key, headers = caller
+    charged = await request.app.state.rows.charge(key, brand)
+    if charged is None:
+        return JSONResponse(UNAUTHORIZED, 401)
+    search, quota, used = charged
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    row = ("done", brand, PERSON["full_name"], at, quota, used)
+    return JSONResponse(keyed_record(search, row), 200, headers)
+
+
+async def keyed_get(request: Request) -> JSONResponse:
+    caller = caller_of(request)
+    if caller is None:
+        return JSONResponse(UNAUTHORIZED, 401)
+    key, headers = caller
+    search = request.path_params["id"]
+    found = await request.app.state.rows.find_of(search, key)
+    if found is None:
+        return JSONResponse({"error": "no such search"}, 404, headers)
+    return JSONResponse(keyed_record(search, found), 200, headers)
+
+
 @contextlib.asynccontextmanager
 async def on_sqlite(app: Starlette) -> AsyncIterator[None]:
     app.state.rows = Rows(os.environ["CRUD_FILE"])
+    await app.state.rows.add_keys([hash_of(secret_of(n)) for n in range(KEYS)])
     yield
     await app.state.rows.close()
 
@@ -160,6 +330,7 @@ async def on_sqlite(app: Starlette) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def on_postgres(app: Starlette) -> AsyncIterator[None]:
     app.state.rows = await PostgresRows.open(os.environ["CRUD_POSTGRES"])
+    await app.state.rows.add_keys([hash_of(secret_of(n)) for n in range(KEYS)])
     yield
     await app.state.rows.close()
 
@@ -170,3 +341,9 @@ ROUTES = [
 ]
 crud = Starlette(routes=ROUTES, lifespan=on_sqlite)
 crud_postgres = Starlette(routes=ROUTES, lifespan=on_postgres)
+KEYED_ROUTES = [
+    Route("/contacts", keyed_post, methods=["POST"]),
+    Route("/searches/{id}", keyed_get, methods=["GET"]),
+]
+keyed = Starlette(routes=KEYED_ROUTES, lifespan=on_sqlite)
+keyed_postgres = Starlette(routes=KEYED_ROUTES, lifespan=on_postgres)

@@ -3,9 +3,11 @@
 Each service is a process of its own on uvicorn, httptools and uvloop, each call is one of 16
 kept connections:
 
-- bare: Starlette answering a constant;
+- bare: Starlette answering a constant; once more on h11 and asyncio, uvicorn's slower pair;
 - CRUD: Starlette with one durable row a POST, one row read a GET, and no more, on SQLite and,
   with ``--postgres``, on PostgreSQL;
+- CRUD with keys: the same with what callers need: a key looked up by its hash, a limit counted
+  and told in headers, a POST charged in the transaction that stores it, and answered whole;
 - ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse;
 - ours on PostgreSQL, with ``--postgres``: ``cs api`` beside ``cs project``, what is answered
   found before.  With ``--nodes 2`` two ``cs api`` share the calls as well.
@@ -17,11 +19,11 @@ no limit is met; an answer with another status than the one measured ends the ru
 goes on working in the serving process while the next ones are measured: its figure is of the
 whole service.
 
-``of_bare`` and ``of_crud`` are calls a second against theirs (of CRUD: the call alike, on the
-same kind of store), more is better.  ``cpu_ms`` is what a call took of the serving process's
-processor time (of all nodes), less is better; it depends little on what else the machine does.
-Calls are made by a protocol on uvloop: ``caller`` is which part of a core that took; near 1 it
-is the caller that is measured.
+``of_bare``, ``of_crud`` and ``of_keyed`` are calls a second against theirs (of CRUD without and
+with keys: the call alike, on the same kind of store), more is better.  ``cpu_ms`` is what a
+call took of the serving process's processor time (of all nodes), less is better; it depends
+little on what else the machine does.  Calls are made by a protocol on uvloop: ``caller`` is
+which part of a core that took; near 1 it is the caller that is measured.
 
     PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
         [--postgres postgresql://USER@HOST/DATABASE | --postgres own] [--nodes N]
@@ -46,6 +48,7 @@ import httpx
 
 from api.http_load import CONNECTIONS, Took, call, load
 from cli.command import environment
+from crud_service import KEYS, PER_MINUTE, secret_of
 from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import served
@@ -76,12 +79,15 @@ class Target:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def by_hand(stack: ExitStack, name: str, folder: Path, postgres: str = "") -> Target:
-    fast = ("--loop=uvloop", "--http=httptools", "--no-access-log")
+def by_hand(
+    stack: ExitStack, name: str, folder: Path, postgres: str = "", *, slow: bool = False
+) -> Target:
+    pair = ("asyncio", "h11") if slow else ("uvloop", "httptools")
+    fast = (f"--loop={pair[0]}", f"--http={pair[1]}", "--no-access-log")
     service = ServiceProcess(
         name,
         [*("--app-dir", str(HERE)), "--port=0", *fast, f"crud_service:{name}"],
-        environment(CRUD_FILE=str(folder / "crud.db"), CRUD_POSTGRES=postgres, NO_COLOR="1"),
+        environment(CRUD_FILE=str(folder / f"{name}.db"), CRUD_POSTGRES=postgres, NO_COLOR="1"),
         ready=UVICORN_RUNS,
         module="uvicorn",
     )
@@ -187,6 +193,8 @@ async def shared_kinds(
     """Return the kinds of calls to services on PostgreSQL; *folder* has ours on SQLite."""
     crud = by_hand(stack, "crud_postgres", folder, dsn)
     kinds = await crud_kinds(crud, calls, "CRUD on PostgreSQL")
+    keyed = by_hand(stack, "keyed_postgres", folder, dsn)
+    kinds += await keyed_kinds(keyed, calls, "CRUD with keys on PostgreSQL")
     shared = SharedService(stack, dsn, folder)
     await shared.make(folder / "data", BRAND)
     shared.start("project")
@@ -211,6 +219,29 @@ async def crud_kinds(at: Target, calls: int, name: str = "CRUD") -> list[Kind]:
     return [
         Kind(f"{name}, GET", at, 200, rounds(gets), f"{name}, GET"),
         Kind(f"{name}, POST", at, 202, rounds(posts), f"{name}, POST"),
+    ]
+
+
+async def keyed_kinds(at: Target, calls: int, name: str = "CRUD with keys") -> list[Kind]:
+    total = calls * ROUNDS
+    readers = 2 * total // PER_MINUTE + 1
+    assert max(readers, total // PER_MINUTE) < KEYS, "limits would be met"
+    body = json.dumps({"brand": BRAND}).encode()
+    secrets = [secret_of(n) for n in range(KEYS)]
+    stored = []
+    async with httpx.AsyncClient(base_url=at.url) as client:
+        for secret in secrets[:readers]:
+            headers = {"Authorization": f"Bearer {secret}"}
+            answer = await client.post("/contacts", json={"brand": BRAND}, headers=headers)
+            stored.append((secret, answer.raise_for_status().json()["id"]))
+    gets = [
+        call("GET", f"/searches/{search}", secret)
+        for secret, search in (stored[n % readers] for n in range(total))
+    ]
+    posts = [call("POST", "/contacts", secrets[n % KEYS], body) for n in range(total // 2)]
+    return [
+        Kind(f"{name}, GET", at, 200, rounds(gets), f"{name}, GET"),
+        Kind(f"{name}, POST", at, 200, rounds(posts), f"{name}, POST"),
     ]
 
 
@@ -254,6 +285,7 @@ async def measure(kinds: Sequence[Kind]) -> dict[str, list[Measured]]:
 
 def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
     mine, bare, like = measured[kind.name], measured["bare, GET"], measured[kind.against]
+    keyed = measured.get(kind.against.replace("CRUD", "CRUD with keys"), like)
     per_s = [each.took.per_s for each in mine]
     cpu_ms = median(each.cpu_ms for each in mine)
     together = sum((each.took for each in mine), Took([], 0.0))
@@ -266,6 +298,7 @@ def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
         "p99_ms": round(together.quantile_ms(0.99), 2),
         "of_bare": round(_ratio(mine, bare), 2),
         "of_crud": round(_ratio(mine, like), 2),
+        "of_keyed": round(_ratio(mine, keyed), 2),
         "cpu_ms": round(cpu_ms, 3),
         "cpu_of_bare": round(cpu_ms / median(each.cpu_ms for each in bare), 2),
         "cpu_of_crud": round(cpu_ms / median(each.cpu_ms for each in like), 2),
@@ -284,12 +317,16 @@ async def main(calls: int, postgres: str, nodes: int, *, as_json: bool) -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
         bare = by_hand(stack, "bare", folder)
+        slow = by_hand(stack, "bare", folder, slow=True)
         crud = by_hand(stack, "crud", folder)
+        keyed = by_hand(stack, "keyed", folder)
         own = ours(stack, data)
         constant = [call("GET", "/usage")] * (calls * ROUNDS)
         kinds = [
             Kind("bare, GET", bare, 200, rounds(constant), "bare, GET"),
+            Kind("bare on h11 and asyncio, GET", slow, 200, rounds(constant), "bare, GET"),
             *await crud_kinds(crud, calls),
+            *await keyed_kinds(keyed, calls),
             *await our_kinds(own, partial(new_keys, data), calls, shared=False),
         ]
         if postgres == OWN:
