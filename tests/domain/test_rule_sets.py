@@ -41,7 +41,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-5": "f4528965ed2cf47c",
     "mail-replies-2": "3384ec87153f1bf2",
-    "verification-2": "88bee0cbab6c5747",
+    "verification-3": "890ff663ce14f603",
     "resolution-3": "b58eb12bc6c21eaf",
 }
 

@@ -178,6 +178,28 @@ async def test_the_pattern_of_one_verified_person_comes_first_for_the_next() -> 
     assert finding.learned.pattern == "last.first"
 
 
+async def test_what_sources_name_shows_the_pattern_to_begin_with() -> None:
+    server = ScriptedVerifier({"kern.ada": (YES, None)})
+    ben = candidate("p2", "Ben Ode", "ode.ben@acme.example", "ben@elsewhere.example")
+
+    finding = await verify(server, people=(ADA, ben))
+
+    assert server.asked[:2] == ["kern.ada@acme.example", "ode.ben@acme.example"]
+    assert isinstance(finding, DomainVerified)
+    assert finding.checked[0].address == "kern.ada@acme.example"
+    assert finding.learned.pattern == "last.first"
+
+
+async def test_a_pattern_that_nobody_proved_is_not_learned() -> None:
+    server = ScriptedVerifier()
+    ben = candidate("p2", "Ben Ode", "ode.ben@acme.example")
+
+    finding = await verify(server, people=(ADA, ben))
+
+    assert isinstance(finding, DomainVerified)
+    assert finding.learned.pattern is None
+
+
 async def test_a_known_pattern_comes_first() -> None:
     server = ScriptedVerifier()
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.mail.conclusion import concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.mail.patterns import candidates
+from cs.domain.mail.patterns import candidates, named_pattern
 from cs.domain.rule_sets import VERIFICATION
 from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
@@ -84,11 +84,18 @@ class Verification:
                 for place in order
             ]
             pattern = asked.known.pattern
+            # Until somebody is verified, guessing begins with what sources say.
+            guess = named_pattern(
+                ((c.first_name, c.last_name, c.addresses) for c in asked.candidates),
+                asked.mail_domain,
+            )
             for candidate in asked.candidates:
                 waterfall = Waterfall(
                     opened, self.questions, work.lookup, candidate.person, work.deadline_at
                 )
-                checkup = await _check(waterfall, candidate, asked.mail_domain, pattern)
+                checkup = await _check(
+                    waterfall, candidate, asked.mail_domain, pattern or guess
+                )
                 pattern = checkup.made_by or pattern
                 if checkup.checked.verifier is not None:
                     note_found(checkup.checked.verifier, used=1)

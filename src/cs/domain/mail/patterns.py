@@ -3,7 +3,8 @@
 Candidates made here are guesses: they are only ever asked about, never shown.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 
 from cs.domain.mail.syntax import is_mailbox
@@ -95,6 +96,35 @@ def candidates(
         if is_mailbox(address):
             found.setdefault(address, made_by)
     return tuple(found.items())[: max(limit, 0)]
+
+
+def named_pattern(
+    people: Iterable[tuple[str | None, str | None, Sequence[Address]]], mail_domain: str
+) -> Pattern | None:
+    """Return the pattern that most of the addresses follow that sources named of *people*.
+
+    Named addresses are candidates, so this is where guessing begins, and no proof.
+
+    Args:
+        people: First name, last name and the addresses that were named of each.
+        mail_domain: Others are left out.
+
+    Returns:
+        The commonest; of several the one that companies use most.  ``None`` without any.
+
+    >>> zoe, al = ("Zoë", "Ruiz", ["ruiz.zoe@a.test"]), ("Al", "Fry", ["fry.al@a.test"])
+    >>> people = [zoe, al, ("Jo", "Ek", ["jo@a.test"])]
+    >>> named_pattern(people, "a.test"), named_pattern(people, "b.test")
+    ('last.first', None)
+    """
+    followed = Counter(
+        pattern
+        for first, last, addresses in people
+        for address in addresses
+        if address.lower().rpartition("@")[2] == mail_domain
+        if (pattern := pattern_of(address, first, last)) is not None
+    )
+    return max(followed, key=lambda by: (followed[by], FREQUENCIES[by]), default=None)
 
 
 def _shows(local: str, first: str | None, last: str | None) -> bool:
