@@ -273,3 +273,42 @@ async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
         assert answer.ended is SourceStatus.OVER_BUDGET
         assert [who.linkedin_url for who in answer.people] == found
         assert len(client.asked) == cap / 0.005
+
+
+async def test_of_a_sub_brand_the_parent_s_people_are_asked_for_by_its_domain() -> None:
+    kid = BrandFacts(
+        name="Kid",
+        domain="kid.example",
+        parent_company="Acme",
+        mail_domains=("kid.example", "kid.de", "acme.example"),
+    )
+    alone = BrandFacts(name="Kid", domain="kid.example", mail_domains=("kid.example", "kid.de"))
+    wrong: list[object] = []
+    for name, calls in {"hunter": (2, 1), "pdl": (2, 1), "apollo": (3, 1)}.items():
+        played = [Played(BY_NAME[name].says) for _ in range(2)]
+        found, nobody = [
+            await source_of(BY_NAME[name], each).find(brand, limit=25)
+            for each, brand in zip(played, (kid, alone), strict=True)
+        ]
+        companies = {person.company for person in found.people}
+        if (len(found.people), companies, nobody.people) != (2, {"Acme"}, ()):
+            wrong.append((name, found, nobody))
+        if tuple(len(each.asked) for each in played) != calls:
+            wrong.append((name, [each.says for one in played for each in one.asked]))
+
+    assert not wrong
+
+
+async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() -> None:
+    acme = BrandFacts(
+        name="Acme",
+        domain="acme.example",
+        parent_company="Big",
+        mail_domains=("acme.example", "big.example"),
+    )
+    hunter, pdl = [Played(BY_NAME[name].says) for name in ("hunter", "pdl")]
+    await source_of(BY_NAME["hunter"], hunter).find(acme, limit=25)
+    await source_of(BY_NAME["pdl"], pdl, records=3).find(acme, limit=25)
+
+    assert len(hunter.asked) == 1, "somebody is at the brand itself"
+    assert [each.json["size"] for each in pdl.asked] == [3, 1]

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from cs.domain.headline.role import classify
 from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
 from cs.plugins.sources import (
     BrandFacts,
@@ -25,7 +26,7 @@ from cs.plugins.sources import (
     failed_people,
     takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain
+from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
 
 TITLES = (
     "influencer marketing",
@@ -90,8 +91,10 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
         domain = brand_domain(brand)
         if domain is None:
             return self.answer(())
+        # One search for both: who is at the brand itself comes first below.
+        parent = parent_domain(brand)
         body = {
-            "q_organization_domains_list": [domain],
+            "q_organization_domains_list": [domain] if parent is None else [domain, parent],
             "person_titles": list(TITLES),
             "person_seniorities": list(SENIORITIES),
             "page": 1,
@@ -100,8 +103,8 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
         asked = Question(path="/mixed_people/api_search", json=body, units=0)
         found = await self.service.ask(asked, _Search)
         wanted = [each for each in found.people if each.id and _in_role(each)]
-        # Those with an address first; else in Apollo's order.
-        wanted.sort(key=lambda each: not each.has_email)
+        # Those of the brand first, of them those with an address; else in Apollo's order.
+        wanted.sort(key=lambda each: (_is_elsewhere(each, brand), not each.has_email))
         return await self._matched(wanted[: min(self.settings.people, limit)], brand)
 
     async def _matched(self, wanted: list[_ApolloHit], brand: BrandFacts) -> PeopleAnswer:
@@ -133,6 +136,11 @@ def from_context(context: SourceContext) -> ApolloSource:
 
 def _in_role(found: _ApolloHit) -> bool:
     return classify(found.title or "").eligible
+
+
+def _is_elsewhere(found: _ApolloHit, brand: BrandFacts) -> bool:
+    company = found.organization.name if found.organization else None
+    return company is not None and not is_employer(company, (brand.name, *brand.aliases))
 
 
 def _charged(match: _Match) -> int:

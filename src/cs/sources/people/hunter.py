@@ -26,7 +26,7 @@ from cs.plugins.sources import (
     problem,
     takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain
+from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
 
 #: Addresses that one credit pays for.
 OF_A_CREDIT = 10
@@ -74,8 +74,18 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
         return _credits(self.settings.addresses)
 
     async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
-        domain = brand_domain(brand)
+        """Ask for the brand's people; for its parent's only where nobody is there.
+
+        A credit is for an answer with somebody in it, so the second question costs no more.
+        """
+        domain, parent = brand_domain(brand), parent_domain(brand)
         about = {"domain": domain} if domain else {"company": brand.name}
+        people = await self._people(about, brand.name, limit)
+        if not people and parent is not None and brand.parent_company is not None:
+            people = await self._people({"domain": parent}, brand.parent_company, limit)
+        return self.answer(tuple(people[:limit]))
+
+    async def _people(self, about: dict[str, str], company: str, limit: int) -> list[Sighting]:
         params = {
             **about,
             "type": "personal",
@@ -87,9 +97,9 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
         found = await self.service.ask(question, _HunterAnswer, charged=_charged)
         data = found.data
         if data.webmail or data.disposable:  # everybody's domain, nobody's company
-            return self.answer(())
-        people = [_sighting(each, data.organization or brand.name) for each in data.emails]
-        return self.answer(tuple(each for each in people if each is not None)[:limit])
+            return []
+        people = (_sighting(each, data.organization or company) for each in data.emails)
+        return [each for each in people if each is not None]
 
     def check_question(self) -> Question:
         return Question(path="/account", units=0)

@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
+from cs.domain.names.brand_match import names_host
 from cs.plugins.sources import (
     BrandFacts,
     PaidService,
@@ -87,3 +88,22 @@ class PaidPeopleSource(ABC, Generic[SettingsT]):
 def brand_domain(brand: BrandFacts) -> str | None:
     """Return the domain that a service knows *brand*'s company by."""
     return brand.domain or next(iter(brand.mail_domains), None)
+
+
+def parent_domain(brand: BrandFacts) -> str | None:
+    """Return the domain of the company that *brand* belongs to, whose team may be the brand's.
+
+    It is the one of the brand's mail domains that is called like the parent; ``None`` if there
+    is none.
+
+    >>> brand = BrandFacts(
+    ...     name="Zara", domain="zara.com", parent_company="Inditex",
+    ...     mail_domains=("zara.com", "zara.es", "inditex.com"))
+    >>> parent_domain(brand)
+    'inditex.com'
+    """
+    parent = brand.parent_company
+    if parent is None:
+        return None
+    others = (domain for domain in brand.mail_domains if domain != brand_domain(brand))
+    return next((domain for domain in others if names_host(domain, parent)), None)

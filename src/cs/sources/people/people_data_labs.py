@@ -14,14 +14,17 @@ from cs.domain.names.profile_url import person_page
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,
+    ProblemKind,
     Question,
     Response,
+    ServiceProblem,
     ServiceSettings,
     Sighting,
     SourceContext,
+    failed_people,
     takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain
+from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
 
 #: Whom to ask for, in its words (canonical job title roles and levels).
 ROLES = ("marketing", "public_relations")
@@ -61,16 +64,31 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
         return self.settings.records
 
     async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
-        domain = brand_domain(brand)
-        if domain is None:
-            return self.answer(())
-        records = min(self.settings.records, max(limit, 1))
-        question = Question(
-            path="/person/search", json=search(domain, size=records), units=records
+        """Ask for the brand's people, and for what is then missing for its parent's."""
+        most = min(self.settings.records, max(limit, 1))
+        people: list[Sighting] = []
+        asked = (
+            (brand_domain(brand), brand.name),
+            (parent_domain(brand), brand.parent_company),
         )
+        for domain, company in asked:
+            if domain is None or most <= 0:
+                continue
+            try:
+                records = await self._records(domain, most)
+            except ServiceProblem as problem:
+                if problem.kind is ProblemKind.NOTHING:
+                    continue
+                return failed_people(self.name, problem, tuple(people))
+            most -= len(records)
+            found = (_sighting(person, company or brand.name) for person in records)
+            people += [each for each in found if each is not None]
+        return self.answer(tuple(people)[:limit])
+
+    async def _records(self, domain: str, most: int) -> tuple[_PdlPerson, ...]:
+        question = Question(path="/person/search", json=search(domain, size=most), units=most)
         found = await self.service.ask(question, _PdlAnswer, charged=lambda it: len(it.data))
-        people = [_sighting(person, brand) for person in found.data]
-        return self.answer(tuple(each for each in people if each is not None)[:limit])
+        return found.data
 
     def check_question(self) -> Question:
         # Nobody works there, and 404 is not charged.
@@ -99,7 +117,7 @@ def search(domain: str, *, size: int) -> dict[str, Any]:
     return {"query": {"bool": {"must": must}}, "size": size, "titlecase": True}
 
 
-def _sighting(person: _PdlPerson, brand: BrandFacts) -> Sighting | None:
+def _sighting(person: _PdlPerson, company: str) -> Sighting | None:
     name = (person.full_name or "").strip()
     if not name:
         return None
@@ -111,7 +129,7 @@ def _sighting(person: _PdlPerson, brand: BrandFacts) -> Sighting | None:
         first_name=person.first_name,
         last_name=person.last_name,
         headline=person.job_title,
-        company=person.job_company_name or brand.name,
+        company=person.job_company_name or company,
         linkedin_url=person_page(page if "//" in page else f"https://{page}"),
         location=place,
         addresses=(address.lower(),) if is_mailbox(address.lower()) else (),
