@@ -30,6 +30,8 @@ _HUNTER_PATTERNS = {
     "first.last": "{first}.{last}",
     "flast": "{f}{last}",
     "first": "{first}",
+    "last": "{last}",
+    "firstl": "{first}{l}",
     "firstlast": "{first}{last}",
     "last.first": "{last}.{first}",
 }

@@ -17,6 +17,8 @@ _CONVENTIONS: Mapping[str, Callable[[str, str], str]] = {
     "first.last": lambda first, last: f"{first}.{last}",
     "flast": lambda first, last: f"{first[:1]}{last}",
     "first": lambda first, _: first,
+    "last": lambda _, last: last,
+    "firstl": lambda first, last: f"{first}{last[:1]}",
     "firstlast": lambda first, last: f"{first}{last}",
     "last.first": lambda first, last: f"{last}.{first}",
 }
