@@ -16,7 +16,9 @@ def report() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.syspath_prepend(str(BENCH))  # as for a program there
+        spec.loader.exec_module(module)
     return module
 
 
@@ -40,3 +42,16 @@ def test_what_could_not_be_measured_is_said(report: ModuleType) -> None:
 
     assert "Nothing: took longer than 1 s." in told
     assert told.count("Nothing: not measured yet.") == len(report.PARTS) - 1
+
+
+def test_goals_are_held_against_what_was_measured(report: ModuleType) -> None:
+    def path(ratio: float) -> str:
+        found = {"total_ms": [1, 1, 1], "path_ms": [1, 1, 1], "ratio": [ratio, 1, 2]}
+        run = {"found": found, "at": "now", "took_s": 1, "load_1m": 0.1, "cores": 2}
+        told: str = report.report({"path": run})
+        return next(line for line in told.splitlines() if "longest chain it waits" in line)
+
+    assert path(1.15).endswith("| 1.15 × | ≤ 1.15 × | yes |")
+    assert path(1.16).endswith("| 1.16 × | ≤ 1.15 × | **no** |")
+    empty = report.report({})
+    assert empty.count("| not measured |") == empty.count("| – |") > 10
