@@ -1,9 +1,13 @@
+from datetime import date
 from typing import Any
 
 import pytest
 
 from cs.assembly.plugins import open_plugins
 from cs.assembly.setup_lines import setup_lines
+from cs.directory.memory import MemoryDirectory
+from cs.directory.person import DirectoryPerson, DirectoryRow
+from cs.directory.port import IndexEntries
 from cs.settings import load
 
 NOTHING: dict[str, str] = {}
@@ -42,9 +46,25 @@ async def test_what_is_missing_is_told_with_what_that_costs() -> None:
 async def test_what_is_set_up_is_told() -> None:
     told = await lines(ALL)
 
-    assert told["people"] == "brave, pdl, searxng; not set up: apollo, hunter, serper"
+    assert (
+        told["people"] == "brave, pdl, searxng; not set up: apollo, directory, hunter, serper"
+    )
     assert told["outside"] == "mail.op.example to mail servers"
     assert told["spending"] == "at most $12.5 a day at 2 services with a key"
+
+
+async def test_how_many_people_of_ones_own_there_are_is_told() -> None:
+    own = MemoryDirectory(b"k" * 32)
+    person = DirectoryPerson(full_name="Ada", email="a@acme.example", as_of=date(2026, 11, 1))
+    row = DirectoryRow(person, frozenset({"full_name"}))
+    await own.put([row], lambda _: IndexEntries(frozenset(), ()))
+    settings = load(environment=NOTHING)
+
+    async with open_plugins(settings, directory=own) as tools:
+        told = setup_lines(settings, tools, await own.status())
+
+    people = "people: directory (1 people, known of 2026-11-01 to 2026-11-01); not set up: "
+    assert told[1].startswith(people)
 
 
 @pytest.mark.parametrize("source", ["searxng", "brave"])

@@ -14,7 +14,7 @@ from harness.servers.missing import Missing
 GROUPS = {
     *("keys", "master-key", "brands", "people", "sandbox", "config", "events", "log", "db"),
     *("topics", "searches", "replay", "new", "people-source", "sources", "verifiers"),
-    "mailboxes",
+    *("mailboxes", "directory"),
 }
 
 

@@ -39,8 +39,9 @@ def test_each_source_is_told_with_its_state_price_and_what_is_left(
     rows = {row["name"]: row for row in ran.rows}
     assert ran.code == table.code == 1
     assert ran.err.strip() == table.err.strip() == "cs: failed: brave"
-    assert {name: row["ended"] for name, row in rows.items()} == {
-        "directory": "not-checked",
+    own = [(row["kind"], row["ended"]) for row in ran.rows if row["name"] == "directory"]
+    assert own == [("brand source", "not-checked"), ("people source", "not-configured")]
+    assert {name: row["ended"] for name, row in rows.items() if name != "directory"} == {
         "apollo": "not-configured",
         "brave": "no-credits",
         "hunter": "works",
@@ -53,7 +54,7 @@ def test_each_source_is_told_with_its_state_price_and_what_is_left(
     assert rows["brave"]["why"].startswith("brave has no credits left")
     assert rows["apollo"]["why"] == "set sources.apollo.key"
     assert KEY not in ran.out + ran.err + table.out
-    for shown in ("600 of 1,000 searches left", "$0.00 of $2.5", "no-credits", "3 of 7 work"):
+    for shown in ("600 of 1,000 searches left", "$0.00 of $2.5", "no-credits", "3 of 8 work"):
         assert shown in table.out
     assert [len(each.asked) for each in (hunter, pdl, brave, web)] == [2, 2, 2, 2]
 

@@ -167,6 +167,38 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
     assert found.people == (ADA, BEN)
 
 
+@dataclass
+class Local(People):
+    local: bool = True
+
+
+async def test_what_is_here_is_asked_first_and_the_others_after_it() -> None:
+    away = People("a", SourceStatus.USED, (ADA,))
+    asked_before: list[int] = []
+
+    class Own(Local):
+        async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+            asked_before.append(away.asked)
+            return await super().find(brand, limit=limit)
+
+    found = await discover(away, Own("own", SourceStatus.USED, (BEN,)))
+
+    assert asked_before == [0]
+    expected = {"own": "used", "a": "used"}
+    assert found == Discovered(people=(BEN, ADA), sources=expected)
+
+
+async def test_what_is_here_and_empty_is_told_only_if_nobody_else_is_asked() -> None:
+    empty = Local("own", SourceStatus.NOT_CONFIGURED)
+
+    beside = await discover(empty, People("a", SourceStatus.NO_RESULTS))
+    alone = await discover(empty)
+
+    assert beside == Discovered(people=(), sources={"a": "no_results"})
+    assert isinstance(alone, Failed)
+    assert not alone.retryable
+
+
 async def test_people_found_while_a_source_was_away_are_told_as_not_all() -> None:
     found = await discover(
         People("a", SourceStatus.USED, (ADA,)), People("b", SourceStatus.RATE_LIMITED)

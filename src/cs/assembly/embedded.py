@@ -15,6 +15,7 @@ from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.measured_process import measured_process
 from cs.assembly.one_process import RunningService, memory_bus, run_service
+from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, unusable_settings
 from cs.assembly.stages import build_stages
 from cs.assembly.world_check import check_world
@@ -61,6 +62,7 @@ async def run_embedded(
             open_folder(
                 folder, appends_waiting=settings.appends_waiting, metrics=metrics
             ) as data,
+            open_directory(settings, world, "serve") as directory,
         ):
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
@@ -79,6 +81,7 @@ async def run_embedded(
                 misconfiguration=plugins.misconfiguration,
                 foreign_verifiers=settings.foreign_verifiers,
                 forget_calls=partial(erase_paid_calls, settings),
+                directory=directory,
                 metrics=metrics,
             ) as service:
                 yield service

@@ -9,8 +9,10 @@ import msgspec
 
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.outside import address_guard, name_resolver
+from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.settings_of_plugins import of_verifier
+from cs.directory.errors import DirectoryUnavailable
 from cs.doctor.brokers import check_brokers
 from cs.doctor.databases import check_database
 from cs.doctor.finding import DoctorFinding
@@ -22,7 +24,8 @@ from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
 from cs.plugins.sources import BrandSource, PeopleSource, missing_of
 from cs.postgres.schema_steps import Store
-from cs.settings import Settings
+from cs.runtime.data_folder import DataFolderError
+from cs.settings import BadSettings, Settings
 
 #: The settings of databases, with what each holds.
 _DATABASES: dict[str, Store] = {
@@ -74,6 +77,7 @@ async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFin
         yield finding
     async for finding in _look_at_plugins(settings):
         yield finding
+    yield await _look_at_directory(settings)
     async for finding in _look_at_mail(settings, extent):
         yield finding
 
@@ -124,6 +128,23 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
             yield DoctorFinding(
                 setting, "failed", why, "docs/operations.md, Before the real world"
             )
+
+
+async def _look_at_directory(settings: Settings) -> DoctorFinding:
+    """Return how many people the operator's own directory has, and how old."""
+    try:
+        async with open_directory(settings) as directory:
+            status = await directory.status()
+            await directory.people_at([], limit=1)  # which needs its key
+    except (DirectoryUnavailable, BadSettings, DataFolderError) as error:
+        advice = "docs/directory.md says where it is and what seals it"
+        return DoctorFinding("own people", "failed", str(error), advice)
+    if not status.people:
+        return DoctorFinding(
+            "own people", "ok", "nobody in the directory (cs directory import)"
+        )
+    said = f"{status.people} in the directory, known of {status.oldest} to {status.newest}"
+    return DoctorFinding("own people", "ok", said)
 
 
 async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:

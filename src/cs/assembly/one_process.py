@@ -22,6 +22,7 @@ from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
+from cs.directory.port import DirectoryErasure
 from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
@@ -88,6 +89,7 @@ async def run_service(
     misconfiguration: Misconfiguration | None = None,
     foreign_verifiers: Collection[str] = (),
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
+    directory: DirectoryErasure | None = None,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
@@ -106,6 +108,7 @@ async def run_service(
         misconfiguration: What ``/readyz`` says of the stages' settings.
         foreign_verifiers: Names of verifiers that no stage of ours asks; their evidence counts.
         forget_calls: Erases the paid calls of lookups in which somebody is erased.
+        directory: The operator's own people, from whom somebody who is erased is taken.
         metrics: Where all of it is counted.
     """
     metrics = metrics or Metrics()
@@ -121,7 +124,9 @@ async def run_service(
     )
     receipts = Receipts(await keys.secret(SHARED))
     reflected = reached_end(log, runner)
-    erasure = Erasure(streams, keys, clock, reflected, forget_calls=forget_calls)
+    erasure = Erasure(
+        streams, keys, clock, reflected, forget_calls=forget_calls, directory=directory
+    )
     manager = ProcessManager(
         streams,
         bus,

@@ -17,6 +17,8 @@ from cs.assembly.folder_keys import folder_of
 from cs.assembly.folder_paid_calls import erase_paid_calls, remembered_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.log_world import world_of
+from cs.assembly.people_directory import open_directory
+from cs.directory.port import DirectoryErasure, PeopleDirectory
 from cs.domain.operator_actions import account
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
@@ -41,6 +43,12 @@ class CommandContext(msgspec.Struct, frozen=True):
     remembered_calls: Callable[[Iterable[str]], Awaitable[Sequence[RememberedCall]]] | None = (
         None
     )
+
+    #: The operator's own people, as far as erasing goes; ``None`` where the settings do not
+    #: say where they are.
+    directory_erasure: DirectoryErasure | None = None
+    #: The same, whole; ``None`` also where the settings do not name its key.
+    directory: PeopleDirectory | None = None
 
     def view_runner(self) -> ViewRunner:
         """Return what brings the views up to date; a service may do the same meanwhile."""
@@ -78,7 +86,10 @@ async def open_command_context(
         BadSettings, WrongSchema, WrongMasterKey, DatabaseUnavailable: The databases cannot.
     """
     if settings.postgres is None:
-        async with open_folder(folder_of(settings, make=new)) as data:
+        async with (
+            open_folder(folder_of(settings, make=new)) as data,
+            open_directory(settings) as directory,
+        ):
             streams = Streams(data.log, data.snapshots)
             clock = await clock_of_data(data.log, settings.data_dir)
             forget = partial(erase_paid_calls, settings)
@@ -91,6 +102,8 @@ async def open_command_context(
                 acting_operator(settings),
                 forget,
                 partial(remembered_paid_calls, settings),
+                directory,
+                directory,
             )
     else:
         async with _on_databases(settings) as context:
@@ -100,9 +113,10 @@ async def open_command_context(
 @asynccontextmanager
 async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
-    from cs.assembly.postgres_pools import open_stages_pool  # noqa: PLC0415
+    from cs.assembly.postgres_pools import open_stages_pool, read_key  # noqa: PLC0415
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
     from cs.assembly.shared_time import open_shared_time  # noqa: PLC0415
+    from cs.directory.postgres import PostgresDirectory, PostgresPrints  # noqa: PLC0415
     from cs.paid_calls.postgres import erase_calls, remembered_calls  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
@@ -116,6 +130,10 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, "command"))
         clock = (await open_shared_time(shared.time, world, pool)).clock
+        directory = None
+        if pool is not None and settings.stages_key_file is not None:
+            key = read_key(settings.stages_key_file, "stages_key_file")
+            directory = PostgresDirectory(pool, key)
         yield CommandContext(
             shared.log,
             shared.keys,
@@ -125,4 +143,6 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
             acting_operator(settings),
             partial(erase_calls, pool) if pool is not None else None,
             partial(remembered_calls, pool) if pool is not None else None,
+            PostgresPrints(pool) if pool is not None else None,
+            directory,
         )

@@ -13,6 +13,7 @@ from cs.assembly.sandbox_plugins import (
     played_in_sandbox,
 )
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
+from cs.directory.port import DirectoryReader
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
 from cs.metrics.metrics import Metrics
@@ -35,6 +36,9 @@ from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.sources.measured import MeasuredBrandSource, MeasuredPeopleSource
 from cs.verifiers.isolated import IsolatedVerifier
 from cs.verifiers.measured import MeasuredVerifier
+
+#: The source over the operator's own people.
+DIRECTORY = "directory"
 
 
 class StagePlugins(msgspec.Struct, frozen=True):
@@ -68,6 +72,7 @@ async def open_plugins(
     paid: PaidCalls = EVERY_TIME,
     *,
     budgets: Budgets = UNLIMITED,
+    directory: DirectoryReader | None = None,
     world: World = "live",
     metrics: Metrics | None = None,
 ) -> AsyncIterator[StagePlugins]:
@@ -78,6 +83,8 @@ async def open_plugins(
         clock: The machine's if ``None``.
         paid: Makes calls that cost money; `EVERY_TIME` remembers none of them.
         budgets: How fast and within which caps; `UNLIMITED` counts nothing.
+        directory: The operator's own people; without it they are asked for only where the
+            settings name that source.
         world: In a sandbox, sources that know the real world by heart are left out.
         metrics: Where questions to the outside are counted.
 
@@ -109,6 +116,7 @@ async def open_plugins(
                 now=clock.now,
                 paid=paid,
                 budgets=budgets,
+                directory=directory,
             )
 
         def for_verifier(name: str) -> VerifierContext:
@@ -145,6 +153,7 @@ async def open_plugins(
             world,
             metrics,
             misconfiguration,
+            has_directory=directory is not None,
             for_source=for_source,
             for_verifier=for_verifier,
             for_stage=for_stage,
@@ -158,6 +167,7 @@ def _make_plugins(
     metrics: Metrics,
     misconfiguration: Misconfiguration,
     *,
+    has_directory: bool,
     for_source: Callable[[str], SourceContext],
     for_verifier: Callable[[str], VerifierContext],
     for_stage: Callable[[str], StageContext],
@@ -165,6 +175,8 @@ def _make_plugins(
     """Return every plug-in that runs, isolated so that its errors stay its own."""
     brand_names = with_keys(settings, settings.brand_sources, Group.BRAND_SOURCES)
     people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
+    if settings.people_sources is None and not has_directory:
+        people_names = [name for name in people_names if name != DIRECTORY]
     verifier_names: Sequence[str] | None = settings.verifiers
     order: Sequence[str] = settings.verifier_order
     people_order: Sequence[str] = settings.people_source_order

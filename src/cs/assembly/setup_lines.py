@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from cs.assembly.plugins import StagePlugins
+from cs.assembly.plugins import DIRECTORY, StagePlugins
 from cs.assembly.settings_of_plugins import of_source, of_verifier
+from cs.directory.port import DirectoryStatus
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.sources import missing_of
 from cs.settings import Settings
@@ -13,14 +14,27 @@ from cs.settings import Settings
 _USD_PER_DAY = 10.0
 
 
-def setup_lines(settings: Settings, plugins: StagePlugins) -> list[str]:
-    """Return five lines: brands, people, e-mails, who we are outside, and what may be spent."""
+def setup_lines(
+    settings: Settings, plugins: StagePlugins, directory: DirectoryStatus | None = None
+) -> list[str]:
+    """Return five lines: brands, people, e-mails, who we are outside, and what may be spent.
+
+    Args:
+        settings: As the service was started with.
+        plugins: Made from those.
+        directory: Who is in the operator's own directory, if it can be read.
+    """
     brands = [source.name for source in plugins.brand_sources if not missing_of(source)]
     people = [source.name for source in plugins.people_sources if not missing_of(source)]
     verifiers = [verifier.name for verifier in plugins.verifiers]
     return [
         _line("brands", brands, _others(Group.BRAND_SOURCES, brands), ""),
-        _line("people", people, _others(Group.PEOPLE_SOURCES, people), _of_people(people)),
+        _line(
+            "people",
+            [_with_people(name, directory) for name in people],
+            _others(Group.PEOPLE_SOURCES, people),
+            _of_people(people),
+        ),
         _line(
             "e-mails",
             verifiers,
@@ -30,6 +44,14 @@ def setup_lines(settings: Settings, plugins: StagePlugins) -> list[str]:
         _outside(settings),
         _spending(settings, people, verifiers),
     ]
+
+
+def _with_people(name: str, directory: DirectoryStatus | None) -> str:
+    if name != DIRECTORY or directory is None or not directory.people:
+        return name
+    return (
+        f"{name} ({directory.people} people, known of {directory.oldest} to {directory.newest})"
+    )
 
 
 def _line(what: str, used: Sequence[str], missing: Sequence[str], costs: str) -> str:

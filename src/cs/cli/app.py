@@ -21,6 +21,7 @@ COMMANDS = (
     ("get", "cs.cli.client:get", "Read a search again."),
     ("usage", "cs.cli.client:usage", "Show a key's quota and use."),
     ("brands", "cs.cli.brands:app", "Import brands; see which are reused; forget one."),
+    ("directory", "cs.cli.directory:app", "Your own people: import a list of them."),
     ("people", "cs.cli.people:app", "Erase a person; list who is suppressed."),
     ("mailboxes", "cs.cli.mailboxes:app", "Tell of mail that came back from mailboxes."),
     ("sources", "cs.cli.sources:app", "Try the sources of brands and people."),

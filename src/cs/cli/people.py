@@ -84,6 +84,7 @@ def erase(
                 "known": done.lookups > 0,
                 "lookups": done.lookups,
                 "keys_destroyed": done.keys,
+                "directory_rows": done.directory,
                 "suppressed": True,
                 "changed": done.new,
                 "disclosed": disclosed,
@@ -185,6 +186,7 @@ class ErasurePreview(msgspec.Struct, frozen=True):
     brands: list[str]
     suppressed: bool  # already
     disclosed: Disclosures
+    directory_rows: int = 0  # of the operator's own directory
 
 
 async def _foreseen(chosen: Settings, print_of: PrintOf) -> ErasurePreview:
@@ -193,12 +195,13 @@ async def _foreseen(chosen: Settings, print_of: PrintOf) -> ErasurePreview:
     async with open_person_data(chosen) as at:
         fingerprint = print_of(at.keys)
         names = await at.erasure.foreseen(fingerprint)
+        rows = await at.erasure.foreseen_in_directory(fingerprint)
         before = await at.suppressions.listed(fingerprint)
         disclosed = await may_hold(at.log, names)
     lookups = {name.rpartition("#")[0] for name in names}
     queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
     searched = [query.brand or query.domain or "" for query in queries]
-    return ErasurePreview(len(lookups), len(names), searched, bool(before), disclosed)
+    return ErasurePreview(len(lookups), len(names), searched, bool(before), disclosed, rows)
 
 
 def _show_foreseen(found: ErasurePreview, *, json: bool) -> None:
@@ -210,7 +213,7 @@ def _show_foreseen(found: ErasurePreview, *, json: bool) -> None:
     later = "already kept out of later searches" if found.suppressed else SUPPRESSED
     console.print(
         f"nothing is changed; it would destroy {found.keys} data keys of {found.lookups} "
-        f"{lookups}{where} for good; {later}"
+        f"{lookups}{where}{_rows_of_directory(found.directory_rows)} for good; {later}"
     )
     show_disclosures(found.disclosed)
 
@@ -224,9 +227,16 @@ def _unfinished(damaged: DamagedEvent) -> str:
 
 def _describe(done: ErasureResult) -> str:
     later = "later searches leave this person out"
+    if done.directory and not done.lookups:
+        return f"erased from your own directory; {later}"
     if not done.lookups:
         return f"nothing is known of this person; {later}"
     if not done.new:
         return f"this person was erased before; {later}"
     found = "lookup" if done.lookups == 1 else "lookups"
-    return f"erased from {done.lookups} {found}; {later}"
+    rows = _rows_of_directory(done.directory)
+    return f"erased from {done.lookups} {found}{rows}; {later}"
+
+
+def _rows_of_directory(rows: int) -> str:
+    return f" and {rows} of your own directory" if rows else ""

@@ -60,7 +60,13 @@ async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
             data,
             data.log,
             data.keys,
-            Erasure(*stores, reflected, forget_calls=calls, by=data.by),
+            Erasure(
+                *stores,
+                reflected,
+                forget_calls=calls,
+                directory=data.directory_erasure,
+                by=data.by,
+            ),
             Suppressions(*stores, by=data.by),
             Ageing(*stores, reflected, forget_calls=calls),
         )

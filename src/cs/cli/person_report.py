@@ -11,6 +11,8 @@ from cs.cli.output import stop, warn
 from cs.cli.person_data import PersonData, PrintOf
 from cs.cli.progress import Progress
 from cs.cli.revealing import disclose
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.person import DirectoryPerson
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.person import PersonSuppressed, SuppressionLifted
 from cs.history.history import Progress as ProgressOf
@@ -52,6 +54,8 @@ class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
             it cannot be told.
         paid_calls: What providers were paid to say for these lookups is remembered, sealed;
             ``None``: the settings do not say where.
+        directory: What the operator's own directory has of them; ``None``: the settings do not
+            say where it is, or do not name its key.
     """
 
     at: datetime
@@ -64,6 +68,7 @@ class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
     suppressed_since: datetime | None
     disclosures: Disclosures
     paid_calls: Sequence[RememberedCall] | None
+    directory: Sequence[DirectoryPerson] | None
 
 
 async def person_report(
@@ -99,11 +104,12 @@ async def person_report(
         at.keys.forget()  # of whoever was erased meanwhile
         held = await held_on(at.log, names, show)
     lookups = {name.rpartition("#")[0] for name in names}
+    directory = await _in_directory(at, print_)
     kept_for = MONTH * chosen.people_kept_for
     return PersonExport(
         at=at.data.clock.now(),
         position=position,
-        known=bool(held.records or held.unread),
+        known=bool(held.records or held.unread or directory),
         pseudonym=who,
         records=[_kept(record, record.forgotten_at(kept_for)) for record in held.records],
         unread=held.unread,
@@ -111,6 +117,7 @@ async def person_report(
         suppressed_since=await _suppressed_since(at, print_),
         disclosures=before,
         paid_calls=await _paid_calls(at, lookups),
+        directory=directory,
     )
 
 
@@ -154,6 +161,23 @@ async def _paid_calls(
     except CallsUnavailable as error:
         warn(f"what providers were paid to say cannot be read now: {error}")
         return None
+
+
+async def _in_directory(at: PersonData, print_: str) -> Sequence[DirectoryPerson] | None:
+    if at.data.directory is None:
+        return None
+    try:
+        found = await at.data.directory.known_by([print_])
+    except DirectoryUnavailable as error:
+        warn(f"your own directory cannot be read now: {error}")
+        return None
+    if len(found) > 1:
+        warn(
+            f"{len(found)} people of your own directory go by that, and each may see only what "
+            "is held on them: name the person by --profile"
+        )
+        return ()
+    return found
 
 
 def _kept(record: PersonRecord, kept_until: datetime | None) -> KeptRecord:

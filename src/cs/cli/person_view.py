@@ -18,6 +18,21 @@ _PERSON: Mapping[str, str] = {
     "linkedin_url": "Profile",
     "location": "Place",
 }
+_DIRECTORY: Mapping[str, str] = {
+    "full_name": "Name",
+    "first_name": "First name",
+    "last_name": "Last name",
+    "title": "Title",
+    "headline": "Headline",
+    "company": "Company",
+    "domain": "Web site",
+    "profile": "Profile",
+    "email": "E-mail",
+    "location": "Place",
+    "language": "Language",
+    "note": "Note",
+    "as_of": "Known of",
+}
 _CONTACT: Mapping[str, str] = {
     "title": "Title",
     "email": "E-mail",
@@ -47,6 +62,7 @@ def person_lines(found: PersonExport) -> Iterator[str]:
     yield ""
     yield from _disclosures(found)
     yield from _paid_calls(found)
+    yield from _in_directory(found)
 
 
 def _record(record: KeptRecord) -> Iterator[str]:
@@ -141,6 +157,17 @@ def _disclosures(found: PersonExport) -> Iterator[str]:
     for each in found.disclosures or ():
         into = f" into {each.file}" if each.file else ""
         yield f"   {instant(each.at)} {each.by or '?'}: {each.command}{into}: {each.why}"
+
+
+def _in_directory(found: PersonExport) -> Iterator[str]:
+    if found.directory is None:
+        yield "Your own directory is not looked into: no stages_postgres, or not its key."
+    for person in found.directory or ():
+        yield ""
+        yield "In your own directory"
+        for field, label in _DIRECTORY.items():
+            if text := getattr(person, field):
+                yield f"   {_field(label, str(text))}"
 
 
 def _paid_calls(found: PersonExport) -> Iterator[str]:

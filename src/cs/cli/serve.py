@@ -15,6 +15,7 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
+from cs.assembly.people_directory import open_asked_directory, status_if_readable
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.service_budgets import open_budgets
@@ -139,8 +140,17 @@ async def run(
         metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
         paid = await stack.enter_async_context(open_paid_calls(chosen, metrics))
         budgets = await stack.enter_async_context(open_budgets(chosen, world))
+        directory = await stack.enter_async_context(open_asked_directory(chosen, world, clock))
         plugins = await stack.enter_async_context(
-            open_plugins(chosen, clock, paid, budgets=budgets, world=world, metrics=metrics)
+            open_plugins(
+                chosen,
+                clock,
+                paid,
+                budgets=budgets,
+                directory=directory,
+                world=world,
+                metrics=metrics,
+            )
         )
         notices: list[str] = []
         if enter is not None:
@@ -155,7 +165,8 @@ async def run(
         service = await stack.enter_async_context(
             run_embedded(chosen, plugins, world, clock, metrics)
         )
-        for line in setup_lines(chosen, plugins) if enter is None else ():
+        people = await status_if_readable(directory)
+        for line in setup_lines(chosen, plugins, people) if enter is None else ():
             errors.print(line)
         for name, why in plugins.misconfiguration.reasons.items():
             warn(f"{name}: {why}")

@@ -15,6 +15,8 @@ from cs.runtime.hmac_sha256 import hmac_sha256
 FINGERPRINTS = "fingerprints"
 #: The secret that remembered answers of paid calls are sealed with, in a data folder.
 PAID_CALLS = "paid-calls"
+#: The secret that the operator's own directory of people is sealed with, in a data folder.
+PEOPLE_DIRECTORY = "people-directory"
 
 
 def fingerprint(secret: bytes, kind: str, value: str) -> str:

@@ -166,7 +166,7 @@ class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         ended: ``works``, ``not-configured``, ``not-checked``, or the kind of the problem.
-        why: For people, unless it works.
+        why: For people: why it does not work, or what is there to ask.
         left: What the service says is left: credits, calls.
         usd: What the check cost at most.
         usd_per_call: The price, and below the caps, as the settings have them.

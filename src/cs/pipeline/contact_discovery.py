@@ -30,6 +30,7 @@ from cs.plugins.sources import (
     SourceStatus,
     causes_of,
     cost_of,
+    is_local,
 )
 from cs.plugins.stages import Report
 
@@ -39,7 +40,7 @@ ENOUGH = 10
 
 @dataclass(frozen=True)
 class ContactDiscovery:
-    """Asks people sources: those that are free, and while too few are found those that charge.
+    """Asks people sources: what is here, then who is free, then who charges for too few.
 
     Attributes:
         enough: People in a role that is looked for after whom nobody is paid.
@@ -53,7 +54,7 @@ class ContactDiscovery:
     name: StageName = "contact-discovery"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
-        """Ask every free source at once, then those that charge, one after the other.
+        """Ask the local sources, then the free ones at once, then those that charge in turn.
 
         Whoever is found first is reported first.  A source that is not asked, since enough
         people were found before, ends ``not_needed``.
@@ -66,25 +67,36 @@ class ContactDiscovery:
                 answer = await source.find(brand, limit=PEOPLE)
             if answer.ended is SourceStatus.NOT_CONFIGURED:
                 note_unasked(source.name)
-            if answer.people:
-                await report(PeopleSeen(answer.people))
+            await tell(answer)
             return answer
 
+        async def tell(answer: PeopleAnswer) -> None:
+            if answer.people:
+                await report(PeopleSeen(answer.people))
+
         order = self._order(work.figures)
-        note_order((place.name, place.expected_micros) for place in order)
-        free = [place.who for place in order if place.expected_micros is None]
-        charging = [place.who for place in order if place.expected_micros is not None]
+        local = [await _ask_local(each.who, brand) for each in order if is_local(each.who)]
+        empty = {each.source for each in local if each.ended is SourceStatus.NOT_CONFIGURED}
+        note_order(
+            (each.name, each.expected_micros) for each in order if each.name not in empty
+        )
+        for answer in local:
+            await tell(answer)
+        others = [place for place in order if not is_local(place.who)]
+        free = [place.who for place in others if place.expected_micros is None]
+        charging = [place.who for place in others if place.expected_micros is not None]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(source)) for source in free]
-        answers = [task.result() for task in tasks]
+        answers = [*local, *(task.result() for task in tasks)]
         for source in charging:
             if await asyncio.to_thread(_in_role, answers, brand) >= self.enough:
                 skipped = SourceStatus.NOT_NEEDED
                 answers.append(PeopleAnswer(source=source.name, ended=skipped))
             else:
                 answers.append(await ask(source))
-        _note_people(answers)
-        return _finding(answers, self.misconfiguration.note_answers("people_sources", answers))
+        told = [each for each in answers if each.source not in empty] or answers
+        _note_people(told)
+        return _finding(told, self.misconfiguration.note_answers("people_sources", told))
 
     def _order(self, figures: Sequence[SourceFigures]) -> Sequence[OrderedSource[PeopleSource]]:
         priced = [
@@ -92,6 +104,15 @@ class ContactDiscovery:
             for source in self.sources
         ]
         return in_order(self.name, priced, figures, first=self.first)
+
+
+async def _ask_local(source: PeopleSource, brand: BrandFacts) -> PeopleAnswer:
+    """Ask *source*, and count it as asked unless nobody has filled it yet."""
+    answer = await source.find(brand, limit=PEOPLE)
+    if answer.ended is not SourceStatus.NOT_CONFIGURED:
+        with asking(source.name):
+            pass
+    return answer
 
 
 def _micros(usd: float) -> int:

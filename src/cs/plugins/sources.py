@@ -12,6 +12,7 @@ from typing import Protocol
 
 import msgspec
 
+from cs.directory.port import DirectoryReader
 from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
 from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
@@ -70,6 +71,7 @@ __all__ = [
     "cost_of",
     "failed_brand",
     "failed_people",
+    "is_local",
     "missing_of",
     "problem",
     "takes",
@@ -82,10 +84,12 @@ class SourceContext(PaidContext, frozen=True, kw_only=True):
     Attributes:
         trusted: For base URLs from *settings*.
         guarded: For every address that came from a caller or the web.
+        directory: The operator's own people; ``None`` where there are none to ask.
     """
 
     trusted: ApiClient
     guarded: Fetcher
+    directory: DirectoryReader | None = None
 
     def _api_client(self) -> ApiClient:
         return self.trusted
@@ -183,6 +187,15 @@ def cost_of(source: object) -> float:
     """
     cost = getattr(source, "cost", 0.0)
     return float(cost) if isinstance(cost, int | float) else 0.0
+
+
+def is_local(source: object) -> bool:
+    """Say whether *source* answers from what the operator has here, by its own word.
+
+    A source may say so in an attribute ``local``.  Such people sources are asked before the
+    others, and one that has nothing yet is told of only if nobody else is asked.
+    """
+    return getattr(source, "local", False) is True
 
 
 _STATUS_OF = {

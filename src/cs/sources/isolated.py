@@ -23,6 +23,7 @@ from cs.plugins.sources import (
     ServiceCheck,
     SourceStatus,
     cost_of,
+    is_local,
     missing_of,
 )
 
@@ -55,6 +56,11 @@ class _IsolatedSource(Generic[S]):
             return cost_of(self._source)
         except Exception:  # noqa: BLE001  it is reported when it is asked
             return 0.0
+
+    @property
+    def local(self) -> bool:
+        """Whether it answers from what the operator has here (`is_local`)."""
+        return is_local(self._source)
 
     async def check(self) -> ServiceCheck:
         """Let the source check its service, if it knows how."""

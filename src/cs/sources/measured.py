@@ -14,6 +14,7 @@ from cs.plugins.sources import (
     PeopleSource,
     ServiceCheck,
     cost_of,
+    is_local,
     missing_of,
 )
 
@@ -36,6 +37,10 @@ class _MeasuredSource:
     @property
     def cost(self) -> float:
         return cost_of(self._measured)
+
+    @property
+    def local(self) -> bool:
+        return is_local(self._measured)
 
     async def check(self) -> ServiceCheck:
         check: Callable[[], Awaitable[ServiceCheck]] = getattr(self._measured, "check")  # noqa: B009

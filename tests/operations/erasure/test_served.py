@@ -79,6 +79,7 @@ def test_a_person_is_erased_beside_a_running_service(tmp_path: Path) -> None:
                 "known": True,
                 "lookups": 1,
                 "keys_destroyed": 1,
+                "directory_rows": 0,
                 "suppressed": True,
                 "changed": True,
                 "disclosed": [],

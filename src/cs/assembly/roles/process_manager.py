@@ -13,6 +13,7 @@ from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
+from cs.directory.postgres import PostgresPrints
 from cs.domain.service import World
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
@@ -52,7 +53,15 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         reflected = reached_end(data.log, views)
         stages_pool = shared.stages_pool
         forget_calls = None if stages_pool is None else partial(erase_calls, stages_pool)
-        erasure = Erasure(streams, data.keys, clock, reflected, forget_calls=forget_calls)
+        directory = None if stages_pool is None else PostgresPrints(stages_pool)
+        erasure = Erasure(
+            streams,
+            data.keys,
+            clock,
+            reflected,
+            forget_calls=forget_calls,
+            directory=directory,
+        )
         ageing = Ageing(streams, data.keys, clock, reflected, forget_calls=forget_calls)
         retention = Retention(
             data.log, data.views, ageing, clock, months=settings.people_kept_for

@@ -7,6 +7,7 @@ from cs.admin.measures import Measures
 from cs.admin.readiness import Readiness
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.measured_process import measured_process
+from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.postgres_pools import open_stages_pool, read_key
 from cs.assembly.roles.running import RunningRole, run_in_background
@@ -17,6 +18,7 @@ from cs.assembly.world_check import check_world
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
+from cs.directory.postgres import PostgresDirectory
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
@@ -49,15 +51,22 @@ async def run_stage(
         time = DatabaseTime(pool)
         await time.ask()
         shared_time = await open_shared_time(time, world, pool)
-        calls = PostgresCalls(pool, read_key(settings.stages_key_file, "stages_key_file"))
+        stages_key = read_key(settings.stages_key_file, "stages_key_file")
+        calls = PostgresCalls(pool, stages_key)
         await calls.check_key()
         await stack.enter_async_context(forget_expired_calls(calls))
+        directory = PostgresDirectory(pool, stages_key)
+        if name == "contact-discovery":
+            await stack.enter_async_context(
+                kept_directory(directory, settings, shared_time.clock)
+            )
         plugins = await stack.enter_async_context(
             open_plugins(
                 settings,
                 shared_time.clock,
                 PaidOnce(calls, metrics=metrics),
                 budgets=PostgresBudgets(pool),
+                directory=directory,
                 world=world,
                 metrics=metrics,
             )

@@ -3,7 +3,8 @@
 In this order, so that whatever is interrupted is finished by doing it again:
 
 1. The person's stream says by which fingerprints they are suppressed; the key store
-   refuses them.  From here on nobody can store anything new about them.
+   refuses them.  From here on nobody can store anything new about them.  They are taken out
+   of the operator's own directory.
 2. The data keys of their values are destroyed: the log no longer tells of them.
 3. Each lookup they were in goes on, or answers, without them (*contacts erased*).
 4. When the views have sealed those results anew, the keys of the old ones are destroyed.
@@ -16,6 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
+from cs.directory.port import DirectoryErasure
 from cs.domain import person
 from cs.domain.causation import AnyCause, OperatorCause
 from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
@@ -25,6 +27,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure.brand_streams import BrandStreams, by_stream, lookups_of
 from cs.operations.erasure.identity import PersonPrints
+from cs.operations.erasure.own_directory import erase_from_directory, prints_in_directory
 from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
 from cs.operations.erasure.suppressions import person_stream
 from cs.runtime.clock import Clock
@@ -38,12 +41,14 @@ class ErasureResult(msgspec.Struct, frozen=True):
         keys: Data keys destroyed for good, this time or before.
         new: Whether anything was known or open that was not before.
         names: Of those keys, ``<lookup>#p1``.
+        directory: Rows of the operator's own directory that are gone, this time.
     """
 
     lookups: int
     keys: int
     new: bool
     names: frozenset[str] = frozenset()
+    directory: int = 0
 
 
 class Erasure:
@@ -51,6 +56,8 @@ class Erasure:
 
     Args:
         reflected: Returns when the views reflect all that is in the log.
+        forget_calls: Forgets what providers were paid to say of lookups.
+        directory: The operator's own people.
         by: Account or label of who asks for it; it is stored in the events.
     """
 
@@ -62,8 +69,10 @@ class Erasure:
         reflected: Callable[[], Awaitable[None]],
         *,
         forget_calls: ForgetCalls | None = None,
+        directory: DirectoryErasure | None = None,
         by: str | None = None,
     ) -> None:
+        self._directory = directory
         self._streams = streams
         self._keys = keys
         self._clock = clock
@@ -95,6 +104,15 @@ class Erasure:
         found = await self._keys.matching(prints)
         return frozenset((await self._keys.find(found - state.erased_from)).keys())
 
+    async def foreseen_in_directory(self, print_: str) -> int:
+        """Return how many rows of the operator's own directory `erase` would hit."""
+        if self._directory is None:
+            return 0
+        state: person.PersonState = (await self._streams.load(person_stream(print_))).state
+        known = frozenset({print_, *state.prints})
+        known |= await prints_in_directory(self._directory, print_, known)
+        return len(await self._directory.printed(known))
+
     async def erase(
         self,
         print_: str,
@@ -119,10 +137,12 @@ class Erasure:
         caused_by = caused_by or self.command("people erase")
         stream = person_stream(print_)
         before: person.PersonState = (await self._streams.load(stream)).state
-        known = {print_, *prints, *before.prints}
+        known = frozenset({print_, *prints, *before.prints})
+        known |= await prints_in_directory(self._directory, print_, known)
         all_prints = await self._identities.known_by(print_, known, frozenset(names))
         suppressed = await self._append(stream, self._suppress(all_prints), caused_by)
         await self._keys.suppress(all_prints)
+        gone = await erase_from_directory(self._directory, frozenset(all_prints))
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
         unread = await self.take_out(found, caused_by)
         # Also if some is unread: running services have to drop the keys they hold.
@@ -130,7 +150,8 @@ class Erasure:
         erased = await self._append(stream, erase, caused_by)
         if unread is not None:
             raise unread
-        return ErasureResult(len(lookups_of(found)), len(found), suppressed or erased, found)
+        new = suppressed or erased or gone > 0
+        return ErasureResult(len(lookups_of(found)), len(found), new, found, gone)
 
     async def take_out(self, names: frozenset[str], caused_by: AnyCause) -> DamagedEvent | None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.

@@ -1,0 +1,96 @@
+"""Where the operator's own people are: in the stages' database, else in the data folder."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+from cs.assembly.folder_keys import folder_of, open_key_store
+from cs.directory.ageing import forget_old_people
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.port import DirectoryStatus, PeopleDirectory
+from cs.directory.sqlite import SqliteDirectory
+from cs.domain.service import World
+from cs.keystore.wrapping import PEOPLE_DIRECTORY
+from cs.operations.retention import MONTH
+from cs.runtime.clock import Clock, SystemClock
+from cs.settings import Settings
+
+#: The people of `cs directory import`, sealed; part of a backup of the log.
+DIRECTORY_FILE = "directory.db"
+
+
+@asynccontextmanager
+async def open_directory(
+    settings: Settings, world: World = "live", role: str = "command"
+) -> AsyncIterator[PeopleDirectory]:
+    """Yield the directory of *settings*.
+
+    Neither the database is connected to nor the file made before somebody is stored.  A
+    service in one process that shares no more than the account of paid services, and has no
+    key, keeps its people in its folder.
+
+    Raises:
+        BadSettings: The stages' database or its key is not named as it has to be.
+    """
+    shared = settings.postgres is not None or settings.stages_key_file is not None
+    if settings.stages_postgres is not None and shared:
+        # A service in one process starts without what only databases need.
+        from cs.assembly.postgres_pools import pool_of, read_key  # noqa: PLC0415
+        from cs.directory.postgres import PostgresDirectory  # noqa: PLC0415
+
+        key = read_key(settings.stages_key_file, "stages_key_file")
+        async with pool_of(settings, "stages_postgres", role, world) as pool:
+            yield PostgresDirectory(pool, key)
+        return
+    async with SqliteDirectory(
+        settings.data_dir / DIRECTORY_FILE, folder_key(settings)
+    ) as kept:
+        yield kept
+
+
+def folder_key(settings: Settings) -> Callable[[], bytes]:
+    """Return what gives the key of the directory in the data folder of *settings*."""
+    return partial(_stored_key, settings)
+
+
+def _stored_key(settings: Settings) -> bytes:
+    keys = open_key_store(folder_of(settings, make=False))
+    try:
+        return keys.stored_secret(PEOPLE_DIRECTORY)
+    finally:
+        keys.close()
+
+
+@asynccontextmanager
+async def open_asked_directory(
+    settings: Settings, world: World, clock: Clock | None = None
+) -> AsyncIterator[PeopleDirectory]:
+    """Yield the directory of a service that asks it, and forgets who is too old.
+
+    Raises:
+        BadSettings: As `open_directory`.
+    """
+    async with (
+        open_directory(settings, world, "serve") as directory,
+        kept_directory(directory, settings, clock or SystemClock()),
+    ):
+        yield directory
+
+
+@asynccontextmanager
+async def kept_directory(
+    directory: PeopleDirectory, settings: Settings, clock: Clock
+) -> AsyncIterator[None]:
+    """Look whether there is anybody, and forget who is too old until left."""
+    with suppress(DirectoryUnavailable):  # whoever asks is told
+        await directory.look()
+    async with forget_old_people(directory, clock, MONTH * settings.people_kept_for):
+        yield
+
+
+async def status_if_readable(directory: PeopleDirectory) -> DirectoryStatus | None:
+    """Return who is in *directory*; ``None`` if that cannot be said now."""
+    try:
+        return await directory.status()
+    except DirectoryUnavailable:
+        return None

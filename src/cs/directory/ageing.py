@@ -1,0 +1,43 @@
+"""People of the directory who are known of too long ago are forgotten, hour by hour."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from structlog import get_logger
+
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.port import PeopleDirectory
+from cs.runtime.clock import Clock
+
+log = get_logger()
+
+#: How often it is looked who is too old.
+EVERY = timedelta(hours=1)
+
+
+@asynccontextmanager
+async def forget_old_people(
+    directory: PeopleDirectory, clock: Clock, kept_for: timedelta
+) -> AsyncIterator[None]:
+    """Forget who is known of longer ago than *kept_for*, at once and hourly, until left."""
+    task = asyncio.create_task(_forget(directory, clock, kept_for), name="ageing-directory")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _forget(directory: PeopleDirectory, clock: Clock, kept_for: timedelta) -> None:
+    while True:
+        try:
+            people = 0
+            while gone := await directory.forget_before((clock.now() - kept_for).date()):
+                people += gone
+            if people:
+                log.info("directory_aged_out", people=people)
+        except DirectoryUnavailable as error:
+            log.warning("directory_not_aged_out", why=str(error))
+        await clock.sleep_until(clock.now() + EVERY)

@@ -1,0 +1,1 @@
+"""The operator's own people: files of them are read and imported, and searches ask for them."""

@@ -1,0 +1,281 @@
+"""Files of people, read row by row: CSV, JSON lines or Parquet, the first two also gzipped."""
+
+import codecs
+import gzip
+import io
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO, cast
+
+import msgspec
+
+from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
+from cs.sources.people_directory.csv_records import LONGEST_LINE, records
+
+#: A larger file is no list of people that one operator has.
+MOST_BYTES = 8 * 2**30
+MOST_ROWS = 10_000_000
+#: Lines in which the columns are named at the latest: LinkedIn has notes above them.
+_HEADER_LINES = 10
+#: Rows of JSON whose names are the columns.
+_JSON_ROWS = 100
+_DELIMITERS = ",;\t|"
+_BOMS: Mapping[bytes, str] = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_BATCH = 2_000
+
+
+class BadFile(Exception):
+    """The file holds no people, for a reason that is told."""
+
+
+class PeopleFile:
+    """The people in *path*, read once and never held.
+
+    Args:
+        path: Of the file; what it is, its name says.
+        chosen: By field the column that somebody named for it (`columns_of`).
+        encoding: Of text; guessed if ``None``: UTF-8, or UTF-16 where the bytes say so.
+
+    Attributes:
+        columns: By field of a person the column that holds it.
+        unused: The other columns.
+        form: What it is read as, for people.
+
+    Raises:
+        BadFile: It cannot be read, or no person can be read from its columns.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        chosen: Mapping[str, str] | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        self._path = path
+        name = path.name.lower().removesuffix(".gz")
+        with self._told():
+            if path.stat().st_size > MOST_BYTES:
+                raise BadFile(f"{path} is larger than {MOST_BYTES // 2**30} GiB")
+            self._kind = self._kind_of(name)
+            self._encoding = encoding or self._guessed_encoding()
+            self._delimiter, self._skipped = ",", 0
+            header = self._header(chosen)
+            self.columns = columns_of(header, chosen)
+            self.unused = [each for each in header if each not in self.columns.values()]
+            self.form = self._form()
+        if missing := lacking(self.columns):
+            raise BadFile(f"{path} lacks {missing}; its columns are {', '.join(header)}")
+
+    def rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+        """Yield each row with its line, from 1: by column what is there, or what is wrong.
+
+        Raises:
+            BadFile: From here on it cannot be read.
+        """
+        with self._told():
+            for count, row in enumerate(self._rows()):
+                if count == MOST_ROWS:
+                    raise BadFile(f"{self._path} has more than {MOST_ROWS} rows: part it")
+                yield row
+
+    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+        match self._kind:
+            case "parquet":
+                yield from self._parquet_rows()
+            case "json":
+                yield from self._json_rows()
+            case _:
+                yield from self._csv_rows()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except BadColumns as error:
+            raise BadFile(f"{self._path}: {error}") from error
+        except (OSError, EOFError, zlib.error) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise BadFile(f"{self._path}: {why}") from error
+        except (LookupError, UnicodeError) as error:
+            raise BadFile(
+                f"{self._path}: {error}; say its encoding, such as --encoding cp1252"
+            ) from error
+
+    def _kind_of(self, name: str) -> str:
+        with self._opened() as file:
+            head = file.read(4)
+        if not head:
+            raise BadFile(f"{self._path} is empty")
+        if name.endswith((".xlsx", ".xls", ".ods")) or head in (
+            b"PK\x03\x04",
+            b"\xd0\xcf\x11\xe0",
+        ):
+            raise BadFile(f"{self._path} is a spreadsheet: save it as CSV UTF-8")
+        if head == b"PAR1":
+            if self._path.suffix.lower() == ".gz":
+                raise BadFile(f"{self._path}: unpack it first, Parquet is packed by itself")
+            return "parquet"
+        if name.endswith(".parquet"):
+            raise BadFile(f"{self._path} is no Parquet file")
+        if head[:1] == b"[" and name.endswith(".json"):
+            raise BadFile(f"{self._path} is one array: write an object a line (jq -c '.[]')")
+        if name.endswith((".jsonl", ".ndjson", ".json")) or head[:1] == b"{":
+            return "json"
+        return "csv"
+
+    def _opened(self) -> BinaryIO:
+        packed = self._path.suffix.lower() == ".gz"
+        if packed:
+            return cast("BinaryIO", gzip.open(self._path))  # a GzipFile reads as one
+        return self._path.open("rb")
+
+    def _guessed_encoding(self) -> str:
+        with self._opened() as file:
+            head = file.read(200)
+        for mark, encoding in _BOMS.items():
+            if head.startswith(mark):
+                return encoding
+        zeros = Counter(index % 2 for index, byte in enumerate(head) if byte == 0)
+        if sum(zeros.values()) > len(head) // 4:
+            return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+        return "utf-8"
+
+    def _text(self, file: BinaryIO) -> TextIO:
+        # Wrong bytes are kept as such, so that only the rows with them are refused.
+        errors = "surrogateescape" if self._encoding.startswith("utf-8") else "replace"
+        return io.TextIOWrapper(file, self._encoding, errors=errors, newline="")
+
+    def _form(self) -> str:
+        if self._kind == "parquet":
+            return "Parquet"
+        if self._kind == "json":
+            return f"JSON lines, {self._encoding}"
+        between = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+        return f"CSV with {between[self._delimiter]}, {self._encoding}"
+
+    def _header(self, chosen: Mapping[str, str] | None) -> Sequence[str]:
+        match self._kind:
+            case "parquet":
+                with self._opened_parquet() as file:
+                    return [str(name) for name in file.schema_arrow.names]
+            case "json":
+                names: dict[str, None] = {}
+                for _, row in islice(self._json_rows(), _JSON_ROWS):
+                    names |= dict.fromkeys(() if isinstance(row, str) else row)
+                return list(names)
+            case _:
+                return self._csv_header(chosen)
+
+    def _csv_header(self, chosen: Mapping[str, str] | None) -> Sequence[str]:
+        """Return the line that names the columns: the one that a person can be read from.
+
+        Else the first one.
+        """
+        with self._opened() as file, self._text(file) as text:
+            head = [text.readline(LONGEST_LINE) for _ in range(_HEADER_LINES)]
+        best: tuple[int, int, list[str]] | None = None
+        for delimiter in _DELIMITERS:
+            given = enumerate(records(io.StringIO("".join(head), newline=""), delimiter))
+            for index, (_, cells) in given:
+                if isinstance(cells, str):
+                    continue
+                found = _recognized(cells, chosen)
+                if best is None or (found, len(cells)) > (best[0], best[1]):
+                    best = (found, len(cells), cells)
+                    self._delimiter, self._skipped = delimiter, index
+        if best is None:
+            raise BadFile(f"{self._path}: its first lines name no columns")
+        return [cell.strip().lstrip("\ufeff") for cell in best[2]]
+
+    def _csv_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+        with self._opened() as file, self._text(file) as text:
+            found = islice(records(text, self._delimiter), self._skipped, None)
+            _, header = next(found)
+            names = [cell.strip().lstrip("\ufeff") for cell in header]
+            for line, cells in found:
+                if isinstance(cells, str):
+                    yield line, cells
+                elif len(cells) > len(names) and any(
+                    each.strip() for each in cells[len(names) :]
+                ):
+                    yield line, f"{len(cells)} cells for {len(names)} columns: quote the commas"
+                elif any(each.strip() for each in cells):
+                    yield line, dict(zip(names, cells, strict=False))
+
+    def _json_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+        with self._opened() as file, self._text(file) as text:
+            for number, line in _lines(text):
+                if line is None:
+                    yield number, f"the line has more than {LONGEST_LINE} characters"
+                elif line.strip():
+                    yield number, _object(line)
+
+    def _parquet_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
+        wanted = list(self.columns.values())
+        number = 0
+        with self._opened_parquet() as file, _parquet_told(self._path):
+            for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+
+    @contextmanager
+    def _opened_parquet(self) -> Iterator[Any]:
+        try:
+            # Imported here: it is large, and an extra.
+            import pyarrow.parquet as pq  # noqa: PLC0415
+        except ImportError as error:
+            raise BadFile(
+                f"{self._path}: Parquet needs pyarrow, which is not installed: "
+                "pip install 'contact-search[analytics]', or save it as CSV"
+            ) from error
+        with _parquet_told(self._path):
+            file = pq.ParquetFile(self._path)
+        with file:
+            yield file
+
+
+@contextmanager
+def _parquet_told(path: Path) -> Iterator[None]:
+    import pyarrow as pa  # noqa: PLC0415  as above
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise BadFile(f"{path}: {error}") from error
+
+
+def _recognized(cells: Sequence[str], chosen: Mapping[str, str] | None) -> int:
+    """Return how many fields of a person *cells* name; 0 if they are not enough."""
+    header = [cell.strip() for cell in cells]
+    try:
+        found = columns_of(header, chosen)
+    except BadColumns:
+        return 0
+    return 0 if lacking(found) else len(found)
+
+
+def _lines(text: TextIO) -> Iterator[tuple[int, str | None]]:
+    """Yield each line with its number, ``None`` for one that is too long."""
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        whole = len(line) < LONGEST_LINE or line.endswith("\n")
+        yield number, line if whole else None
+        while not whole and (line := text.readline(LONGEST_LINE)):
+            whole = line.endswith("\n")
+
+
+def _object(line: str) -> Mapping[str, Any] | str:
+    try:
+        return msgspec.json.decode(line.encode(errors="replace"), type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        return f"no JSON object: {error}"

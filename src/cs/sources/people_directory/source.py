@@ -1,0 +1,118 @@
+"""The people source over the operator's own directory: free, and asked before the others.
+
+An e-mail that is in it is a candidate, verified like any other and before guessed ones; it
+proves nothing by itself.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.person import DirectoryPerson
+from cs.directory.port import DirectoryReader
+from cs.domain.headline.role import classify
+from cs.domain.names.brand_names import Unacceptable, clean_brand
+from cs.domain.names.employer import is_employer
+from cs.paid_calls.service import NOT_CONFIGURED, WORKS
+from cs.plugins.sources import (
+    BrandFacts,
+    PeopleAnswer,
+    ServiceCheck,
+    Sighting,
+    SourceContext,
+    SourceStatus,
+)
+from cs.sources.people_directory.places import is_meant, names_of, places_asked
+
+#: People of one company whose roles are read: the latest known ones of those that there are.
+LOOKED_AT = 1_000
+_NOBODY = "nobody is in the directory: `cs directory import FILE`"
+
+
+class DirectorySource:
+    """Args: *directory*: who is in it; ``None``: this process has none."""
+
+    name = "directory"
+    #: It is on this machine: asked before the others, and told of only if it has people.
+    local = True
+
+    def __init__(self, directory: DirectoryReader | None) -> None:
+        self._directory = directory
+
+    @property
+    def missing(self) -> str | None:
+        there = self._directory is not None and self._directory.has_people
+        return None if there else _NOBODY
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        """Find who works for *brand* or its parent; those in a role of ours come first."""
+        if self._directory is None:
+            return self._ended(SourceStatus.NOT_CONFIGURED, _NOBODY)
+        try:
+            if not await self._directory.look():
+                return self._ended(SourceStatus.NOT_CONFIGURED, _NOBODY)
+            found = await self._directory.people_at(places_asked(brand), limit=LOOKED_AT)
+        except DirectoryUnavailable as error:
+            return self._ended(SourceStatus.FAILED, str(error))
+        people = await asyncio.to_thread(_sightings, brand, found, limit)
+        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
+        return PeopleAnswer(source=self.name, ended=ended, people=people)
+
+    async def check(self) -> ServiceCheck:
+        """Say how many people there are, and how old."""
+        if self._directory is None:
+            return ServiceCheck(ended=NOT_CONFIGURED, why=_NOBODY)
+        try:
+            status = await self._directory.status()
+        except DirectoryUnavailable as error:
+            return ServiceCheck(ended=SourceStatus.FAILED.value, why=str(error))
+        if not status.people:
+            return ServiceCheck(ended=NOT_CONFIGURED, why=_NOBODY)
+        who = f"{status.people} people, known of {status.oldest} to {status.newest}"
+        return ServiceCheck(ended=WORKS, why=who)
+
+    def _ended(self, ended: SourceStatus, why: str) -> PeopleAnswer:
+        return PeopleAnswer(source=self.name, ended=ended, why=why)
+
+
+def from_context(context: SourceContext) -> DirectorySource:
+    """Make the source; it takes no settings."""
+    return DirectorySource(context.directory)
+
+
+def _sightings(
+    brand: BrandFacts, found: Sequence[DirectoryPerson], limit: int
+) -> tuple[Sighting, ...]:
+    """Return at most *limit* of *found* who may be of *brand*, in order but for their roles."""
+    seen = [_sighting(brand, person) for person in found if is_meant(brand, person)]
+    seen.sort(key=lambda each: not each[0])
+    return tuple(sighting for _, sighting in seen[:limit])
+
+
+def _sighting(brand: BrandFacts, person: DirectoryPerson) -> tuple[bool, Sighting]:
+    """Return *person* as seen, and whether in a role that is looked for."""
+    said = [text for text in (person.headline, person.title) if text]
+    roles = [text for text in said if classify(text).eligible]
+    company = person.company
+    if company is None or not is_employer(company, names_of(brand)):
+        company = _shown_name(brand)  # as the directory's names go, which forgive more
+    sighting = Sighting(
+        full_name=person.full_name,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        headline=next(iter([*roles, *said]), None),
+        company=company,
+        linkedin_url=person.profile,
+        location=person.location,
+        addresses=(person.email,) if person.email else (),
+        source=DirectorySource.name,
+    )
+    return bool(roles), sighting
+
+
+def _shown_name(brand: BrandFacts) -> str | None:
+    """Return the name of *brand*, from whichever source, if it is one."""
+    try:
+        return clean_brand(brand.name)
+    except Unacceptable:
+        return None

@@ -1,0 +1,147 @@
+"""`cs directory`: files with faults in them, what is told, and what is in it afterwards."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from cli.command import Here
+
+pytestmark = pytest.mark.slow
+
+ADA, BEN = "https://www.linkedin.com/in/ada-kern", "https://www.linkedin.com/in/ben-holt"
+FILE = f"""First Name,Last Name,Function,Company,Person Linkedin Url,Email
+Ada,Kern,Head of Social,Acme Inc.,{ADA},ada@acme.example
+Ben,Holt,CMO,Acme,{BEN},nonsense
+,,CMO,Acme,https://www.linkedin.com/in/nobody,
+Cam,Roe,"Lead, with a quote,Acme,https://www.linkedin.com/in/cam,
+Ada,Kern,Head of Social,Acme,{ADA},
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    path.write_text(FILE)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> tuple[str, str]:
+    return ("--data-dir", str(tmp_path / "data"))
+
+
+def test_a_file_is_imported_as_the_dry_run_said(
+    here: Here, tmp_path: Path, file: Path, data: tuple[str, str]
+) -> None:
+    given = (str(file), "--column", "title=Function", *data)
+    errors = tmp_path / "left-out.csv"
+
+    dry = here("directory", "import", *given, "--dry-run", "--json")
+    assert not (tmp_path / "data").exists()
+    done = here("directory", "import", *given, "--json", "--errors", str(errors))
+    again = here("directory", "import", *given)
+
+    counts = {"rows": 5, "new": 1, "updated": 0, "unchanged": 0, "refused": 3, "repeated": 1}
+    assert [each.code for each in (dry, done, again)] == [1, 1, 1]
+    assert dry.rows[0].items() >= {**counts, "dry_run": True}.items()
+    assert done.rows[0].items() >= counts.items()
+    assert done.rows[0]["columns"]["title"] == "Function"
+    assert [line for line, _ in done.rows[0]["problems"]] == [3, 4, 5, 6]
+    assert stat.S_IMODE(errors.stat().st_mode) == 0o600
+    lines = errors.read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["line", "3", "4", "5", "6"]
+    assert "Ben" not in errors.read_text()
+    assert "columns: first_name from 'First Name'" in again.out
+    assert again.out.index("columns:") < again.out.index("5 rows: 0 new, 0 updated")
+    assert "line 3: the e-mail is no address: mend it, or leave it empty" in again.err
+    told = here("directory", "import", str(file), "--errors", str(errors), *data).told(2)
+    assert "is there already" in told
+
+
+def test_people_are_listed_shown_and_removed(
+    here: Here, file: Path, data: tuple[str, str]
+) -> None:
+    why = ("--reveal", "A check of the import, ticket 12")
+    here("directory", "import", str(file), *data)
+
+    listed = here("directory", "list", "--brand", "ACMÉ GmbH", "--json", *data)
+    opened = here("directory", "list", "--brand", "acme.example", "--json", *why, *data)
+    shown = here("directory", "show", "--profile", "linkedin.com/in/Ada-Kern", *data)
+    whole = here("directory", "show", "--profile", ADA, "--json", *why, *data)
+    noted = here("events", "export", "--type", "disclosure.made", *data)
+    status = here("directory", "status", "--json", *data).rows
+    removed = here("directory", "remove", "--profile", ADA, *data)
+    told = here("directory", "show", "--profile", ADA, *data).told()
+
+    assert "Kern" not in listed.out + shown.out
+    assert listed.rows[0]["company"] == "Acme Inc."
+    assert opened.rows[0]["full_name"] == whole.rows[0]["full_name"] == "Ada Kern"
+    assert whole.rows[0]["email"] == "ada@acme.example"
+    assert noted.out.count("ticket 12") == 2
+    assert status[0]["people"] == 1
+    assert "removed" in removed.out
+    assert "nobody in the directory goes by that" in told
+
+
+def test_everybody_is_removed_once_it_is_said_twice(
+    here: Here, file: Path, data: tuple[str, str]
+) -> None:
+    here("directory", "import", str(file), *data)
+
+    told = here("directory", "clear", *data).told(2)
+    cleared = here("directory", "clear", "--yes", "--json", *data)
+    status = here("directory", "status", *data)
+
+    assert "--yes" in told
+    assert cleared.rows == [{"removed": 1}]
+    assert "nobody yet" in status.out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("import", "{file}", "--column", "Function"), "FIELD=COLUMN"),
+        (("import", "{file}", "--as-of", "yesterday"), "a day such as"),
+        (("import", "{file}", "--as-of", "1999-01-01"), "since when people are kept"),
+        (("show",), "--profile or by --email"),
+        (("show", "--profile", "https://example.com/ada"), "a LinkedIn profile"),
+        (("remove", "--email", "nobody"), "one address"),
+        (("list", "--brand", "x"), "at least 2 characters"),
+        (("list", "--brand", "Acme", "--limit", "0"), "--limit"),
+        (("list", "--brand", "Acme", "--reveal", "why"), "--reveal"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_told(
+    here: Here, file: Path, data: tuple[str, str], words: tuple[str, ...], told: str
+) -> None:
+    given = [word.format(file=file) for word in words]
+
+    assert told in here("directory", *given, *data).told(2)
+
+
+def test_a_file_that_cannot_be_read_is_told(
+    here: Here, file: Path, data: tuple[str, str]
+) -> None:
+    chosen = ("--column", "title=Rolle")
+
+    for words in ((str(file.with_name("none.csv")),), (str(file), *chosen)):
+        said = here("directory", "import", *words, *data).told()
+        assert "No such file" in said or "no column is called Rolle" in said
+
+
+def test_the_source_is_checked_and_tried_by_itself(
+    here: Here, tmp_path: Path, file: Path
+) -> None:
+    config = tmp_path / "cs.toml"
+    config.write_text(f'data_dir = "{tmp_path / "data"}"\npeople_sources = ["directory"]\n')
+    of = ("--config", str(config))
+    ask = ("people-source", "try", "directory", "Acme", "--domain", "acme.example", "--json")
+
+    before = here(*ask, *of)
+    here("directory", "import", str(file), "--column", "title=Function", *of)
+    after = here(*ask, *of)
+
+    assert (before.code, before.rows[0]["ended"]) == (1, "not_configured")
+    assert after.rows[0]["ended"] == "used"
+    assert after.rows[0]["people"][0]["role"]["eligible"]

@@ -1,0 +1,115 @@
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from cs.directory.memory import MemoryDirectory
+from cs.directory.port import DirectoryStatus
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.directory_prints import DirectoryPrints
+from cs.sources.people_directory import importing
+from cs.sources.people_directory.importing import ImportCounts, Importing
+from cs.sources.people_directory.people_file import PeopleFile
+
+TODAY, OLDEST = date(2026, 11, 23), date(2024, 11, 10)
+FILE = """name,title,company,linkedin,email
+Ada Kern,Head of Social,Acme,linkedin.com/in/ada,ada@acme.example
+Ben Holt,CMO,Acme,linkedin.com/in/ben,
+Ada Kern,VP,Acme,linkedin.com/in/ada,
+nobody,CMO,Acme,,
+Cam Roe,CMO,,,cam@bolt.example
+"""
+
+
+class Import:
+    """Imports into one directory in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys = MemoryKeyStore()
+        self.prints = DirectoryPrints(self.keys)
+        self.directory = MemoryDirectory(b"k" * 32)
+        self.told: list[tuple[int, str]] = []
+
+    async def run(self, text: str = FILE, *, dry_run: bool = False) -> ImportCounts:
+        self.path.write_text(text)
+        self.told.clear()
+        work = Importing(
+            self.directory,
+            self.prints,
+            today=TODAY,
+            oldest=OLDEST,
+            dry_run=dry_run,
+            told=lambda line, why: self.told.append((line, why)),
+        )
+        await work.run(PeopleFile(self.path))
+        return work.counts
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Import:
+    return Import(tmp_path / "people.csv")
+
+
+async def test_rows_are_counted_and_the_same_file_changes_nothing(
+    run: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+
+    dry = await run.run(dry_run=True)
+    nobody = await run.directory.status()
+    done = await run.run()
+    told = list(run.told)
+    again = await run.run()
+
+    assert dry == done == ImportCounts(rows=5, new=3, repeated=1, refused=1)
+    assert nobody == DirectoryStatus()
+    assert again == ImportCounts(rows=5, unchanged=3, repeated=1, refused=1)
+    assert [line for line, _ in told] == [4, 5]
+    assert "line 2" in told[0][1]
+    assert await run.directory.status() == DirectoryStatus(3, TODAY, TODAY)
+
+
+async def test_a_later_file_updates_what_it_tells_of(run: Import) -> None:
+    await run.run()
+
+    done = await run.run("name,title,linkedin,company\nAda Kern,CMO,linkedin.com/in/ada,Acme\n")
+
+    assert done == ImportCounts(rows=1, updated=1)
+    found = await run.directory.get("profile:https://www.linkedin.com/in/ada")
+    assert found is not None
+    assert (found.title, found.email) == ("CMO", "ada@acme.example")
+
+
+async def test_who_asked_to_be_forgotten_is_left_out(run: Import) -> None:
+    await run.run()
+    ada = await run.directory.get("profile:https://www.linkedin.com/in/ada")
+    assert ada is not None
+    await run.directory.clear()
+    await run.keys.suppress(run.prints.of(ada)[1:])  # by the e-mail alone
+
+    done = await run.run()
+
+    assert done == ImportCounts(rows=5, new=2, repeated=1, suppressed=1, refused=1)
+    assert "forgotten" in dict(run.told)[2]
+    assert await run.directory.get(ada.known_as) is None
+
+
+async def test_who_is_erased_while_a_batch_is_written_does_not_stay(
+    run: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = run.directory.put
+
+    async def erased_meanwhile(*args: object, **options: object) -> object:
+        done = await put(*args, **options)  # type: ignore[arg-type]
+        ada = await run.directory.get("profile:https://www.linkedin.com/in/ada")
+        assert ada is not None
+        await run.keys.suppress(run.prints.of(ada))
+        return done
+
+    monkeypatch.setattr(run.directory, "put", erased_meanwhile)
+
+    await run.run()
+
+    assert (await run.directory.status()).people == 2
+    assert await run.directory.get("profile:https://www.linkedin.com/in/ada") is None

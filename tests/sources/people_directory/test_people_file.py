@@ -1,0 +1,176 @@
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cs.sources.people_directory import csv_records, people_file
+from cs.sources.people_directory.people_file import BadFile, PeopleFile
+
+HEADER = "name,linkedin,company\n"
+ADA = {"name": "Ada Kern", "linkedin": "linkedin.com/in/ada", "company": "Acmé"}
+LINE = "Ada Kern,linkedin.com/in/ada,Acmé\n"
+Rows = list[tuple[int, Mapping[str, Any] | str]]
+
+
+def rows(path: Path, **options: Any) -> Rows:
+    return list(PeopleFile(path, **options).rows())
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "form"),
+    [
+        ("a.csv", (HEADER + LINE).encode(), "CSV with commas, utf-8"),
+        ("a.csv", b"\xef\xbb\xbf" + (HEADER + LINE).encode(), "CSV with commas, utf-8-sig"),
+        ("a.csv", (HEADER + LINE).encode("utf-16"), "CSV with commas, utf-16"),
+        ("a.csv", (HEADER + LINE).encode("utf-16-le"), "CSV with commas, utf-16-le"),
+        ("a.csv", (HEADER + LINE).replace(",", ";").encode(), "CSV with semicolons, utf-8"),
+        ("a.tsv", (HEADER + LINE).replace(",", "\t").encode(), "CSV with tabs, utf-8"),
+        ("a.txt", (HEADER + LINE).replace("\n", "\r\n").encode(), "CSV with commas, utf-8"),
+        ("a.csv.gz", gzip.compress((HEADER + LINE).encode()), "CSV with commas, utf-8"),
+    ],
+)
+def test_tables_are_read_however_they_are_written(
+    tmp_path: Path, name: str, data: bytes, form: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+
+    file = PeopleFile(path)
+
+    assert file.form == form
+    assert file.columns == {"full_name": "name", "profile": "linkedin", "company": "company"}
+    (found,) = list(file.rows())
+    assert found[0] == 2
+    assert isinstance(found[1], dict)
+    assert {key: cell.strip() for key, cell in found[1].items()} == ADA
+
+
+def test_the_line_that_names_the_columns_is_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "Connections.csv"
+    path.write_text(f'Notes:\n"When exporting, you may see\nless."\n\n{HEADER}{LINE}')
+    (excel := tmp_path / "excel.csv").write_text(f"sep=;\n{(HEADER + LINE).replace(',', ';')}")
+
+    assert [number for number, _ in rows(path)] == [6]
+    assert [number for number, _ in rows(excel)] == [3]
+
+
+def test_text_of_another_encoding_is_lost_only_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes((HEADER + LINE).encode("cp1252") + b"Ben,linkedin.com/in/ben,Bolt\n")
+
+    (_, first), (_, second) = rows(path)
+    (_, told), _ = rows(path, encoding="cp1252")
+
+    assert isinstance(first, dict)
+    assert first["company"] == "Acm\udce9"
+    assert isinstance(second, dict)
+    assert second["company"] == "Bolt"
+    assert isinstance(told, dict)
+    assert told["company"] == "Acmé"
+
+
+def test_no_good_row_is_lost_to_a_bad_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    long = "x" * csv_records.LONGEST_LINE
+    path.write_text(
+        f'{HEADER}a,"open,c\n{LINE}\n  \n,,\nb,"two\nlines",c\nd,5" disc,e\n{long},x,y\n'
+        f"f,g,h,i\nj,k\n{LINE}"
+    )
+
+    found = rows(path)
+
+    told = {number: row for number, row in found if isinstance(row, str)}
+    assert sorted(told) == [2, 10, 11]
+    assert "quote" in told[2]
+    assert "characters" in told[10]
+    assert "4 cells for 3 columns" in told[11]
+    good = [row.get("name") for _, row in found if isinstance(row, dict)]
+    assert good == ["Ada Kern", "b", "d", "j", "Ada Kern"]
+
+
+def test_json_lines_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"name":"Ada Kern","linkedin":"linkedin.com/in/ada"}\n\n[1]\n{"name":\n'
+        f'{{"name":"Ben","company":"Bolt"}}\n"{"x" * csv_records.LONGEST_LINE}"\n'
+    )
+
+    file = PeopleFile(path)
+
+    assert file.form == "JSON lines, utf-8"
+    assert file.columns["company"] == "company"
+    found = list(file.rows())
+    assert [number for number, _ in found] == [1, 3, 4, 5, 6]
+    assert [isinstance(row, str) for _, row in found] == [False, True, True, False, True]
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"Name": ["Ada", "Ben"], "LinkedIn": ["x", None], "Company": ["A", "B"]})
+    pq.write_table(table, path)
+
+    file = PeopleFile(path)
+
+    assert file.form == "Parquet"
+    expected = [
+        (1, {"Name": "Ada", "LinkedIn": "x", "Company": "A"}),
+        (2, {"Name": "Ben", "LinkedIn": None, "Company": "B"}),
+    ]
+    assert list(file.rows()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"who,where\na,b\n", "lacks a column with the name"),
+        ("a.csv", b"\x00\x01\x02\x03" * 60, "lacks"),
+        ("a.csv", b"PK\x03\x04xxxx", "spreadsheet"),
+        ("a.xlsx", b"whatever", "spreadsheet"),
+        ("a.parquet", b"name,linkedin\n", "no Parquet file"),
+        ("a.parquet", b"PAR1 and then nothing", "a.parquet"),
+        ("a.json", b'[{"name":"Ada"}]', "an object a line"),
+        ("a.jsonl", b"nothing\nof JSON\n", "lacks"),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00 cut off", "a.csv.gz"),
+        ("a.csv.gz", b"no gzip at all", "a.csv.gz"),
+    ],
+)
+def test_a_file_that_is_none_says_why(
+    tmp_path: Path, name: str, data: bytes, told: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+
+    with pytest.raises(BadFile, match=told):
+        PeopleFile(path)
+
+
+def test_what_breaks_off_later_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    lines = "".join(f"P{n},linkedin.com/in/p{n * 7919},C{n}\n" for n in range(5_000))
+    path.write_bytes(gzip.compress((HEADER + lines).encode())[:-5_000])
+
+    found: Rows = []
+    with pytest.raises(BadFile, match=r"a\.csv\.gz"):
+        found.extend(PeopleFile(path).rows())
+
+
+def test_a_missing_file_an_unknown_encoding_and_too_much_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.csv"
+    with pytest.raises(BadFile, match="No such file"):
+        PeopleFile(path)
+    path.write_text(HEADER + LINE * 3)
+    with pytest.raises(BadFile, match="encoding"):
+        PeopleFile(path, encoding="klingon")
+    monkeypatch.setattr(people_file, "MOST_ROWS", 2)
+    with pytest.raises(BadFile, match="more than 2 rows"):
+        rows(path)
+    monkeypatch.setattr(people_file, "MOST_BYTES", 10)
+    with pytest.raises(BadFile, match="larger"):
+        PeopleFile(path)
