@@ -12,9 +12,12 @@ from stat import S_IMODE
 import msgspec
 import pytest
 
+from contracts.people_directory import ADA as OWN
+from contracts.people_directory import put
 from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
+from cs.assembly.people_directory import open_directory
 from cs.backup.errors import BackupError
 from cs.backup.making import BackupFolders, backup_folders, make
 from cs.backup.manifest import MANIFEST, Manifest
@@ -134,6 +137,20 @@ async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: BackupF
     assert (made.world, made.made_at, made.part) == ("sandbox", NOW, "log")
     keys = msgspec.json.decode((at.keys / MANIFEST).read_bytes(), type=Manifest)
     assert (keys.backup, keys.part) == (made.backup, "keys")
+
+
+async def test_the_operators_own_people_come_back(folder: Path, at: BackupFolders) -> None:
+    own = Settings(data_dir=folder)
+    restored = Settings(data_dir=folder.with_name("restored"))
+    async with open_directory(own) as directory:
+        await put(directory, OWN)
+    await backed_up(folder, at, with_master_key=True)
+    assert b"Ada" not in (at.log / "directory.db").read_bytes()
+
+    await brought_back(at, restored.data_dir)
+
+    async with open_directory(restored) as directory:
+        assert await directory.get(OWN.known_as) == OWN
 
 
 async def test_files_come_back_readable_for_nobody_else(

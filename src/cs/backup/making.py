@@ -1,7 +1,7 @@
 """Making a backup, beside a running service or without one.
 
-The log is copied first and the keys second: a key is durable before the event that needs
-it, so that the copy of the keys holds every key of the copy of the log.
+The log and the operator's own directory are copied first and the keys second: a key is
+durable before what needs it, so that the copy of the keys holds every key of the other copies.
 
 The master keys that the copy is read with, and kept with if that is asked for, are those of one
 moment: if their files change meanwhile, all is copied again.
@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from cs.assembly.folder_clock import CLOCK_FILE
+from cs.assembly.people_directory import DIRECTORY_FILE
 from cs.backup.checking import Copies, LogCheck, check
 from cs.backup.copying import copy_database, copy_file, settle, write_file
 from cs.backup.errors import BackupError
@@ -96,6 +97,10 @@ async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool)
 async def _copied(source: DataFolder, at: BackupFolders) -> LogCheck:
     copies = (at.log / source.log.name, at.keys / source.data_keys.name)
     copy_database(source.log, copies[0])
+    own = source.path / DIRECTORY_FILE
+    if own.exists():
+        copy_database(own, at.log / DIRECTORY_FILE)
+        settle(at.log / DIRECTORY_FILE)
     copy_database(source.data_keys, copies[1])
     clock = source.path / CLOCK_FILE
     if clock.exists():  # a sandbox whose clock was moved

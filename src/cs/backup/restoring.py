@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from cs.assembly.folder_clock import CLOCK_FILE
+from cs.assembly.people_directory import DIRECTORY_FILE
 from cs.backup.checking import Copies, check
 from cs.backup.copying import copy_file, settle
 from cs.backup.errors import BackupError
@@ -153,8 +154,9 @@ async def _stage(
     log, data_keys = staging / target.log.name, staging / target.data_keys.name
     copy_file(at.log / log.name, log)
     copy_file(at.keys / data_keys.name, data_keys)
-    if CLOCK_FILE in manifest.files:
-        copy_file(at.log / CLOCK_FILE, staging / CLOCK_FILE)
+    for name in (CLOCK_FILE, DIRECTORY_FILE):
+        if name in manifest.files:
+            copy_file(at.log / name, staging / name)
     if target.own_master_key and master.key != target.master_key:
         for path, name in zip(master, (MASTER_KEY, NEXT_MASTER_KEY), strict=True):
             if path is not None:
@@ -179,6 +181,7 @@ async def _stage(
 def _move(staging: Path, target: DataFolder) -> None:
     names = (
         CLOCK_FILE,
+        DIRECTORY_FILE,
         target.log.name,
         target.data_keys.name,
         MASTER_KEY,
