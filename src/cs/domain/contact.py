@@ -88,7 +88,7 @@ class RankedPerson(Personal, frozen=True, kw_only=True, tag="ranked"):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """Why a person found is not ranked: "not-eligible", "other-company", "over-limit"."""
+    """Why a person found is not ranked, as `cs.domain.headline.left_out` names it."""
 
     person: str
     why: str

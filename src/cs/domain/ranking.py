@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, RankedPerson
+from cs.domain.headline.left_out import why_left_out
 from cs.domain.headline.role import JobRole, classify
 from cs.domain.names.employer import is_employer
 
@@ -24,7 +25,7 @@ def rank(
 
     Args:
         brand: The brand asked for; people whose current company is neither it nor its
-            parent are left out as "other-company".
+            parent are left out.
         people: Everybody found, in any order.
         limit: At most this many are shown; the others are "over-limit".
         read: Reads a headline; for who ranks many people again, one that remembers.
@@ -33,10 +34,8 @@ def rank(
     left: list[LeftOut] = []
     for person in people:
         role = read(person.headline or "")
-        if not role.eligible:
-            left.append(LeftOut(person.person, "not-eligible"))
-        elif not _works_there(person, role, brand):
-            left.append(LeftOut(person.person, "other-company"))
+        if not role.eligible or not _works_there(person, role, brand):
+            left.append(_left_out(person, role, brand))
         else:
             place = (
                 float(_FAMILIES.index(role.family)),
@@ -62,11 +61,23 @@ def rank(
     return tuple(ranked for _, ranked in shown[:limit]), tuple(left)
 
 
+def _left_out(person: Person, role: JobRole, brand: BrandFacts) -> LeftOut:
+    why = why_left_out(person.headline or "", role, _companies(person, role), _names(brand))
+    return LeftOut(person.person, why)
+
+
+def _names(brand: BrandFacts) -> list[str]:
+    parents = [brand.parent_company] if brand.parent_company else []
+    return [brand.name, *brand.aliases, *parents]
+
+
+def _companies(person: Person, role: JobRole) -> list[str]:
+    return [company for company in (role.company, person.company) if company]
+
+
 def _works_there(person: Person, role: JobRole, brand: BrandFacts) -> bool:
-    names = [brand.name, *brand.aliases]
-    if brand.parent_company:
-        names.append(brand.parent_company)
-    says = [company for company in (role.company, person.company) if company]
+    names = _names(brand)
+    says = _companies(person, role)
     if not says:
         return True  # the source found them for this brand and nothing speaks against it
     return any(is_employer(company, names) for company in says)

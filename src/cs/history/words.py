@@ -65,6 +65,12 @@ KEPT: Mapping[str, str] = {
     "anothers-mailbox": "shown without an e-mail: the mailbox is that of somebody ranked above",
     "not-eligible": "left out: no role in influencer, social, partnerships or brand "
     "marketing from manager up",
+    "recruiter": "left out: finds people for others' roles",
+    "creator": "left out: a creator, and nobody who works with creators",
+    "agency": "left out: of an agency that serves brands",
+    "seller": "left out: of a firm whose product is for influencer marketing",
+    "former": "left out: had such a role or worked there before, and does not today",
+    "namesake": "left out: works for another company with the brand's name in its own",
     "other-company": "left out: works elsewhere by now",
     "over-limit": "left out: more people than are shown",
     "not-ranked": "not ranked yet",

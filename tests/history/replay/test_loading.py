@@ -156,7 +156,7 @@ def worktree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(source, folder / "src/cs", ignore=ignored)
     ranking = folder / "src/cs/domain/ranking.py"
     changed = ranking.read_text().replace(
-        "if not role.eligible:", 'if not role.eligible or role.family == "brand":'
+        "if not role.eligible or", 'if not role.eligible or role.family == "brand" or'
     )
     assert changed != ranking.read_text()
     ranking.write_text(changed)

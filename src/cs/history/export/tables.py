@@ -178,7 +178,7 @@ found_at TIMESTAMP when they were found
 sources VARCHAR[] which sources named them
 place INTEGER in the ranking, from 1; empty: not ranked
 ranking_rules VARCHAR the version of the rules that ranked them; empty: not recorded
-left_out VARCHAR why not: `not-eligible`, `other-company`, `over-limit`
+left_out VARCHAR why not: `not-eligible`, `former`, `agency`, … (analysts.md has them all)
 shown INTEGER the place among the contacts of the result, from 1; empty: not shown
 verified BOOLEAN whether the result had a verified e-mail of theirs
 verdict VARCHAR on the mailbox that was verified, else on the one settled last; empty: none

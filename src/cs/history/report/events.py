@@ -18,6 +18,7 @@ from cs.domain.brand.events import (
     PeopleFound,
 )
 from cs.domain.codec import AnyEvent
+from cs.domain.contact import LeftOut
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BounceReported
@@ -78,6 +79,7 @@ class RankedPeople(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     ranked: tuple[Reference, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 class DomainChecked(msgspec.Struct, frozen=True):

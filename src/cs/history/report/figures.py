@@ -91,6 +91,7 @@ class RunFigures(Figures, frozen=True, kw_only=True):
         not_timed: Finished ones whose beginning was not read.
         people_found, people_ranked, people_verified: Whom they found, kept in a role, and
             verified an e-mail of; erased ones stay counted.
+        left_out: Of those found, who was not kept, by why (`cs.domain.headline.left_out`).
         emails: Verified e-mails returned.
         with_email_share: Of the runs, those with at least one.
         emails_per_run: On average.
@@ -103,6 +104,7 @@ class RunFigures(Figures, frozen=True, kw_only=True):
     not_timed: int
     people_found: int
     people_ranked: int
+    left_out: Mapping[str, int]
     people_verified: int
     emails: int
     with_email_share: float | None

@@ -123,6 +123,7 @@ class ReportFold:
         run = self._open.of(event.lookup)
         run.end("ranking", "", event.at)
         run.ranked = tuple(each.person for each in event.ranked)
+        run.left_out = tuple(each.why for each in event.left_out)
 
     def _checked(self, _: str, event: MailboxVerified | MailboxNotVerified) -> None:
         run, checked = self._open.of(event.lookup), event.checked

@@ -140,6 +140,7 @@ def _runs(runs: RunCounts) -> RunFigures:
         not_timed=runs.not_timed,
         people_found=runs.people_found,
         people_ranked=runs.people_ranked,
+        left_out=_ordered(runs.left_out),
         people_verified=runs.people_verified,
         emails=runs.emails,
         with_email_share=share(runs.with_email, runs.finished),

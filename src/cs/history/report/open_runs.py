@@ -33,6 +33,7 @@ class OpenRun:
     people_sources: Mapping[str, str] = field(default_factory=dict)
     seen_by: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ranked: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # why, of each
     verified: set[str] = field(default_factory=set)
     domains: dict[str, OpenDomain] = field(default_factory=dict)
 

@@ -14,6 +14,7 @@ class RunCounts:
     Attributes:
         stage_took: By stage, as all counts that begin with ``stage_``.
         brand_source_emails: Verified addresses of the runs that each source resolved.
+        left_out: People who were not ranked, by why.
         seen: People that each source gave; so `seen_ranked` and `seen_verified`.
     """
 
@@ -21,6 +22,7 @@ class RunCounts:
         self._names = names
         self.finished = self.cut_off = self.not_timed = 0
         self.people_found = self.people_ranked = self.people_verified = 0
+        self.left_out = Counter[str]()
         self.emails = self.with_email = 0
         self.outcomes = Counter[str]()
         self.took = Durations()
@@ -58,6 +60,7 @@ class RunCounts:
     def _count_people(self, run: OpenRun) -> None:
         self.people_found += len(run.seen_by)
         self.people_ranked += len(run.ranked)
+        self.left_out.update(map(self._names.known, run.left_out))
         self.people_verified += len(run.verified)
         for person, sources in run.seen_by.items():
             for source in sources:

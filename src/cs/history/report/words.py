@@ -8,6 +8,7 @@ import msgspec
 from cs.domain.contact import Query
 from cs.history.page import drawing
 from cs.history.report.figures import Cost, Report, Timing
+from cs.history.words import KEPT
 
 #: What stands where there is nothing to say.
 NOTHING = "–"
@@ -145,6 +146,7 @@ def tables(report: Report) -> Sequence[ReportTable]:
         _stages(report),
         _brand_sources(report),
         _people_sources(report),
+        _left_out(report),
         _verifiers(report),
         _verdicts(report),
         _reasons(report),
@@ -263,6 +265,22 @@ def _people_sources(report: Report) -> ReportTable:
         f"Yield: of people found. Whoever two sources saw counts for both. {said}",
         words=("Source", "Ended"),
         empty="No people source was asked in this period.",
+    )
+
+
+def _left_out(report: Report) -> ReportTable:
+    runs = report.runs
+    return ReportTable(
+        "Left out",
+        ("Why", "People", "Share"),
+        [
+            (KEPT.get(why, why).removeprefix("left out: "), f"{people}", share)
+            for why, people in runs.left_out.items()
+            for share in [_share(people, runs.people_found)]
+        ],
+        f"Of {runs.people_found} people found, {runs.people_ranked} were kept in a role.",
+        words=("Why",),
+        empty="Nobody was left out in this period.",
     )
 
 
