@@ -22,6 +22,7 @@ from cs.domain.contact import LeftOut
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import BounceReported
+from cs.domain.source_cost import SourceCost
 
 
 class AdmittedSearch(msgspec.Struct, frozen=True):
@@ -61,12 +62,14 @@ class FailedAttempt(msgspec.Struct, frozen=True):
     stage: str
     why: str
     item: str = ""
+    costs: tuple[SourceCost, ...] = ()
 
 
 class ResolvedLookup(msgspec.Struct, frozen=True):
     at: datetime
     lookup: str
     sources: dict[str, str] = msgspec.field(default_factory=dict)
+    costs: tuple[SourceCost, ...] = ()
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -87,6 +90,7 @@ class DomainChecked(msgspec.Struct, frozen=True):
     lookup: str
     mail_domain: str
     learned: DomainFacts = DomainFacts()
+    costs: tuple[SourceCost, ...] = ()
 
 
 class FinishedLookup(msgspec.Struct, frozen=True):
@@ -95,6 +99,8 @@ class FinishedLookup(msgspec.Struct, frozen=True):
     outcome: str
     verified: int
     cut_off: bool = False
+    verified_from: dict[str, int] = msgspec.field(default_factory=dict)
+    verified_by: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class BouncedContact(msgspec.Struct, frozen=True):

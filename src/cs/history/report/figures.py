@@ -115,7 +115,8 @@ class Cost(Figures, frozen=True, kw_only=True):
     """What somebody who was asked cost.
 
     Attributes:
-        price: Of one question, as whoever asks for the report says; the log records none.
+        price: Of one question, as whoever asks for the report says; what the log has is in
+            `SpendFigures`.
         total: Price times questions answered.
         per_email: By verified e-mails; ``None`` without any.
     """
@@ -123,6 +124,47 @@ class Cost(Figures, frozen=True, kw_only=True):
     price: Decimal
     total: Decimal
     per_email: Decimal | None
+
+
+class SpentOn(Figures, frozen=True, kw_only=True):
+    """What the log says that one source or verifier cost, whatever became of its attempts.
+
+    Attributes:
+        stage, name: Who was asked, and by which stage.
+        asked: Questions of the stage.
+        calls: Calls to a service that charges; what was known from before is none.
+        found, used: What it gave, and what the stage went on with.
+        usd: What the calls cost at most, in US dollars.
+        emails: Verified people whom it named first, or whose e-mail it confirmed, of runs
+            that finished in the period.
+        usd_per_email: ``None`` without any.
+    """
+
+    stage: str
+    name: str
+    asked: int
+    calls: int
+    found: int
+    used: int
+    usd: Decimal
+    emails: int
+    usd_per_email: Decimal | None
+
+
+class SpendFigures(Figures, frozen=True, kw_only=True):
+    """What the log says that the period cost.
+
+    Attributes:
+        recorded: Whether any event of the period says what it cost.
+        usd: Of all calls, in US dollars.
+        usd_per_email: By the verified e-mails of runs that finished; ``None`` without any.
+        of_each: By stage and name.
+    """
+
+    recorded: bool
+    usd: Decimal
+    usd_per_email: Decimal | None
+    of_each: Sequence[SpentOn]
 
 
 class BrandSourceFigures(Figures, frozen=True, kw_only=True):
@@ -351,6 +393,7 @@ class Report(Figures, frozen=True, kw_only=True):
     brand_sources: Sequence[BrandSourceFigures]
     people_sources: Sequence[PeopleSourceFigures]
     verifiers: Sequence[VerifierFigures]
+    spend: SpendFigures
     mail: MailFigures
     freshness: FreshnessFigures
     busiest: Busiest

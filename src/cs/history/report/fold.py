@@ -42,6 +42,7 @@ from cs.history.report.open_runs import OpenDomain, OpenRuns
 from cs.history.report.period import Period
 from cs.history.report.run_counts import RunCounts
 from cs.history.report.search_counts import SearchCounts
+from cs.history.report.spend_counts import SpendCounts
 
 #: Why an attempt at verification failed that a mail server told to come back later.
 TRY_LATER = "try-later"
@@ -57,6 +58,7 @@ class ReportFold:
         self.searches = SearchCounts(period)
         self.runs = RunCounts(names)
         self.mail = MailCounts(names)
+        self.spend = SpendCounts(names)
         self._open = OpenRuns()
         self._apply: Mapping[type[Any], Callable[[str, Any], None]] = {
             AdmittedSearch: self._admitted,
@@ -101,7 +103,9 @@ class ReportFold:
             self.runs.stage_issued_again[event.stage] += 1
 
     def _failed(self, _: str, event: FailedAttempt) -> None:
-        self.runs.stage_failed[event.stage] += event.at in self.period
+        if event.at in self.period:
+            self.runs.stage_failed[event.stage] += 1
+            self.spend.attempt(event.stage, event.costs)
         if event.stage == "verification" and event.why == TRY_LATER:
             self._open.of(event.lookup).domain(event.item).put_off = True
 
@@ -109,6 +113,8 @@ class ReportFold:
         run = self._open.of(event.lookup)
         run.end("brand-resolution", "", event.at)
         run.brand_sources = event.sources
+        if event.at in self.period:
+            self.spend.attempt("brand-resolution", event.costs)
 
     def _people_found(self, _: str, event: PeopleFound) -> None:
         self._open.of(event.lookup).see(event.people)
@@ -117,6 +123,8 @@ class ReportFold:
         run = self._open.of(event.lookup)
         run.end("contact-discovery", "", event.at)
         run.people_sources = event.sources
+        if event.at in self.period:
+            self.spend.attempt("contact-discovery", event.costs)
         run.see(event.people)
 
     def _ranked(self, _: str, event: RankedPeople) -> None:
@@ -144,6 +152,7 @@ class ReportFold:
         run.end("verification", event.mail_domain, event.at)
         if event.at in self.period:
             self.mail.domain(run.domains.get(event.mail_domain, OpenDomain()), event)
+            self.spend.attempt("verification", event.costs)
 
     def _came_back(self, _: str, event: BouncedContact) -> None:
         if event.at in self.period:
@@ -158,6 +167,8 @@ class ReportFold:
         run = self._open.end(event.lookup)
         if event.at in self.period:
             self.runs.finish(run, event)
+            self.spend.verified("contact-discovery", event.verified_from)
+            self.spend.verified("verification", event.verified_by)
 
 
 def _greylisted(checked: CheckedPerson) -> bool:

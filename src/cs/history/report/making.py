@@ -25,6 +25,8 @@ from cs.history.report.figures import (
     RuleFigures,
     RunFigures,
     SearchFigures,
+    SpendFigures,
+    SpentOn,
     StageFigures,
     VerifierFigures,
 )
@@ -33,6 +35,8 @@ from cs.history.report.mail_counts import MailCounts
 from cs.history.report.names import PluginAnswer
 from cs.history.report.run_counts import RunCounts
 from cs.history.report.search_counts import BANDS, SearchCounts
+from cs.history.report.spend_counts import SpendCounts
+from cs.paid_calls.budgets.port import MICROS
 
 T = TypeVar("T", PluginAnswer, tuple[PluginAnswer, PluginAnswer])
 
@@ -85,6 +89,7 @@ def report_of(
         brand_sources=_brand_sources(fold.runs, prices),
         people_sources=_people_sources(fold.runs, prices),
         verifiers=_verifiers(fold.mail, prices),
+        spend=_spend(fold.spend, fold.runs.emails),
         mail=_mail(fold.mail, top),
         freshness=_freshness(fold.searches),
         busiest=_busiest(fold, labels, queries, top),
@@ -241,6 +246,41 @@ def _verifier(
             count for rule, count in mail.bounced_by_rule.items() if rule.who == verifier
         ),
         cost=_cost(price, asked - unanswered, emails),
+    )
+
+
+def _spend(spend: SpendCounts, emails: int) -> SpendFigures:
+    every = spend.figures()
+    micros = sum(each.micros for each in every)
+    return SpendFigures(
+        recorded=spend.recorded,
+        usd=_usd(micros),
+        usd_per_email=_usd_each(micros, emails),
+        of_each=[
+            SpentOn(
+                stage=each.stage,
+                name=each.name,
+                asked=each.asked,
+                calls=each.calls,
+                found=each.found,
+                used=each.used,
+                usd=_usd(each.micros),
+                emails=each.verified,
+                usd_per_email=_usd_each(each.micros, each.verified),
+            )
+            for each in every
+        ],
+    )
+
+
+def _usd(micros: int) -> Decimal:
+    return (Decimal(micros) / MICROS).quantize(_CENTS, ROUND_HALF_UP)
+
+
+def _usd_each(micros: int, emails: int) -> Decimal | None:
+    """Return US dollars by verified e-mail; ``None`` without any."""
+    return (
+        (Decimal(micros) / MICROS / emails).quantize(_CENTS, ROUND_HALF_UP) if emails else None
     )
 
 
