@@ -172,7 +172,10 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     assert run["caused_by"] == {"kind": "request", "id": shown["request"], "key": shown["key"]}
     assert run["stages"][0]["asked"][0]["ended"] == "used"
     assert run["stages"][0]["rules"].startswith("resolution-")
-    assert (run["cost"], run["cost_said"][:12]) == (None, "not recorded")
+    assert (run["cost"], run["cost_said"]) == ("0", "$0 for 0 paid calls, as the log has it")
+    assert [each["calls"] for stage in run["stages"] for each in stage["asked"]] == [
+        0 for stage in run["stages"] for _ in stage["asked"]
+    ]
     assert run["erased"] == 1
     (cid,) = run["people"]
     assert (cid["why"], cid["is_shown"]) == ("not-eligible", False)

@@ -102,6 +102,9 @@ def _print_stages(run: ShownRun) -> None:
             each.name,
             each.ended or "",
             "" if each.questions is None else str(each.questions),
+            "" if each.calls is None else str(each.calls),
+            "" if each.cost is None else f"{each.cost:f}",
+            "" if each.expected is None else f"{each.expected:f}",
             each.why or "",
         )
         for stage in run.stages
@@ -109,8 +112,11 @@ def _print_stages(run: ShownRun) -> None:
     ]
     console.print(f"cost in money: {run.cost_said}")
     if asked:
-        who = ("Stage", "Asked", "Ended", "Addresses", "Why not")
-        print_table(who, asked, folds=["Stage", "Why not"])
+        who = (
+            *("Stage", "Asked", "Ended", "Questions", "Paid calls", "Money"),
+            *("Expected per e-mail", "Why not"),
+        )
+        print_table(who, asked, folds=["Stage", "Expected per e-mail", "Why not"])
 
 
 def _stage_name(stage: ShownStage) -> str:

@@ -44,6 +44,7 @@ from cs.domain.contact import (
 )
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
@@ -66,6 +67,7 @@ class RunAttempt(msgspec.Struct, frozen=True, kw_only=True):
         why: Of a failed one: why.
         retry_at: Of a failed one: when the next one was to follow.
         causes: Of a failed one, by source: why it could not answer.
+        costs: Of one that ended: what whom it asked cost; empty if that was not recorded.
         caused_by: What led to its being issued; ``None``: not known.
         end_caused_by: What led to the event that says that it ended.
     """
@@ -84,6 +86,7 @@ class RunAttempt(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     retry_at: datetime | None = None
     causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()
     caused_by: AnyCause | None = None
     end_caused_by: AnyCause | None = None
 
@@ -238,6 +241,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return next((each for each in self.people if each.person == person), None)
 
 
+#: Events that end an attempt and say what it cost.
+_WITH_COSTS = (BrandResolved, ContactsDiscovered, MailDomainChecked)
+
+
 def runs(events: Iterable[RecordedEvent]) -> list[Run]:
     """Return the runs in *events*, those of one brand's stream in order, from the first on.
 
@@ -290,7 +297,9 @@ class _Record:
         self._caused_by = recorded.caused_by
         closed = closed_work(event)
         if closed is not None:
-            self._end((closed.stage, closed.item), position, event.at, "answered")
+            place = self._end((closed.stage, closed.item), position, event.at, "answered")
+            if place is not None and isinstance(event, _WITH_COSTS):
+                self._attempts[place] = replace(self._attempts[place], costs=event.costs)
         match event:
             case StageIssued():
                 self._issued(position, event)
@@ -367,6 +376,7 @@ class _Record:
                 why=event.why,
                 retry_at=event.retry_at,
                 causes=event.causes,
+                costs=event.costs,
             )
 
     def _end(

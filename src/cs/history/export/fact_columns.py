@@ -29,6 +29,8 @@ FACTS: Mapping[str, str] = {
     "attempt:INTEGER why retry_at:TIMESTAMP causes",
     "answered": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain",
     "source": "position:BIGINT happened_at:TIMESTAMP lookup stage source ended why",
+    "cost": "position:BIGINT happened_at:TIMESTAMP lookup stage mail_domain place:INTEGER name "
+    "asked:BIGINT calls:BIGINT micros:BIGINT found:BIGINT used:BIGINT expected_micros:BIGINT",
     "found": "position:BIGINT happened_at:TIMESTAMP lookup person who sources:VARCHAR[] "
     "full_name headline company linkedin_url location",
     "who": "person who",

@@ -50,6 +50,9 @@ _ENDS: Mapping[type[Any], tuple[StageName, str | None]] = {
     row.closed_by: (row.name, row.item) for row in STAGES.values()
 }
 
+#: Of those, the ones that say what the attempt cost.
+_WITH_COSTS = {brand.BrandResolved, brand.ContactsDiscovered, brand.MailDomainChecked}
+
 
 class FactRows:
     """Facts of events, until they are taken.
@@ -108,6 +111,8 @@ class FactRows:
             self.rows["answered"].append(
                 (event.position, event.at, event.lookup, stage, mail_domain)
             )
+            if read.kind in _WITH_COSTS:
+                _costs(self, read, stage, mail_domain)
         says = _SAYS.get(read.kind)
         if says is not None:
             says(self, page, read)
@@ -243,6 +248,7 @@ def _attempt_failed(to: FactRows, read: ReadEvent) -> None:
             causes,
         )
     )
+    _costs(to, read, said.stage, said.item or None)
     if said.retry_at is None:
         _sources(to, read, said.stage, dict.fromkeys(said.causes), said.causes)
 
@@ -258,6 +264,28 @@ def _sources(
     to.rows["source"] += (
         (event.position, event.at, event.lookup, stage, source, how, causes.get(source))
         for source, how in ended.items()
+    )
+
+
+def _costs(to: FactRows, read: ReadEvent, stage: str, mail_domain: str | None) -> None:
+    event = read.event
+    to.rows["cost"] += (
+        (
+            event.position,
+            event.at,
+            event.lookup,
+            stage,
+            mail_domain,
+            place,
+            cost.name,
+            cost.asked,
+            cost.calls,
+            cost.micros,
+            cost.found,
+            cost.used,
+            cost.expected_micros,
+        )
+        for place, cost in enumerate(read.said.costs, 1)
     )
 
 

@@ -347,6 +347,32 @@ position BIGINT of the event that says so
     "SELECT lookup, stage, source, ended, why, happened_at AS ended_at, position FROM source",
     order="position, source",
 )
+_COSTS = TypedTable(
+    "costs",
+    "What one source or verifier cost in one attempt of a stage; one that was not needed, too. "
+    "Empty for what was recorded before costs were.",
+    columns("""
+lookup VARCHAR the lookup
+stage VARCHAR `brand-resolution`, `contact-discovery` or `verification`
+mail_domain VARCHAR of a verification
+place INTEGER in the order of asking, from 1
+name VARCHAR of the source or verifier
+asked BIGINT questions of the stage: searches, addresses
+calls BIGINT calls to a service that charges; what was known from before is none
+micros BIGINT what they cost at most, in millionths of a US dollar
+found BIGINT brands or people that it named, mailboxes that it said take mail
+used BIGINT of those, what the stage went on with
+expected_micros BIGINT what a verified e-mail from it was expected to cost
+ended_at TIMESTAMP when the attempt ended
+position BIGINT of the event that says so
+"""),
+    """
+SELECT lookup, stage, mail_domain, place, name, asked, calls, micros, found, used,
+       expected_micros, happened_at AS ended_at, position
+FROM cost
+""",
+    order="position, place",
+)
 _KEYS = TypedTable(
     "keys",
     "An API key, as it stands at the end of the export.",
@@ -455,6 +481,7 @@ TABLES: Sequence[TypedTable] = (
     _LOOKUPS,
     _STAGES,
     _SOURCES,
+    _COSTS,
     _PEOPLE,
     _MAILBOXES,
     _EVIDENCE,

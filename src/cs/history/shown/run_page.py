@@ -8,7 +8,7 @@ from cs.history.page.drawing import Lane, Look, ValueRange, lanes, legend, secon
 from cs.history.page.markup import Html
 from cs.history.shown.phrases import cause_words, outcome, yes
 from cs.history.shown.search import ShownRun
-from cs.history.shown.stages import ShownAttempt, ShownStage
+from cs.history.shown.stages import ShownAttempt, ShownStage, SourceUse
 from cs.history.words import ENDS
 from cs.projections.searches import instant
 
@@ -125,14 +125,22 @@ def asked_table(run: ShownRun) -> Html:
             asked.name,
             asked.ended or "–",
             "–" if asked.questions is None else asked.questions,
-            "not recorded" if asked.cost is None else f"{asked.cost:f}",
+            _money(asked),
             asked.why or "–",
         )
         for stage in run.stages
         for asked in stage.asked
     ]
-    columns = ("Stage", "Source or verifier", "Ended", "Addresses", "Money", "Why not")
+    columns = ("Stage", "Source or verifier", "Ended", "Questions", "Money", "Why not")
     return table("Sources and verifiers that were asked", columns, rows)
+
+
+def _money(asked: SourceUse) -> str:
+    if asked.cost is None:
+        return "not recorded"
+    calls = f", {asked.calls} paid calls" if asked.calls else ""
+    expected = "" if asked.expected is None else f"; an e-mail expected at {asked.expected:f}"
+    return f"{asked.cost:f}{calls}{expected}"
 
 
 def _stage_name(stage: ShownStage) -> str:

@@ -116,7 +116,7 @@ def shown_search(
     run = None
     if then.run is not None:
         people = shown_people(then.run, pseudonym, reveal=reveal)
-        run = _run(then.run, people, shown_stages(then.run, prices or {}))
+        run = _run(then.run, people, shown_stages(then.run, prices or {}), prices or {})
     return ShownSearch(
         search=then.search,
         key=then.key_id,
@@ -167,7 +167,12 @@ def _record(then: SearchAt, run: ShownRun | None, *, reveal: bool) -> Mapping[st
     return record
 
 
-def _run(run: Run, people: Sequence[ShownPerson], stages: Sequence[ShownStage]) -> ShownRun:
+def _run(
+    run: Run,
+    people: Sequence[ShownPerson],
+    stages: Sequence[ShownStage],
+    prices: Mapping[str, Decimal],
+) -> ShownRun:
     took = None if run.finished_at is None else run.finished_at - run.started_at
     return ShownRun(
         lookup=run.lookup,
@@ -188,7 +193,7 @@ def _run(run: Run, people: Sequence[ShownPerson], stages: Sequence[ShownStage]) 
         brand=run.brand,
         stages=stages,
         cost=cost_of(stages),
-        cost_said=cost_in_words(stages),
+        cost_said=cost_in_words(stages, prices),
         people=people,
         erased=sum(is_erased(each) for each in run.people),
     )

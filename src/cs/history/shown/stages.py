@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from cs.domain.causation import AnyCause
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import StageName
 from cs.history.runs import AttemptEnd, Run, RunAttempt, SourcesEnd
+from cs.paid_calls.budgets.port import MICROS
 
 #: How the run of a source ended that got an answer.
 _ANSWERED = frozenset({"used", "no_results"})
@@ -55,7 +57,12 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
         why: Why it could not answer.
         questions: Of a verifier: addresses it was asked about; of a source not recorded.
         answers: Questions that it answered, as far as the log tells: one of a source.
-        cost: Of those, by the price that was given; ``None``: none was, and none is recorded.
+        calls: Calls to a service that charges, made for them; ``None``: not recorded.
+        used: What the stage went on with of what it gave; ``None``: not recorded.
+        cost: By the price that was given, of the questions answered; else what the log has, in
+            US dollars; ``None``: neither.
+        expected: What a verified e-mail from it was expected to cost, in US dollars, when the
+            order of asking was made.
     """
 
     name: str
@@ -63,7 +70,10 @@ class SourceUse(msgspec.Struct, frozen=True, kw_only=True):
     why: str | None = None
     questions: int | None = None
     answers: int = 0
+    calls: int | None = None
+    used: int | None = None
     cost: Decimal | None = None
+    expected: Decimal | None = None
 
 
 class ShownStage(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,11 +123,14 @@ def cost_of(stages: Iterable[ShownStage]) -> Decimal | None:
     return sum(costs, Decimal(0)) if costs else None
 
 
-def cost_in_words(stages: Sequence[ShownStage]) -> str:
+def cost_in_words(stages: Sequence[ShownStage], prices: Mapping[str, Decimal]) -> str:
     """Return what `cost_of` means, in a sentence."""
     cost = cost_of(stages)
     if cost is None:
         return "not recorded: the log says who was asked, and not what a question cost"
+    if not any(a.name in prices for stage in stages for a in stage.asked):
+        calls = sum(a.calls or 0 for stage in stages for a in stage.asked)
+        return f"${cost:f} for {calls} paid calls, as the log has it"
     without = {a.name for stage in stages for a in stage.asked if a.cost is None}
     rest = f"; without a price: {', '.join(sorted(without))}" if without else ""
     return f"{cost:f} by the prices given, of questions that were answered{rest}"
@@ -150,7 +163,7 @@ def _stage(
         silences=silences,
         restarts=restarts,
         rules=_rules(run, stage),
-        asked=[_priced(asked, prices) for asked in _asked(run, stage, item)],
+        asked=[_priced(asked, prices) for asked in _with_costs(_asked(run, stage, item), made)],
         learned=None if closed is None else closed.learned,
         attempts=attempts,
     )
@@ -183,6 +196,35 @@ def _rules(run: Run, stage: StageName) -> str | None:
     """Return the rules that decided in *stage*; those of verdicts are with each verdict."""
     recorded = {"brand-resolution": run.resolved_by, "ranking": run.ranked_by}
     return recorded.get(stage)
+
+
+def _with_costs(asked: Sequence[SourceUse], made: Sequence[RunAttempt]) -> Sequence[SourceUse]:
+    """Return *asked* with what *made* cost, in the order of asking where that is known."""
+    recorded = [cost for attempt in made for cost in attempt.costs]
+    if not recorded:
+        return asked
+    by_name = {each.name: each for each in asked}
+    for cost in recorded:
+        by_name.setdefault(cost.name, SourceUse(name=cost.name))
+    order = [*dict.fromkeys(cost.name for cost in recorded)]
+    order += [name for name in by_name if name not in order]
+    return [
+        _with_cost(by_name[name], [c for c in recorded if c.name == name]) for name in order
+    ]
+
+
+def _with_cost(asked: SourceUse, recorded: Sequence[SourceCost]) -> SourceUse:
+    if not recorded:
+        return asked
+    expected = recorded[-1].expected_micros
+    return replace(
+        asked,
+        questions=sum(each.asked for each in recorded),
+        calls=sum(each.calls for each in recorded),
+        used=sum(each.used for each in recorded),
+        cost=Decimal(sum(each.micros for each in recorded)) / MICROS,
+        expected=None if expected is None else Decimal(expected) / MICROS,
+    )
 
 
 def _priced(asked: SourceUse, prices: Mapping[str, Decimal]) -> SourceUse:

@@ -1,0 +1,58 @@
+"""What the stages of a run cost, as the log has it, and by prices that are given."""
+
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from cs.domain.brand.events import RetryDue
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.source_cost import SourceCost
+from cs.domain.stages.work import DomainVerified, Failed
+from cs.eventlog.port import RecordedEvent
+from cs.history.runs import runs
+from cs.history.shown.stages import cost_in_words, cost_of, shown_stages
+from domain.acme_run import HOME, RESOLVED, STREAM, AcmeRun, checked
+
+CENT = 10_000
+
+
+def paid(name: str, calls: int, **more: int | None) -> SourceCost:
+    cost = SourceCost(name=name, asked=calls, calls=calls, micros=calls * CENT)
+    return replace(cost, **more)
+
+
+def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> None:
+    run = AcmeRun().verifying()
+    later = Failed(why="try-later", retryable=True, retry_in_s=5, costs=(paid("kickbox", 2),))
+    run.failed("verification", later, item=HOME)
+    run.send(RetryDue(lookup=run.live.id, at=run.live.next_due))
+    costs = (SourceCost(name="smtp", asked=3), paid("kickbox", 1, used=1, expected_micros=CENT))
+    done = DomainVerified((checked("p1", Verdict.DELIVERABLE),), costs=costs)
+    run.record("verification", done, item=HOME, attempt=2)
+
+    (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
+    stages = shown_stages(found, {})
+    asked = {each.name: each for each in stages[-1].asked}
+
+    assert list(asked) == ["kickbox", "smtp"]
+    kickbox = asked["kickbox"]
+    assert (kickbox.questions, kickbox.calls, kickbox.used) == (3, 3, 1)
+    assert (kickbox.cost, kickbox.expected) == (Decimal("0.03"), Decimal("0.01"))
+    assert (asked["smtp"].cost, asked["smtp"].calls) == (Decimal(0), 0)
+    assert cost_of(stages) == Decimal("0.03")
+    assert cost_in_words(stages, {}) == "$0.03 for 3 paid calls, as the log has it"
+
+
+def test_prices_that_are_given_win() -> None:
+    run = AcmeRun()
+    run.record("brand-resolution", replace(RESOLVED, sources={"panel": "used"}))
+    told = AcmeRun()
+    costs = (paid("panel", 1),)
+    told.record("brand-resolution", replace(RESOLVED, sources={"panel": "used"}, costs=costs))
+    prices = {"panel": Decimal(5)}
+
+    for each in (run, told):
+        (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(each.events, 1))
+        stages = shown_stages(found, prices)
+        assert cost_of(stages) == 5
+        assert cost_in_words(stages, prices).startswith("5 by the prices given")
