@@ -366,6 +366,41 @@ def sources(events: Recorded) -> list[Row]:
     return rows
 
 
+def costs(events: Recorded) -> list[Row]:
+    rows: list[Row] = []
+    for r in events:
+        match r.event:
+            case BrandResolved(costs=said):
+                stage, item = "brand-resolution", ""
+            case ContactsDiscovered(costs=said):
+                stage, item = "contact-discovery", ""
+            case MailDomainChecked(costs=said, mail_domain=item):
+                stage = "verification"
+            case AttemptFailed(costs=said, stage=failed, item=item):
+                stage = failed
+            case _:
+                continue
+        rows += (
+            {
+                "lookup": r.event.lookup,
+                "stage": stage,
+                "mail_domain": item or None,
+                "place": place,
+                "name": cost.name,
+                "asked": cost.asked,
+                "calls": cost.calls,
+                "micros": cost.micros,
+                "found": cost.found,
+                "used": cost.used,
+                "expected_micros": cost.expected_micros,
+                "ended_at": time(r.event.at),
+                "position": r.position,
+            }
+            for place, cost in enumerate(said, 1)
+        )
+    return rows
+
+
 def mailboxes(events: Recorded, gone: set[str], *, revealed: bool) -> list[Row]:
     rows: list[Row] = []
     for r in events:
@@ -527,6 +562,7 @@ def tables(events: Recorded, *, revealed: bool = False) -> dict[str, list[Row]]:
         "lookups": lookups(events),
         "stages": stages(events),
         "sources": sources(events),
+        "costs": costs(events),
         "people": people(events, gone, revealed=revealed),
         "mailboxes": mailboxes(events, gone, revealed=revealed),
         "evidence": evidence(events, gone, revealed=revealed),

@@ -34,6 +34,7 @@ from cs.domain.key import KeyEvent
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonErased
 from cs.domain.service import Paused
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import Failed
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
@@ -599,7 +600,9 @@ async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: S
 
 async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
     run = AcmeRun()
-    run.failed("brand-resolution", Failed(why="sources-away", retryable=True))
+    costs = (SourceCost(name="web", asked=2, calls=1, micros=9), SourceCost(name="panel"))
+    away = Failed(why="sources-away", retryable=True, costs=costs)
+    run.failed("brand-resolution", away)
     run.send(RetryDue(lookup=run.live.id, at=run.at + timedelta(seconds=30)))
     run.record("brand-resolution", RESOLVED, attempt=2)
     run.times_out()
