@@ -1,5 +1,6 @@
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -261,6 +262,64 @@ async def test_two_brands_of_one_name_score_alike() -> None:
         ("Q21", 0.9),
         ("Q22", 0.5),
     ]
+
+
+def articles(*counts: int, label: str = "Nike") -> dict[str, Any]:
+    """A world of brands called alike, each with articles in so many Wikipedias."""
+    return {
+        f"Q{40 + place}": item(label, P856=site(f"https://nike-{place}.example"))
+        | {"sitelinks": {f"l{n}wiki": {"title": label} for n in range(count)}}
+        for place, count in enumerate(counts)
+    }
+
+
+@pytest.mark.parametrize(
+    ("counts", "scores"),
+    [
+        ((90, 1, 0), [0.9, 0.5, 0.5]),
+        ((1, 90), [0.9, 0.5]),
+        ((90, 30), [0.9, 0.9]),  # both are well known
+        ((5, 0), [0.9, 0.9]),  # nobody is
+        ((90,), [0.9]),
+    ],
+)
+async def test_a_famous_brand_stands_out_among_obscure_ones_of_its_name(
+    counts: tuple[int, ...], scores: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "WORLD", articles(*counts))
+
+    answer = await ask(Query(brand="Nike"))
+    at_home = await ask(Query(brand="Nike", domain="nike-1.example"))
+
+    assert [match.score for match in answer.matches] == scores
+    assert answer.matches[0].key == f"Q{40 + counts.index(max(counts))}"
+    assert all(match.score >= 0.9 for match in at_home.matches), "a domain decides by itself"
+
+
+async def test_sites_that_are_no_wikipedias_make_nobody_famous(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    quotes: dict[str, Any] = {f"l{n}wikiquote": {} for n in range(90)} | {"commonswiki": {}}
+    world = articles(0, 0)
+    world["Q40"]["sitelinks"] = quotes
+    world["Q41"]["sitelinks"] = []  # as PHP writes an empty map
+    monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
+
+    answer = await ask(Query(brand="Nike"))
+
+    assert [match.score for match in answer.matches] == [0.9, 0.9]
+
+
+async def test_a_famous_brand_of_another_spelling_replaces_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    famous = articles(90, label="The Nike")
+    world = {"Q10": item("Nike", P856=site("https://nike.example")), **famous}
+    monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
+
+    answer = await ask(Query(brand="Nike"))
+
+    assert [(match.key, match.score > 0.8) for match in answer.matches][:1] == [("Q10", True)]
 
 
 async def test_the_asked_domain_decides_between_them() -> None:

@@ -6,6 +6,10 @@ from typing import Any
 
 import msgspec
 
+#: Sites called as Wikipedias are that are none.
+_NO_WIKIPEDIA = frozenset(
+    {"commonswiki", "mediawikiwiki", "metawiki", "sourceswiki", "specieswiki", "wikidatawiki"}
+)
 #: PHP writes an empty map as ``[]``.
 Empty = list[Any]
 
@@ -55,6 +59,13 @@ class WikidataItem(msgspec.Struct, frozen=True):
     labels: Mapping[str, Text] | Empty = {}
     aliases: Mapping[str, tuple[Text, ...]] | Empty = {}
     claims: Mapping[str, tuple[Statement, ...]] | Empty = {}
+    sitelinks: Mapping[str, Any] | Empty = {}
+
+    @property
+    def articles(self) -> int:
+        """In how many Wikipedias it has an article, if that was asked for."""
+        sites = self.sitelinks if isinstance(self.sitelinks, Mapping) else {}
+        return sum(site.endswith("wiki") and site not in _NO_WIKIPEDIA for site in sites)
 
     @property
     def label(self) -> str | None:

@@ -1,11 +1,12 @@
 """Brands as Wikidata has them: web site, social pages, parent company."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import canonical_domain
@@ -33,6 +34,9 @@ ALIASES = 10
 _ITS_OWN = 1.0
 _BY_NAME = 0.9
 _SIMILAR = 0.5
+#: Wikipedias, and times as many as a namesake's, that make a brand the one people mean.  They
+#: are cautious guesses: namesakes of which both are known in many countries stay ambiguous.
+_FAMOUS, _TIMES = 10, 5
 
 WEBSITE, LINKEDIN, INSTAGRAM, TIKTOK = "P856", "P4264", "P2003", "P7085"
 INSTANCE_OF, PARENT, OWNER = "P31", "P749", "P127"
@@ -124,6 +128,9 @@ class WikidataSource:
         matches = [_match(one, query, parents, now) for one in found]
         if query.brand is None:
             matches = [match for match in matches if match.score == _ITS_OWN]
+        elif query.domain is None:
+            articles = {one.hit.id: one.item.articles for one in found}
+            matches = _meant(matches, articles)
         return tuple(sorted(matches, key=lambda match: -match.score))
 
 
@@ -201,6 +208,23 @@ def _match(
     if not at_home:
         score = _by_name(query.brand, (name, one.hit.match.text, *item.other_names))
     return BrandMatch(facts=facts, score=score, key=one.hit.id)
+
+
+def _meant(matches: Sequence[BrandMatch], articles: Mapping[str, int]) -> list[BrandMatch]:
+    """Return *matches* of which a famous brand's obscure namesakes are only similar.
+
+    Who has an article in `_FAMOUS` Wikipedias, and in `_TIMES` as many as any other of that
+    name, is who people mean; between others it stays open.
+    """
+    best = max((match.score for match in matches), default=0.0)
+    called = [match.key for match in matches if match.score == best > _SIMILAR]
+    famous, *others = sorted(called, key=lambda key: -articles[key]) or [""]
+    rival = max((articles[key] for key in others), default=0)
+    if not others or articles[famous] < max(_FAMOUS, _TIMES * rival):
+        return list(matches)
+    return [
+        replace(match, score=_SIMILAR) if match.key in others else match for match in matches
+    ]
 
 
 def _by_name(brand: str | None, names: tuple[str, ...]) -> float:

@@ -65,7 +65,7 @@ class WikidataApi:
         params = {
             "action": "wbgetentities",
             "ids": "|".join(ids),
-            "props": "labels|aliases|claims",
+            "props": "labels|aliases|claims|sitelinks",
             "languages": "en|mul",
         }
         items = (await self._ask(params, WikidataItems)).entities
