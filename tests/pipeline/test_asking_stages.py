@@ -1,6 +1,7 @@
 """What the two stages that ask sources make of the answers."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -264,6 +265,29 @@ async def test_a_source_that_charges_is_asked_only_while_too_few_are_found() -> 
     assert (cheap.asked, dear.asked) == (2, 1)
     assert found.sources == {"free": "used", "cheap": "used", "dear": "not_needed"}
     assert (found.conclusive, found.causes) == (True, {})
+
+
+async def test_a_source_that_charges_for_each_person_hears_who_is_known() -> None:
+    heard: list[list[str]] = []
+
+    class ByRecord(People):
+        async def find_new(
+            self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
+        ) -> PeopleAnswer:
+            heard.append([person.full_name for person in known])
+            return await self.find(brand, limit=limit)
+
+    seen = leads(5)
+    by_record = ByRecord("dear", SourceStatus.USED, seen, cost=1.4)
+
+    await discover(
+        People("free", SourceStatus.USED, seen[:2]),
+        People("cheap", SourceStatus.USED, seen[2:3], cost=0.02),
+        by_record,
+        Local("own", SourceStatus.USED, seen[4:]),  # of which nobody outside hears
+    )
+
+    assert heard == [[person.full_name for person in seen[:3]]]
 
 
 async def test_who_would_not_be_shown_is_not_counted() -> None:

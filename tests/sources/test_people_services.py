@@ -11,10 +11,13 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from cs.domain.contact import BrandFacts, Sighting
+from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
 from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
-from cs.plugins.sources import SourceStatus
+from cs.plugins.sources import SourceStatus, find_new
+from cs.sources.isolated import IsolatedPeopleSource
+from cs.sources.measured import MeasuredPeopleSource
 from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
     FAULTS,
@@ -312,3 +315,24 @@ async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() 
 
     assert len(hunter.asked) == 1, "somebody is at the brand itself"
     assert [each.json["size"] for each in pdl.asked] == [3, 1]
+
+
+async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person() -> None:
+    known = (
+        Sighting(full_name="Jane Doe", linkedin_url=JANE, source="searxng"),
+        Sighting(full_name="José Núñez", source="hunter"),
+    )
+    played, without = Played(BY_NAME["pdl"].says), Played(BY_NAME["pdl"].says)
+    source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played))
+    await MeasuredPeopleSource(source, Metrics()).find_new(ACME, limit=5, known=known)
+    await find_new(source_of(BY_NAME["pdl"], without), ACME, limit=5, known=())
+    other = await find_new(
+        source_of(BY_NAME["hunter"], Played(BY_NAME["hunter"].says)), ACME, limit=5, known=known
+    )
+
+    assert played.asked[0].json["query"]["bool"]["must_not"] == [
+        {"terms": {"linkedin_url": ["linkedin.com/in/jane-doe-1a"]}},
+        {"terms": {"full_name": ["josé núñez"]}},
+    ]
+    assert "must_not" not in without.asked[0].json["query"]["bool"]
+    assert other.people, "who has no such method is asked as ever"

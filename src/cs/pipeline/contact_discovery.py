@@ -30,6 +30,7 @@ from cs.plugins.sources import (
     SourceStatus,
     causes_of,
     cost_of,
+    find_new,
     is_local,
 )
 from cs.plugins.stages import Report
@@ -62,9 +63,10 @@ class ContactDiscovery:
         assert isinstance(work.input, DiscoveryInput)
         brand = work.input.brand
 
-        async def ask(source: PeopleSource) -> PeopleAnswer:
+        async def ask(source: PeopleSource, known: Sequence[PeopleAnswer] = ()) -> PeopleAnswer:
+            people = [person for answer in known for person in answer.people]
             with asking(source.name):
-                answer = await source.find(brand, limit=PEOPLE)
+                answer = await find_new(source, brand, limit=PEOPLE, known=people)
             if answer.ended is SourceStatus.NOT_CONFIGURED:
                 note_unasked(source.name)
             await tell(answer)
@@ -93,7 +95,8 @@ class ContactDiscovery:
                 skipped = SourceStatus.NOT_NEEDED
                 answers.append(PeopleAnswer(source=source.name, ended=skipped))
             else:
-                answers.append(await ask(source))
+                # Whom only the operator's own list names, nobody outside hears of.
+                answers.append(await ask(source, answers[len(local) :]))
         told = [each for each in answers if each.source not in empty] or answers
         _note_people(told)
         return _finding(told, self.misconfiguration.note_answers("people_sources", told))

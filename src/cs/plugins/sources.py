@@ -6,7 +6,7 @@ A source never raises for what the outside world does: it says how its run ended
 missing key or a rate limit must never look like an empty answer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Protocol
 
@@ -71,6 +71,7 @@ __all__ = [
     "cost_of",
     "failed_brand",
     "failed_people",
+    "find_new",
     "is_local",
     "missing_of",
     "problem",
@@ -167,6 +168,21 @@ class PeopleSource(Protocol):
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find people who say they work for *brand* (or its parent); at most *limit*."""
+
+
+async def find_new(
+    source: PeopleSource, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
+) -> PeopleAnswer:
+    """Ask *source* for people of *brand* beside those *known* from other sources.
+
+    A source that charges for each person may have a method ``find_new`` with these
+    parameters, and ask for nobody whom it would charge for in vain; others are asked as ever.
+    """
+    find = getattr(source, "find_new", None)
+    if find is None:
+        return await source.find(brand, limit=limit)
+    answer: PeopleAnswer = await find(brand, limit=limit, known=known)
+    return answer
 
 
 def missing_of(source: object) -> str | None:

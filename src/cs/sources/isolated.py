@@ -1,5 +1,6 @@
 """A source that raises, or answers with something else, has failed; nobody else notices."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
@@ -21,8 +22,10 @@ from cs.plugins.sources import (
     PeopleSource,
     Query,
     ServiceCheck,
+    Sighting,
     SourceStatus,
     cost_of,
+    find_new,
     is_local,
     missing_of,
 )
@@ -119,8 +122,18 @@ class IsolatedBrandSource(_IsolatedSource[BrandSource]):
 
 class IsolatedPeopleSource(_IsolatedSource[PeopleSource]):
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        return await self._asked(lambda: self._source.find(brand, limit=limit))
+
+    async def find_new(
+        self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
+    ) -> PeopleAnswer:
+        return await self._asked(
+            lambda: find_new(self._source, brand, limit=limit, known=known)
+        )
+
+    async def _asked(self, find: Callable[[], Awaitable[PeopleAnswer]]) -> PeopleAnswer:
         try:
-            answer = await self._source.find(brand, limit=limit)
+            answer = await find()
         except BaseException as error:
             if is_ours(error):
                 raise

@@ -1,6 +1,6 @@
 """A source whose questions are counted by how they ended, and timed."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import TypeVar
 
@@ -13,7 +13,9 @@ from cs.plugins.sources import (
     PeopleAnswer,
     PeopleSource,
     ServiceCheck,
+    Sighting,
     cost_of,
+    find_new,
     is_local,
     missing_of,
 )
@@ -78,3 +80,8 @@ class MeasuredPeopleSource(_MeasuredSource):
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         return await self._timed(self._source.find(brand, limit=limit))
+
+    async def find_new(
+        self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
+    ) -> PeopleAnswer:
+        return await self._timed(find_new(self._source, brand, limit=limit, known=known))

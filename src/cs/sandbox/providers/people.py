@@ -134,11 +134,13 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
 
     def person_search(request: HttpRequest) -> ProviderAnswer:
         asked = body_of(request)
-        domain, roles, levels = _pdl_query(asked)
+        domain, roles, levels, without = _pdl_query(asked)
         found = [
             _pdl_person(record)
             for record in records.at(domain)
-            if _pdl_sorted(record)[0] in roles and _pdl_sorted(record)[1] in levels
+            if _pdl_sorted(record)[0] in roles
+            and _pdl_sorted(record)[1] in levels
+            and not {f"linkedin.com/in/{record.slug}", record.person.name.lower()} & without
         ]
         size = int(asked.get("size", 1))
         if not found or not 1 <= size <= 100:
@@ -194,16 +196,19 @@ def _pdl_sorted(record: Record) -> tuple[str, str]:
     return role, _PDL_LEVELS.get(title.level, title.level)
 
 
-def _pdl_query(asked: dict[str, Any]) -> tuple[str, set[str], set[str]]:
-    """Return employer, roles and levels of a search, the one form that is played."""
+def _pdl_query(asked: dict[str, Any]) -> tuple[str, set[str], set[str], set[str]]:
+    """Return employer, roles, levels and who is left out, of the form that is played."""
     try:
         terms: dict[str, Any] = {}
         for each in asked["query"]["bool"]["must"]:
             terms |= each.get("term") or each["terms"]
+        without = asked["query"]["bool"].get("must_not", ())
+        named = [name for each in without for told in each["terms"].values() for name in told]
         return (
             terms["job_company_website"],
             set(terms["job_title_role"]),
             set(terms["job_title_levels"]),
+            set(named),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise BadQuestion("a bool query for employer, roles and levels is played") from error

@@ -1,6 +1,7 @@
 """What people sources with a key have in common: when they are asked, how they are checked."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from msgspec.structs import replace
@@ -51,11 +52,15 @@ class PaidPeopleSource(ABC, Generic[SettingsT]):
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find people who work for *brand*; see `cs.plugins.sources.PeopleSource`."""
+        return await self.asked(lambda: self._find(brand, limit))
+
+    async def asked(self, find: Callable[[], Awaitable[PeopleAnswer]]) -> PeopleAnswer:
+        """Return what *find* finds, or how the run ended instead."""
         if self.missing is not None:
             why, ended = self.missing, SourceStatus.NOT_CONFIGURED
             return PeopleAnswer(source=self.name, ended=ended, why=why)
         try:
-            return await self._find(brand, limit)
+            return await find()
         except ServiceProblem as problem:
             if problem.kind is ProblemKind.NOTHING:
                 return self.answer(())

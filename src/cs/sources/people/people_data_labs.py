@@ -1,9 +1,11 @@
 """People of People Data Labs (api.peopledatalabs.com/v5, ``POST /person/search``).
 
-It charges for each record that it returns, so employer, role and level are in the query, and
-few records are asked for.  Where it knows nobody it answers 404 and charges nothing.
+It charges for each record that it returns, so employer, role and level are in the query, who
+is known from others is left out there, and few records are asked for.  Where it knows nobody
+it answers 404 and charges nothing.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -28,6 +30,8 @@ from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent
 
 #: Whom to ask for, in its words (canonical job title roles and levels).
 ROLES = ("marketing", "public_relations")
+#: People at most who are left out by name, and by profile.
+KNOWN = 100
 LEVELS = ("manager", "director", "vp", "cxo")
 
 
@@ -63,7 +67,15 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
     def units(self) -> int:
         return self.settings.records
 
-    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+    async def find_new(
+        self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
+    ) -> PeopleAnswer:
+        """Find people of *brand* who are not *known*; see `cs.plugins.sources.find_new`."""
+        return await self.asked(lambda: self._find(brand, limit, known))
+
+    async def _find(
+        self, brand: BrandFacts, limit: int, known: Sequence[Sighting] = ()
+    ) -> PeopleAnswer:
         """Ask for the brand's people, and for what is then missing for its parent's."""
         most = min(self.settings.records, max(limit, 1))
         people: list[Sighting] = []
@@ -75,7 +87,7 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
             if domain is None or most <= 0:
                 continue
             try:
-                records = await self._records(domain, most)
+                records = await self._records(search(domain, size=most, known=known), most)
             except ServiceProblem as problem:
                 if problem.kind is ProblemKind.NOTHING:
                     continue
@@ -85,8 +97,8 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
             people += [each for each in found if each is not None]
         return self.answer(tuple(people)[:limit])
 
-    async def _records(self, domain: str, most: int) -> tuple[_PdlPerson, ...]:
-        question = Question(path="/person/search", json=search(domain, size=most), units=most)
+    async def _records(self, body: dict[str, Any], most: int) -> tuple[_PdlPerson, ...]:
+        question = Question(path="/person/search", json=body, units=most)
         found = await self.service.ask(question, _PdlAnswer, charged=lambda it: len(it.data))
         return found.data
 
@@ -107,14 +119,32 @@ def from_context(context: SourceContext) -> PdlSource:
     return PdlSource(context.service("pdl", settings, headers=headers), settings)
 
 
-def search(domain: str, *, size: int) -> dict[str, Any]:
-    """Return the body that asks for *size* people in the roles that are looked for."""
-    must = [
-        {"term": {"job_company_website": domain}},
-        {"terms": {"job_title_role": list(ROLES)}},
-        {"terms": {"job_title_levels": list(LEVELS)}},
-    ]
-    return {"query": {"bool": {"must": must}}, "size": size, "titlecase": True}
+def search(domain: str, *, size: int, known: Sequence[Sighting] = ()) -> dict[str, Any]:
+    """Return the body that asks for *size* people in the roles that are looked for.
+
+    Those *known* are left out by profile, or by name where theirs is not known; both are
+    keywords in its mapping, in lower case.  They are sorted: work that is done again asks the
+    same question, which is paid once.
+    """
+    asked: dict[str, Any] = {
+        "must": [
+            {"term": {"job_company_website": domain}},
+            {"terms": {"job_title_role": list(ROLES)}},
+            {"terms": {"job_title_levels": list(LEVELS)}},
+        ]
+    }
+    pages = {_page(each.linkedin_url) for each in known if each.linkedin_url}
+    names = {each.full_name.lower() for each in known if not each.linkedin_url}
+    left_out = {"linkedin_url": sorted(pages)[:KNOWN], "full_name": sorted(names)[:KNOWN]}
+    without = [{"terms": {field: told}} for field, told in left_out.items() if told]
+    if without:
+        asked["must_not"] = without
+    return {"query": {"bool": asked}, "size": size, "titlecase": True}
+
+
+def _page(url: str) -> str:
+    """Return a profile as it is written there: ``linkedin.com/in/jane-doe``."""
+    return url.lower().partition("://")[2].removeprefix("www.").rstrip("/")
 
 
 def _sighting(person: _PdlPerson, company: str) -> Sighting | None:
