@@ -61,6 +61,9 @@ async def test_all_is_well(here: Here, well: Settings) -> None:
 
     states = {row["check"]: row["state"] for row in done.rows}
     assert done.code == 0, done
+    assert [row["said"] for row in done.rows if row["check"] == "own people"] == [
+        "nobody in the directory (cs directory import)"
+    ]
     assert {"disk", "web", "clock", "DNS", "port 25", "HELO", "SPF"} <= states.keys()
     assert set(states.values()) <= {"ok", "warning"}, done.rows  # the disk may be small
 

@@ -9,7 +9,7 @@ import msgspec
 
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.outside import address_guard, name_resolver
-from cs.assembly.people_directory import open_directory
+from cs.assembly.people_directory import look_if_readable, open_directory_if_named
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.directory.errors import DirectoryUnavailable
@@ -22,7 +22,7 @@ from cs.doctor.time_of_day import check_clock
 from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
-from cs.plugins.sources import BrandSource, PeopleSource, missing_of
+from cs.plugins.sources import BrandSource, PeopleSource, is_local, missing_of
 from cs.postgres.schema_steps import Store
 from cs.runtime.data_folder import DataFolderError
 from cs.settings import BadSettings, Settings
@@ -114,13 +114,20 @@ async def _ask_web(settings: Settings) -> list[DoctorFinding]:
 
 
 async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
-    async with open_plugins(settings) as tools:
+    async with (
+        open_directory_if_named(settings) as directory,
+        open_plugins(settings, directory=directory) as tools,
+    ):
+        if directory is not None:
+            await look_if_readable(directory)  # else it is told below
         unusable = unusable_settings(tools)
         every: list[BrandSource | PeopleSource] = [*tools.brand_sources, *tools.people_sources]
         for source in every:
             missing = missing_of(source)
             check = f"source {source.name}"
-            if missing is not None:
+            # An empty directory lacks nothing, unless somebody counts on it.
+            unasked = is_local(source) and settings.people_sources is None
+            if missing is not None and not unasked:
                 yield DoctorFinding(
                     check, "warning", missing, "set it, or leave the source out"
                 )
@@ -133,7 +140,10 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
 async def _look_at_directory(settings: Settings) -> DoctorFinding:
     """Return how many people the operator's own directory has, and how old."""
     try:
-        async with open_directory(settings) as directory:
+        async with open_directory_if_named(settings) as directory:
+            if directory is None:
+                said = "the settings do not name its key, stages_key_file"
+                return DoctorFinding("own people", "not tried", said)
             status = await directory.status()
             await directory.people_at([], limit=1)  # which needs its key
     except (DirectoryUnavailable, BadSettings, DataFolderError) as error:

@@ -48,6 +48,22 @@ async def open_directory(
         yield kept
 
 
+@asynccontextmanager
+async def open_directory_if_named(settings: Settings) -> AsyncIterator[PeopleDirectory | None]:
+    """Yield the directory of *settings*; ``None`` if they do not name its key.
+
+    It is looked into where that connects to no database.
+    """
+    elsewhere = settings.postgres is not None and settings.stages_postgres is not None
+    if elsewhere and settings.stages_key_file is None:
+        yield None
+        return
+    async with open_directory(settings) as directory:
+        if settings.stages_postgres is None:
+            await look_if_readable(directory)
+        yield directory
+
+
 def folder_key(settings: Settings) -> Callable[[], bytes]:
     """Return what gives the key of the directory in the data folder of *settings*."""
     return partial(_stored_key, settings)
@@ -82,10 +98,15 @@ async def kept_directory(
     directory: PeopleDirectory, settings: Settings, clock: Clock
 ) -> AsyncIterator[None]:
     """Look whether there is anybody, and forget who is too old until left."""
-    with suppress(DirectoryUnavailable):  # whoever asks is told
-        await directory.look()
+    await look_if_readable(directory)  # whoever asks is told
     async with forget_old_people(directory, clock, MONTH * settings.people_kept_for):
         yield
+
+
+async def look_if_readable(directory: PeopleDirectory) -> None:
+    """Look whether there is anybody in *directory*, if that can be said now."""
+    with suppress(DirectoryUnavailable):
+        await directory.look()
 
 
 async def status_if_readable(directory: PeopleDirectory) -> DirectoryStatus | None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
-from cs.assembly.people_directory import open_directory
+from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.service_budgets import open_budgets
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
@@ -77,7 +77,7 @@ async def check_plugins(
     """Check those of the plug-ins of *settings* that are *chosen*, each with its kind."""
     async with (
         open_budgets(settings) as budgets,
-        open_directory(settings) as directory,
+        open_directory_if_named(settings) as directory,
         open_plugins(settings, budgets=budgets, directory=directory) as tools,
     ):
         for kind, plugin in chosen(tools):

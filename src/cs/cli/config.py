@@ -5,6 +5,7 @@ from typing import Any
 
 from cyclopts import App
 
+from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.assembly.world_check import check_world
 from cs.cli.many_machines import check_shared, roles_of, shared_advice
@@ -50,8 +51,10 @@ def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None
     check_shared(chosen)
 
     async def run() -> StagePlugins:
-        async with open_plugins(chosen) as tools:
-            return tools
+        async with open_directory_if_named(chosen) as directory:
+            there = directory is not None and directory.has_people
+            async with open_plugins(chosen, directory=directory if there else None) as tools:
+                return tools
 
     tools = asyncio.run(run())
     used = {

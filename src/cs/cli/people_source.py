@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.people_directory import open_directory
+from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import open_plugins
 from cs.assembly.service_budgets import open_budgets
 from cs.cli.options import Config, Json
@@ -102,7 +102,7 @@ async def _opened(
     others |= {"people_source_order": (), "verifier_order": ()}
     chosen = settings(config, people_sources=(name,), verifiers=(), stages=(), **others)
     budgets = await stack.enter_async_context(open_budgets(chosen))
-    directory = await stack.enter_async_context(open_directory(chosen))
+    directory = await stack.enter_async_context(open_directory_if_named(chosen))
     tools = await stack.enter_async_context(
         open_plugins(chosen, budgets=budgets, directory=directory)
     )

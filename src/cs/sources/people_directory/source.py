@@ -26,6 +26,7 @@ from cs.sources.people_directory.places import is_meant, names_of, places_asked
 
 #: People of one company whose roles are read: the latest known ones of those that there are.
 LOOKED_AT = 1_000
+_NOT_HERE = "where the directory is, or its key, is not named here: stages_key_file"
 _NOBODY = "nobody is in the directory: `cs directory import FILE`"
 
 
@@ -41,13 +42,14 @@ class DirectorySource:
 
     @property
     def missing(self) -> str | None:
-        there = self._directory is not None and self._directory.has_people
-        return None if there else _NOBODY
+        if self._directory is None:
+            return _NOT_HERE
+        return None if self._directory.has_people else _NOBODY
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find who works for *brand* or its parent; those in a role of ours come first."""
         if self._directory is None:
-            return self._ended(SourceStatus.NOT_CONFIGURED, _NOBODY)
+            return self._ended(SourceStatus.NOT_CONFIGURED, _NOT_HERE)
         try:
             if not await self._directory.look():
                 return self._ended(SourceStatus.NOT_CONFIGURED, _NOBODY)
@@ -61,7 +63,7 @@ class DirectorySource:
     async def check(self) -> ServiceCheck:
         """Say how many people there are, and how old."""
         if self._directory is None:
-            return ServiceCheck(ended=NOT_CONFIGURED, why=_NOBODY)
+            return ServiceCheck(ended=NOT_CONFIGURED, why=_NOT_HERE)
         try:
             status = await self._directory.status()
         except DirectoryUnavailable as error:
