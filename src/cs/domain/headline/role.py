@@ -79,12 +79,17 @@ def classify(headline: str) -> JobRole:
             company=None,
             score=0,
         )
+    return role_of(family, level, title=claim.role, company=claim.company)
+
+
+def role_of(family: Family, level: Level, *, title: str | None, company: str | None) -> JobRole:
+    """Return the role of that *family* and *level*, with its worth."""
     return JobRole(
         family=family.value,
         level=level.value,
         eligible=_is_eligible(family, level),
-        title=claim.role,
-        company=claim.company,
+        title=title,
+        company=company,
         score=_score(family, level),
     )
 
