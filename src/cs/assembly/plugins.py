@@ -12,11 +12,13 @@ from cs.assembly.sandbox_plugins import (
     names_in_sandbox,
     played_in_sandbox,
 )
+from cs.assembly.second_opinion import second_opinion
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.directory.port import DirectoryReader
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
 from cs.metrics.metrics import Metrics
+from cs.opinions.port import SecondOpinion
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
@@ -53,6 +55,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
     enough_people: int = ENOUGH
     source_order: Sequence[str] = ()
     verifier_order: Sequence[str] = ()
+    second_opinion: SecondOpinion | None = None
 
     @property
     def names(self) -> list[str]:
@@ -147,7 +150,7 @@ async def open_plugins(
                 budgets=budgets,
             )
 
-        yield _make_plugins(
+        made = _make_plugins(
             settings,
             clock,
             world,
@@ -158,6 +161,10 @@ async def open_plugins(
             for_verifier=for_verifier,
             for_stage=for_stage,
         )
+        opinion = second_opinion(
+            settings, trusted, paid=paid, budgets=budgets, world=world, now=clock.now
+        )
+        yield msgspec.structs.replace(made, second_opinion=opinion)
 
 
 def _make_plugins(

@@ -23,7 +23,7 @@ class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """One plug-in and how its check ended.
 
     Attributes:
-        kind: ``brand source``, ``people source`` or ``verifier``.
+        kind: ``brand source``, ``people source``, ``second opinion`` or ``verifier``.
     """
 
     name: str
@@ -46,6 +46,11 @@ def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
         lambda tools: [
             *(("brand source", source) for source in tools.brand_sources),
             *(("people source", source) for source in tools.people_sources),
+            *(
+                ("second opinion", model)
+                for model in (tools.second_opinion,)
+                if model is not None
+            ),
         ],
     )
 

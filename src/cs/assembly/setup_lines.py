@@ -34,7 +34,8 @@ def setup_lines(
             [_with_people(name, directory) for name in people],
             _others(Group.PEOPLE_SOURCES, people),
             _of_people(people),
-        ),
+        )
+        + _of_opinion(settings, plugins),
         _line(
             "e-mails",
             verifiers,
@@ -42,7 +43,7 @@ def setup_lines(
             _of_verifiers(verifiers),
         ),
         _outside(settings),
-        _spending(settings, people, verifiers),
+        _spending(settings, plugins, people, verifiers),
     ]
 
 
@@ -75,6 +76,12 @@ def _of_people(used: Sequence[str]) -> str:
             return ""
 
 
+def _of_opinion(settings: Settings, plugins: StagePlugins) -> str:
+    if plugins.second_opinion is None:
+        return ""
+    return f"; headlines that the rules are unsure of: {settings.opinion_model}"
+
+
 def _of_verifiers(used: Sequence[str]) -> str:
     if not used:
         return "no address is ever verified"
@@ -93,12 +100,19 @@ def _outside(settings: Settings) -> str:
     return line
 
 
-def _spending(settings: Settings, people: Sequence[str], verifiers: Sequence[str]) -> str:
+def _spending(
+    settings: Settings,
+    plugins: StagePlugins,
+    people: Sequence[str],
+    verifiers: Sequence[str],
+) -> str:
     tables = [of_source(settings, name) for name in people]
     tables += [of_verifier(settings, name) for name in verifiers]
     caps = [
         float(table.get("usd_per_day", _USD_PER_DAY)) for table in tables if table.get("key")
     ]
+    if plugins.second_opinion is not None and settings.opinion_usd_per_call:
+        caps.append(settings.opinion_usd_per_day)
     if not caps:
         return "spending: nothing, no service with a key is asked"
     return f"spending: at most ${sum(caps):g} a day at {len(caps)} services with a key"

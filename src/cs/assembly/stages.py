@@ -33,7 +33,7 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
                 plugins.source_order,
             )
         case "ranking":
-            return Ranking()
+            return Ranking(second_opinion=plugins.second_opinion)
         case "verification":
             questions = PaidQuestions(plugins.paid_caps)
             return Verification(

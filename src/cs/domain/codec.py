@@ -58,6 +58,7 @@ ALSO_READ: Mapping[str, ReadOnlyVersion] = {}
 ERASED: Mapping[str, Mapping[str, Any]] = {
     "person": {"full_name": ""},
     "ranked": {"title": "", "family": "brand", "level": "manager", "score": 0.0},
+    "opinion": {"family": "other", "level": "unknown"},
     "candidate": {"full_name": ""},
     "checked": {"mail_domain": "", "verdict": "unknown"},
     "bounced": {"address": ""},

@@ -87,6 +87,28 @@ class RankedPerson(Personal, frozen=True, kw_only=True, tag="ranked"):
     score: float  # 0 to 1, higher is better
 
 
+class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
+    """What an operator's own language model said of a headline that the rules are unsure of.
+
+    Evidence, whether it counted or not: that is `cs.domain.opinions.settled` to say.
+
+    Attributes:
+        doubts: Why the rules were unsure (`cs.domain.headline.doubt.Doubt`).
+        family, level: As in `Ranked`, or those of other roles.
+        title, company: As they stand in the headline.
+        model: As the operator names it.
+        prompt: What it was asked (`cs.domain.opinions.PROMPT`).
+    """
+
+    doubts: tuple[str, ...] = ()
+    family: str
+    level: str
+    title: str | None = None
+    company: str | None = None
+    model: str = ""
+    prompt: str = ""
+
+
 class LeftOut(msgspec.Struct, frozen=True):
     """Why a person found is not ranked, as `cs.domain.headline.left_out` names it."""
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Person, RankedPerson
+from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Opinion, Person, RankedPerson
+from cs.domain.headline.doubt import Doubt, doubts
 from cs.domain.headline.left_out import why_left_out
 from cs.domain.headline.role import JobRole, classify
+from cs.domain.headline.spelling import flat
 from cs.domain.names.employer import is_employer
+from cs.domain.opinions import settled
 
 _FAMILIES = ("influencer", "social", "partnerships", "brand")
 
@@ -16,6 +19,7 @@ def rank(
     *,
     limit: int = CONTACTS,
     read: Callable[[str], JobRole] = classify,
+    opinions: Sequence[Opinion] = (),
 ) -> tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]:
     """Return who is shown, best first, and who is left out and why.
 
@@ -29,11 +33,16 @@ def rank(
         people: Everybody found, in any order.
         limit: At most this many are shown; the others are "over-limit".
         read: Reads a headline; for who ranks many people again, one that remembers.
+        opinions: What somebody else says of headlines; of a clear one they change nothing.
     """
+    said = {each.person: each for each in opinions}
     shown: list[tuple[tuple[float, float, str, str, str], RankedPerson]] = []
     left: list[LeftOut] = []
     for person in people:
         role = read(person.headline or "")
+        if (opinion := said.get(person.person)) is not None:
+            unsure = doubts_of(brand, person, role)
+            role = settled(role, unsure, opinion, person.headline or "")
         if not role.eligible or not _works_there(person, role, brand):
             left.append(_left_out(person, role, brand))
         else:
@@ -64,6 +73,17 @@ def rank(
 def _left_out(person: Person, role: JobRole, brand: BrandFacts) -> LeftOut:
     why = why_left_out(person.headline or "", role, _companies(person, role), _names(brand))
     return LeftOut(person.person, why)
+
+
+def doubts_of(brand: BrandFacts, person: Person, role: JobRole) -> frozenset[Doubt]:
+    """Return why the rules are unsure of *person*, of whose headline they read *role*."""
+    headline = person.headline or ""
+    found = doubts(headline, role)
+    if role.eligible and not _works_there(person, role, brand):
+        text = f" {flat(headline)} "
+        if any(f" {flat(name)} " in text for name in _names(brand) if flat(name)):
+            found |= {Doubt.OTHER_COMPANY}
+    return found
 
 
 def _names(brand: BrandFacts) -> list[str]:

@@ -68,6 +68,8 @@ class ProblemKind(StrEnum):
 
 #: Wrong until the operator does something.
 FOR_THE_OPERATOR = frozenset({ProblemKind.KEY_REFUSED, ProblemKind.NO_CREDITS})
+#: The service itself is away, or answers nobody.
+AWAY = frozenset({ProblemKind.TIMEOUT, ProblemKind.UNREACHABLE, ProblemKind.OUT_OF_ORDER})
 #: The service may have charged for it.
 MAY_BE_CHARGED = frozenset(
     {ProblemKind.TIMEOUT, ProblemKind.NOT_JSON, ProblemKind.WRONG_SHAPE, ProblemKind.LOST}

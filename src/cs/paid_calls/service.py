@@ -69,6 +69,7 @@ from cs.paid_calls.budgets.port import (
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
 from cs.paid_calls.paid import NOT_SENT, PaidCalls
 from cs.paid_calls.problems import (
+    AWAY,
     FOR_THE_OPERATOR,
     PAUSE_S,
     REFUSED_PAUSE_S,
@@ -196,6 +197,8 @@ class PaidService:
         headers: Sent with each call: the key, the account.
         params: The same, for services that take them in the query.
         judge: Says what this service's answers mean, before the common table does.
+        away_pause_s: How long nobody asks it after it was away: for a service that work can
+            do without, and need not wait for one after the other.  ``None``: it is asked.
         now: The time, with its offset.
         wait: Waits so many seconds.
     """
@@ -211,10 +214,12 @@ class PaidService:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
         judge: Judge | None = None,
+        away_pause_s: float | None = None,
         now: Callable[[], datetime],
         wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name = name
+        self._away_pause_s = away_pause_s
         self._settings = settings
         self._url = settings.url.rstrip("/")
         self._client = client
@@ -375,6 +380,7 @@ class PaidService:
             else:
                 note_call(self.name)
                 note_spent(self.name, reserved.micros)
+            await self._pause(of_unreachable(self.name, error))
             raise
         note_call(self.name)
         found = self._judged(answer)
@@ -421,6 +427,8 @@ class PaidService:
             for_s = found.retry_in_s or PAUSE_S
         elif found.kind in FOR_THE_OPERATOR:
             for_s = REFUSED_PAUSE_S
+        elif found.kind in AWAY and self._away_pause_s is not None:
+            for_s = self._away_pause_s
         else:
             return
         try:

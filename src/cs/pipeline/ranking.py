@@ -1,29 +1,104 @@
-"""Third stage: who of them is shown, and in which order.  Asks nobody."""
+"""Third stage: who of them is shown, and in which order.
+
+It asks nobody, unless the operator has a language model of their own for headlines that the
+rules are unsure of (`cs.opinions`).  Without its answer the rules decide alone.
+"""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from cs.domain.ranking import rank
+from structlog import get_logger
+
+from cs.domain.contact import Opinion
+from cs.domain.headline.role import classify
+from cs.domain.opinions import nameless
+from cs.domain.ranking import doubts_of, rank
 from cs.domain.rule_sets import RANKING
 from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
+from cs.opinions.port import AT_ONCE, SecondOpinion, UnsureHeadline
+from cs.paid_calls.problems import ProblemKind, ServiceProblem
+from cs.pipeline.cost_meter import asking, note_found
 from cs.plugins.stages import Report
+
+log = get_logger()
 
 #: People ranked on the event loop: some 0.35 ms each, so that nobody waits 20 ms for them.
 RANKED_ON_THE_LOOP = 40
+#: Of the 20 s of an attempt: then they are ranked without an opinion.
+OPINION_S = 14.0
 
 
 @dataclass(frozen=True)
 class Ranking:
+    """See the module.
+
+    Args:
+        second_opinion: Asked about headlines that the rules are unsure of; ``None``: nobody.
+        opinion_s: How long it has.
+    """
+
     name: StageName = "ranking"
+    second_opinion: SecondOpinion | None = None
+    opinion_s: float = OPINION_S
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
         del report
         assert isinstance(work.input, RankingInput)
         given = work.input
+        opinions, causes = await self._opinions(work.lookup, given)
+        ranking = partial(
+            rank, given.brand, given.people, limit=given.contacts, opinions=opinions
+        )
         if len(given.people) <= RANKED_ON_THE_LOOP:
-            ranked, left_out = rank(given.brand, given.people, limit=given.contacts)
+            ranked, left_out = ranking()
         else:
-            ranked, left_out = await asyncio.to_thread(
-                rank, given.brand, given.people, limit=given.contacts
+            ranked, left_out = await asyncio.to_thread(ranking)
+        return RankingDone(
+            ranked=ranked,
+            left_out=left_out,
+            rules=RANKING,
+            opinions=tuple(opinions),
+            causes=causes,
+        )
+
+    async def _opinions(
+        self, lookup: str, given: RankingInput
+    ) -> tuple[Sequence[Opinion], dict[str, str]]:
+        """Return the opinions on the headlines of *given*, or why there is none."""
+        model = self.second_opinion
+        if model is None:
+            return (), {}
+        unsure = await asyncio.to_thread(unsure_headlines, given)
+        if not unsure:
+            return (), {}
+        try:
+            with asking(model.name):
+                async with asyncio.timeout(self.opinion_s):
+                    opinions = await model.of(unsure)
+        except ServiceProblem as wrong:
+            why, told = wrong.kind.value, wrong.why
+        except TimeoutError:
+            why, told = ProblemKind.TIMEOUT.value, f"{model.name} did not answer in time"
+        else:
+            note_found(model.name, found=len(opinions))
+            return opinions, {}
+        log.warning("no_second_opinion", lookup=lookup, why=told)
+        return (), {model.name: why}
+
+
+def unsure_headlines(given: RankingInput) -> list[UnsureHeadline]:
+    """Return the headlines of *given* that the rules are unsure of, the first `AT_ONCE`."""
+    found: list[UnsureHeadline] = []
+    for person in given.people:
+        headline = person.headline or ""
+        doubts = doubts_of(given.brand, person, classify(headline))
+        if doubts and len(found) < AT_ONCE:
+            said = UnsureHeadline(
+                person=person.person,
+                text=nameless(headline, person),
+                doubts=tuple(sorted(doubts)),
             )
-        return RankingDone(ranked=ranked, left_out=left_out, rules=RANKING)
+            found.append(said)
+    return found

@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 #: Settings that are never printed.
-SECRET = frozenset({"kafka_password"})
+SECRET = frozenset({"kafka_password", "opinion_key"})
 #: Settings that hold an address with a password in it.
-WITH_PASSWORD = frozenset({"postgres", "keys_postgres", "stages_postgres"})
+WITH_PASSWORD = frozenset({"postgres", "keys_postgres", "stages_postgres", "opinion_url"})
 MASK = "********"
 #: Settings of which nothing wrong is shown with its cause, either.
 MASKED = SECRET | WITH_PASSWORD

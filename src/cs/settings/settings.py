@@ -81,6 +81,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     wikidata_url: str = "https://www.wikidata.org/w/api.php"
     searxng_url: str | None = None
 
+    # An operator's own language model, asked about headlines that the rules are unsure of.
+    opinion_url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None  # ".../v1"
+    opinion_model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    opinion_key: Annotated[str, Meta(pattern=r"^[!-~]+$")] | None = None  # None: it takes none
+    opinion_calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    opinion_usd_per_call: Annotated[float, Meta(ge=0, le=1000)] = 0.0
+    opinion_usd_per_day: Annotated[float, Meta(ge=0, le=1e9)] = 10.0
+    opinion_usd_per_month: Annotated[float, Meta(ge=0, le=1e9)] = 100.0
+
     # How it reaches the outside.
     allow_networks: tuple[str, ...] = ()  # private networks that found hosts may be on
     deny_networks: tuple[str, ...] = ()  # our own public ranges, never visited

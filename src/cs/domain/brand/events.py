@@ -15,6 +15,7 @@ from cs.domain.contact import (
     CheckedPerson,
     Contact,
     LeftOut,
+    Opinion,
     Person,
     Query,
     RankedPerson,
@@ -102,6 +103,9 @@ class ContactsRanked(LookupEvent, frozen=True, kw_only=True):
     ranked: tuple[RankedPerson, ...]
     left_out: tuple[LeftOut, ...] = ()
     rules: str | None = None  # that ranked (`cs.domain.rule_sets`); `None`: not recorded
+    opinions: tuple[Opinion, ...] = ()  # that they were given on what they were unsure of
+    causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()
 
 
 class MailboxVerified(LookupEvent, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ mail domains and the run end is in `cs.domain.lookup.closing`.
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import reduce
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from msgspec.structs import replace
 
@@ -27,13 +27,14 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.cause import storable_causes
-from cs.domain.contact import BrandFacts, RankedPerson
+from cs.domain.contact import BrandFacts
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
 from cs.domain.lookup.contacts import new_people, unsettled_candidates
 from cs.domain.lookup.retry_times import retry_at
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.personal import Personal
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
 from cs.domain.stages.work import (
     NO_BRAND_SOURCE,
@@ -54,6 +55,8 @@ from cs.domain.stages.work import (
     StageName,
     VerificationInput,
 )
+
+P = TypeVar("P", bound=Personal)
 
 #: Mail domains of one lookup: the asked one, the brand's own, its parent's, one to spare.
 MAIL_DOMAINS = 4
@@ -233,6 +236,9 @@ def _ranked(
         ranked=_people_of_run(state, finding.ranked),
         left_out=finding.left_out,
         rules=finding.rules,
+        opinions=_people_of_run(state, finding.opinions),
+        causes=storable_causes(finding.causes),
+        costs=finding.costs,
         at=at,
     )
     after = evolve(state, ranked)
@@ -256,11 +262,11 @@ def next_mail_domain(
     return None
 
 
-def _people_of_run(state: Lookup, ranked: Iterable[RankedPerson]) -> tuple[RankedPerson, ...]:
-    """Return those of *ranked* who are people of this run, each in their first place."""
+def _people_of_run(state: Lookup, said: Iterable[P]) -> tuple[P, ...]:
+    """Return of what is *said* what is about people of this run, of each the first."""
     left = {person.person for person in state.people if person.full_name}  # not erased
-    known: list[RankedPerson] = []
-    for each in ranked:
+    known: list[P] = []
+    for each in said:
         if each.person in left:
             left.remove(each.person)
             known.append(each)

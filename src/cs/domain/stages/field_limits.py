@@ -144,6 +144,7 @@ SHARE = NumberLimit(0, 1)
 WAIT_S = NumberLimit(0, 366 * 86_400)
 
 PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; a lookup stores 100 of them
+OPINIONS_AT_ONCE = ListLimit(100)
 #: How each source's run ended, and why those that could not answer could not.
 SOURCES = MapLimit(64, WORD, WORD)
 CAUSES_BY_SOURCE = MapLimit(CAUSES, WORD, plain_text(CAUSE))

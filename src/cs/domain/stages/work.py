@@ -19,6 +19,7 @@ from cs.domain.contact import (
     Candidate,
     CheckedPerson,
     LeftOut,
+    Opinion,
     Person,
     Query,
     RankedPerson,
@@ -110,6 +111,9 @@ class RankingDone(Finding, frozen=True, tag="ranked"):
     ranked: tuple[RankedPerson, ...]
     left_out: tuple[LeftOut, ...] = ()
     rules: str | None = None  # that ranked (`cs.domain.rule_sets`)
+    opinions: tuple[Opinion, ...] = ()  # on headlines that the rules are unsure of
+    causes: dict[str, str] = {}  # who was asked for them -> why there are none
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
 class DomainVerified(Finding, frozen=True, tag="domain-verified"):
@@ -201,7 +205,7 @@ def with_people(
 
 def with_costs(finding: AnyFinding, costs: tuple[SourceCost, ...]) -> AnyFinding:
     """Return *finding* with *costs*, if it ends an attempt that asks somebody and has none."""
-    if not isinstance(finding, Resolved | Discovered | DomainVerified | Failed):
+    if not isinstance(finding, Resolved | Discovered | RankingDone | DomainVerified | Failed):
         return finding
     return replace(finding, costs=costs) if costs and not finding.costs else finding
 

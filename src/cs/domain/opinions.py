@@ -1,0 +1,87 @@
+"""What an opinion on a headline may change of what the rules read there.  Pure.
+
+A rule that is clear is never overruled: an opinion counts in the parts that a doubt leaves
+open (`cs.domain.headline.doubt.OPEN`), and only if it agrees with all others.
+"""
+
+import re
+from collections.abc import Collection
+
+from cs.domain.contact import Opinion, Person
+from cs.domain.headline.doubt import OPEN, Doubt
+from cs.domain.headline.role import JobRole, role_of
+from cs.domain.headline.role_family import Family
+from cs.domain.headline.role_level import Level
+from cs.domain.names.plain_text import folded
+
+#: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
+PROMPT = "headline-opinion-1"
+
+#: What whoever has opinions is called in accounts, causes and figures.
+SOURCE = "opinion"
+
+#: In the place of what says who somebody is.
+HIDDEN = "[...]"
+_LINKS = re.compile(
+    r"(?:https?://|www\.)\S+|[\w.-]*(?:linkedin|instagram|tiktok|twitter|facebook)\.com/\S+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\+?\d[\d ()./-]{7,}\d",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+def settled(
+    role: JobRole, doubts: Collection[Doubt], opinion: Opinion, headline: str
+) -> JobRole:
+    """Return *role*, read of *headline* by the rules, with what *opinion* says of the rest.
+
+    Without a doubt, and where the opinion contradicts what is clear, that is *role* itself.
+    Title and company count only as they stand in *headline*.
+
+    >>> from cs.domain.headline.role import classify
+    >>> headline = "Markenmanger at Acme"
+    >>> role = classify(headline)
+    >>> said = Opinion(person="p1", family="brand", level="manager")
+    >>> settled(role, {Doubt.NO_LEVEL}, said, headline).eligible
+    True
+    >>> settled(role, (), said, headline).eligible
+    False
+    """
+    is_open = frozenset(part for doubt in doubts for part in OPEN[doubt])
+    try:
+        family, level = Family(opinion.family), Level(opinion.level)
+    except ValueError:  # of a stage that has other words
+        return role
+    contradicts = (family != role.family and "family" not in is_open) or (
+        level != role.level and "level" not in is_open
+    )
+    if not is_open or contradicts:
+        return role
+    title, company = role.title, role.company
+    if "level" in is_open or "family" in is_open:
+        title = _quoted(opinion.title, headline) or title
+    if "company" in is_open:
+        company = _quoted(opinion.company, headline) or company
+    found = role_of(family, level, title=title, company=company)
+    return role if found.eligible and not found.title else found
+
+
+def _quoted(said: str | None, headline: str) -> str | None:
+    return said if said and HIDDEN not in said and said in headline else None
+
+
+def nameless(headline: str, person: Person) -> str:
+    """Return *headline* without what says whose it is: names, addresses, numbers to call.
+
+    >>> jo = Person(person="p1", full_name="Jo Lane")
+    >>> nameless("Jo Lane | Brand Lead, jo@acme.example", jo)
+    '[...] | Brand Lead, [...]'
+    """
+    text = _LINKS.sub(HIDDEN, headline)
+    names = [person.full_name, person.first_name or "", person.last_name or ""]
+    for name in filter(None, map(str.strip, names)):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", HIDDEN, text, flags=re.IGNORECASE)
+    pieces = {piece for name in names for piece in _WORD.findall(folded(name))}
+    return _WORD.sub(
+        lambda word: HIDDEN if len(word[0]) > 1 and folded(word[0]) in pieces else word[0], text
+    )

@@ -1,0 +1,1 @@
+"""A second opinion on headlines that the rules are unsure of: an operator's own model."""

@@ -1,0 +1,299 @@
+"""A language model on a real server: what is sent, what counts, and every way it may fail."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cs.assembly.second_opinion import second_opinion
+from cs.domain.contact import BrandFacts, Opinion, Person
+from cs.domain.opinions import PROMPT
+from cs.domain.ranking import rank
+from cs.domain.stages.limits import check_outcome
+from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
+from cs.opinions.language_model import LanguageModel
+from cs.opinions.port import AT_ONCE
+from cs.outside.http import TrustedClient
+from cs.paid_calls.budgets.memory import MemoryBudgets
+from cs.paid_calls.current_lookup import set_current_lookup
+from cs.paid_calls.memory import MemoryCalls
+from cs.paid_calls.paid import PaidOnce
+from cs.pipeline.ranking import Ranking
+from cs.settings import load
+from outside.loopback_web import Web, WebRequest, reply, serve
+from pipeline.managed import LOOKUP
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+KEY = "k3y-of-ours"
+NO_CAPS: Mapping[str, str] = {}
+ACME = BrandFacts(name="Acme")
+CLEAR = Person(
+    person="p1", full_name="Ada Kern", headline="Head of Influencer Marketing at Acme"
+)
+UNSURE = Person(
+    person="p2",
+    full_name="Jo Lane",
+    headline="Jo Lane | Zorbification Manager at Acme, linkedin.com/in/jo-lane",
+    linkedin_url="https://www.linkedin.com/in/jo-lane",
+)
+SAID = {
+    "n": 1,
+    "family": "social",
+    "level": "manager",
+    "title": "Zorbification Manager",
+    "company": "Acme",
+}
+
+
+def completion(content: object) -> bytes:
+    """Return a whole answer, of the fields that such services send."""
+    text = content if isinstance(content, str | None) else json.dumps(content)
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1_795_000_000,
+            "model": "small-model-2026",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 400, "completion_tokens": 40, "total_tokens": 440},
+        }
+    ).encode()
+
+
+def saying(**otherwise: object) -> bytes:
+    """Return an answer on the one headline, some of its fields *otherwise*."""
+    return completion({"opinions": [{**SAID, **otherwise}]})
+
+
+GOOD = saying()
+Answer = tuple[int, bytes]
+
+
+class Model:
+    """A model on a server: *answer* is what it says next; ``None``: nothing, ever."""
+
+    def __init__(self) -> None:
+        self.answer: Answer | None = (200, GOOD)
+        self.over = asyncio.Event()
+        self.budgets = MemoryBudgets()
+        self.web: Web
+        self.asked: LanguageModel
+
+    async def respond(self, _: WebRequest, writer: asyncio.StreamWriter) -> None:
+        if self.answer is None:
+            await self.over.wait()
+        else:
+            status, body = self.answer
+            reply(writer, body, status=status)
+
+    @property
+    def calls(self) -> int:
+        return len(self.web.asked)
+
+    async def rank(self, *people: Person, lookup: str = LOOKUP) -> RankingDone:
+        work = Work(
+            lookup=lookup,
+            stage="ranking",
+            attempt=1,
+            deadline_at=NOW,
+            input=RankingInput(brand=ACME, people=people or (CLEAR, UNSURE)),
+        )
+
+        async def report(finding: object) -> None:
+            raise AssertionError(finding)
+
+        with set_current_lookup(lookup):
+            done = await Ranking(second_opinion=self.asked).handle(work, report)
+        assert isinstance(done, RankingDone)
+        check_outcome(Outcome(lookup=lookup, stage="ranking", attempt=1, finding=done))
+        return done
+
+
+@asynccontextmanager
+async def model(
+    *, total_s: float = 5.0, caps: Mapping[str, str] = NO_CAPS
+) -> AsyncIterator[Model]:
+    running = Model()
+    async with (
+        serve(running.respond) as web,
+        TrustedClient(user_agent="cs/test", total_s=total_s) as client,
+    ):
+        running.web = web
+        environment = {
+            "CS_OPINION_URL": f"{web.url}/v1/",
+            "CS_OPINION_MODEL": "small-model",
+            "CS_OPINION_KEY": KEY,
+            "CS_OPINION_CALLS_PER_S": "1000",
+            **caps,
+        }
+        made = second_opinion(
+            load(environment=environment),
+            client,
+            paid=PaidOnce(MemoryCalls()),
+            budgets=running.budgets,
+            world="live",
+            now=lambda: NOW,
+        )
+        assert made is not None
+        running.asked = made
+        yield running
+        running.over.set()
+
+
+def by_the_rules(*people: Person) -> Any:
+    return rank(ACME, people)
+
+
+async def test_an_opinion_counts_and_is_kept_as_evidence() -> None:
+    async with model() as asked:
+        done = await asked.rank()
+
+    assert [each.person for each in done.ranked] == ["p1", "p2"]
+    assert done.ranked[1].title == "Zorbification Manager"
+    assert done.opinions == (
+        Opinion(
+            person="p2",
+            doubts=("no-family",),
+            family="social",
+            level="manager",
+            title="Zorbification Manager",
+            company="Acme",
+            model="small-model",
+            prompt=PROMPT,
+        ),
+    )
+    assert done.causes == {}
+
+
+async def test_only_unsure_headlines_are_sent_and_nobody_is_named() -> None:
+    async with model() as asked:
+        await asked.rank()
+        (sent,) = asked.web.asked
+
+    assert (sent.method, sent.path) == ("POST", "/v1/chat/completions")
+    assert sent.headers["authorization"] == f"bearer {KEY}"  # the server folds its case
+    body = json.loads(sent.body)
+    assert body["model"] == "small-model"
+    assert body["temperature"] == 0
+    assert body["response_format"]["json_schema"]["strict"] is True
+    (_, question) = body["messages"]
+    assert json.loads(question["content"]) == [
+        {"n": 1, "headline": "[...] | Zorbification Manager at Acme, [...]"}
+    ]
+    for name in ("Jo", "Lane", "jo-lane", "Ada", "Kern"):
+        assert name not in sent.body.decode()
+
+
+async def test_where_everything_is_clear_nobody_is_asked() -> None:
+    async with model() as asked:
+        done = await asked.rank(CLEAR)
+        assert asked.calls == 0
+    assert (done.ranked, done.left_out, done.opinions) == (*by_the_rules(CLEAR), ())
+
+
+async def test_a_page_is_one_call_made_once_for_a_lookup() -> None:
+    many = tuple(
+        Person(
+            person=f"p{n}", full_name=f"Jo {n}", headline=f"Zorbification{n} Manager at Acme"
+        )
+        for n in range(1, AT_ONCE + 6)
+    )
+    async with model() as asked:
+        first = await asked.rank(*many)
+        again = await asked.rank(*many)
+        assert asked.calls == 1
+        question = json.loads(asked.web.asked[0].body)["messages"][1]["content"]
+    assert len(json.loads(question)) == AT_ONCE
+    assert first == again
+
+
+#: What is no opinion: an answer, and what the cause of it is told as.
+NO_OPINION: list[tuple[str, Answer, str]] = [
+    ("no whole JSON", (200, GOOD[:90]), "not-json"),
+    ("a web page", (200, b"<html>Log in</html>"), "not-json"),
+    ("nothing", (200, b""), "not-json"),
+    ("another shape", (200, b'{"choices": {"a": 1}}'), "wrong-shape"),
+    ("an error inside", (200, b'{"error": {"message": "overloaded"}}'), "wrong-shape"),
+    ("no choice", (200, b'{"choices": []}'), "wrong-shape"),
+    ("a refusal", (200, completion(None)), "wrong-shape"),
+    ("prose", (200, completion("Sure! Here is what I think.")), "not-json"),
+    ("JSON in prose", (200, completion("```json\n{}\n```")), "not-json"),
+    ("cut off", (200, completion('{"opinions": [{"n": 1, "family": "soc')), "not-json"),
+    ("a list", (200, completion([SAID])), "wrong-shape"),
+    (
+        "no such family",
+        (200, completion({"opinions": [{**SAID, "family": "x"}]})),
+        "wrong-shape",
+    ),
+    ("no such level", (200, saying(level=7)), "wrong-shape"),
+    ("a field more", (200, saying(why="x")), "wrong-shape"),
+    ("a field less", (200, completion({"opinions": [{"n": 1}]})), "wrong-shape"),
+    (
+        "too long",
+        (200, completion({"opinions": [{**SAID, "title": "x" * 1001}]})),
+        "wrong-shape",
+    ),
+    ("twice", (200, completion({"opinions": [SAID, SAID]})), "wrong-shape"),
+    ("of nobody", (200, saying(n=2)), "wrong-shape"),
+    ("of number 0", (200, saying(n=0)), "wrong-shape"),
+    ("nested", (200, completion("[" * 100_000)), "wrong-shape"),
+    ("a bad key", (401, b"{}"), "key-refused"),
+    ("no credits", (402, b"{}"), "no-credits"),
+    ("no such model", (404, b"{}"), "nothing"),
+    ("too many", (429, b"{}"), "rate-limited"),
+    ("a bad question", (400, b"{}"), "bad-question"),
+    ("out of order", (500, b"oops"), "out-of-order"),
+]
+
+
+@pytest.mark.slow
+async def test_what_is_no_opinion_leaves_the_rules_alone_and_is_told() -> None:
+    wrong = []
+    async with model() as asked:
+        for number, (name, answer, cause) in enumerate(NO_OPINION, 1):
+            asked.answer = answer
+            await asked.budgets.resume("opinion")
+            done = await asked.rank(lookup=f"brand-a.{number}")
+            expected = (*by_the_rules(CLEAR, UNSURE), (), {"opinion": cause})
+            if (done.ranked, done.left_out, done.opinions, done.causes) != expected:
+                wrong.append((name, done))
+        assert asked.calls == len(NO_OPINION)
+    assert wrong == []
+
+
+async def test_who_says_nothing_is_not_waited_for_by_one_search_after_the_other() -> None:
+    async with model(total_s=0.05) as asked:
+        asked.answer = None
+        first = await asked.rank(lookup="brand-a.1")
+        second = await asked.rank(lookup="brand-a.2")
+        assert asked.calls == 1
+        asked.answer = (200, GOOD)
+        await asked.budgets.resume("opinion")
+        third = await asked.rank(lookup="brand-a.3")
+
+    assert first.causes == second.causes == {"opinion": "timeout"}
+    assert (first.ranked, first.left_out) == by_the_rules(CLEAR, UNSURE)
+    assert len(third.opinions) == 1
+
+
+async def test_nobody_is_asked_beyond_the_cap() -> None:
+    caps = {"CS_OPINION_USD_PER_CALL": "0.01", "CS_OPINION_USD_PER_DAY": "0.01"}
+    async with model(caps=caps) as asked:
+        first = await asked.rank(lookup="brand-a.1")
+        second = await asked.rank(lookup="brand-a.2")
+        assert asked.calls == 1
+    assert first.opinions
+    assert second.causes == {"opinion": "over-cap"}
+
+
+async def test_words_that_do_not_stand_in_the_headline_are_not_shown() -> None:
+    async with model() as asked:
+        asked.answer = (200, saying(title="Chief of Everything", company="Elsewhere"))
+        done = await asked.rank()
+    titles = [each.title for each in done.ranked]
+    assert titles == ["Head of Influencer Marketing", "Zorbification Manager"]
