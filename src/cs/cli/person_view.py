@@ -83,6 +83,10 @@ def _record(record: KeptRecord) -> Iterator[str]:
         yield _field("Role", f"{role}, place {record.place}")
     elif record.left_out is not None:
         yield _field("Role", f"none: {record.left_out}")
+    if record.opinion is not None:
+        said = record.opinion
+        read = f"{said.title or 'no title'}: {said.family}, {said.level}"
+        yield _field("Opinion", f"{read}; by {said.model}, the rules: {', '.join(said.doubts)}")
     for check in record.mailboxes:
         yield from _mailbox(check)
     if record.bounced is not None:

@@ -55,6 +55,11 @@ def _print_run(run: ShownRun, *, reused: bool) -> None:
         print_table(("Person", "Role", "Level", "Place", "Why"), people, folds=["Why"])
     if run.erased:
         console.print(f"besides, {people_were(run.erased)} considered and erased since")
+    opinions = [row for person in run.people for row in _opinion(person)]
+    if opinions:
+        console.print(styled("\n[bold]Second opinions on headlines[/]"))
+        said = ("Person", "Rules unsure", "Role", "Level", "Title", "Company", "By")
+        print_table(said, opinions, folds=["Rules unsure", "Title", "Company", "By"])
     tried = [
         row for person in run.people for check in person.checks for row in _tried(person, check)
     ]
@@ -139,6 +144,20 @@ def _person(person: ShownPerson) -> tuple[str, ...]:
         str(person.place or ""),
         person.why,
     )
+
+
+def _opinion(person: ShownPerson) -> Iterator[tuple[str, ...]]:
+    said = person.opinion
+    if said is not None:
+        yield (
+            _who(person),
+            ", ".join(said.doubts),
+            said.family,
+            said.level,
+            said.title or "",
+            said.company or "",
+            f"{said.model}, {said.prompt}",
+        )
 
 
 def _tried(person: ShownPerson, check: ShownCheck) -> Iterator[tuple[str, ...]]:

@@ -7,7 +7,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import from_plain
-from cs.domain.contact import Contact, Person, Query, RankedPerson
+from cs.domain.contact import Contact, Opinion, Person, Query, RankedPerson
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
@@ -51,6 +51,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
         place: In the ranking, from 1; ``None``: not in it.
         ranked: The role that was read; ``None``: none.
         left_out: Why they were not ranked.
+        opinion: What a language model said of their headline, if one was asked.
         mailboxes: Every verdict with all evidence, conversations with mail servers too.
         bounced: What was told of mail to the verified mailbox that came back.
         contact: What searches of this lookup are answered with; ``None``: not with them.
@@ -69,6 +70,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     place: int | None
     ranked: RankedPerson | None
     left_out: str | None
+    opinion: Opinion | None
     mailboxes: tuple[MailboxCheck, ...]
     bounced: MailboxBounce | None
     contact: Contact | None
@@ -157,6 +159,7 @@ def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRec
         place=person.place,
         ranked=person.ranked,
         left_out=person.left_out,
+        opinion=person.opinion,
         mailboxes=person.checks,
         bounced=person.bounced,
         contact=contact,

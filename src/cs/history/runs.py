@@ -37,6 +37,7 @@ from cs.domain.contact import (
     BrandFacts,
     CheckedPerson,
     Contact,
+    Opinion,
     Person,
     Query,
     RankedPerson,
@@ -154,6 +155,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
         place: In the ranking, from 1; ``None``: not in it.
         ranked: The role that was read; ``None``: not ranked.
         left_out: Why not, as `cs.domain.contact.LeftOut` says.
+        opinion: That somebody else had on their headline, of which the rules were unsure.
         checks: In order.
         erased: Whether the run was told to leave them out.
         bounced: What is known of mail to their verified mailbox that came back.
@@ -166,6 +168,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     place: int | None = None
     ranked: RankedPerson | None = None
     left_out: str | None = None
+    opinion: Opinion | None = None
     checks: tuple[MailboxCheck, ...] = ()
     erased: bool = False
     bounced: MailboxBounce | None = None
@@ -199,6 +202,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         people: In the order in which they were found.
         ranked_at: When they were ranked.
         ranked_by: The rules that did; ``None``: not recorded.
+        ranking_causes: Who was to have an opinion on headlines and had none, and why.
         mail_domains: In the order in which they were closed.
         finished_at: ``None``: it has not ended.
         outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
@@ -226,6 +230,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     people: tuple[RunPerson, ...] = ()
     ranked_at: datetime | None = None
     ranked_by: str | None = None
+    ranking_causes: dict[str, str] = {}
     mail_domains: tuple[ClosedMailDomain, ...] = ()
     finished_at: datetime | None = None
     outcome: SearchOutcome | None = None
@@ -402,11 +407,18 @@ class _Record:
             )
 
     def _ranked(self, event: ContactsRanked) -> None:
-        self._run = replace(self._run, ranked_at=event.at, ranked_by=event.rules)
+        self._run = replace(
+            self._run,
+            ranked_at=event.at,
+            ranked_by=event.rules,
+            ranking_causes=event.causes,
+        )
         for place, ranked in enumerate(event.ranked, 1):
             self._about(ranked.person, place=place, ranked=ranked)
         for left_out in event.left_out:
             self._about(left_out.person, left_out=left_out.why)
+        for opinion in event.opinions:
+            self._about(opinion.person, opinion=opinion)
 
     def _checked(
         self, position: int, at: datetime, checked: CheckedPerson, *, verified: bool

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, SourceMatches
+from cs.domain.contact import BrandFacts, CheckedPerson, Opinion, Person, Query, SourceMatches
 from cs.history.replay.rules import BrandChoice, Judgement, Ranking
 
 #: The longest frame, in bytes: a lookup's 100 people with every piece of evidence take 10 MB.
@@ -20,6 +20,7 @@ class Rank(msgspec.Struct, frozen=True, tag="rank"):
     brand: BrandFacts
     people: tuple[Person, ...]
     limit: int
+    opinions: tuple[Opinion, ...] = ()
 
 
 class Judge(msgspec.Struct, frozen=True, tag="judge"):

@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 
 from cs.domain.cause import without_people
-from cs.domain.contact import BrandFacts, LeftOut, Person, Query, RankedPerson, SourceMatches
+from cs.domain.contact import (
+    BrandFacts,
+    LeftOut,
+    Opinion,
+    Person,
+    Query,
+    RankedPerson,
+    SourceMatches,
+)
 from cs.domain.mail.conclusion import Conclusion
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.history.replay.other_version import OtherVersion
@@ -30,6 +38,8 @@ GROUP = "cs.rules"
 FUNCTIONS = ("rank", "read_reply", "conclude", "resolve")
 #: The longest file of rules, in bytes.
 _LONGEST = 1_000_000
+#: Arguments of a ``rank`` that is given no opinions.
+_RANK_BEFORE = 3
 
 
 @contextmanager
@@ -71,10 +81,19 @@ class OwnRules(TodaysRules):
         self._functions = functions
         self._file = file
 
-    def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
+    def rank(
+        self,
+        brand: BrandFacts,
+        people: Sequence[Person],
+        limit: int,
+        opinions: Sequence[Opinion] = (),
+    ) -> Ranking:
         if "rank" not in self._functions:
-            return super().rank(brand, people, limit)
-        said = self._call("rank", brand, tuple(people), limit)
+            return super().rank(brand, people, limit, opinions)
+        given: tuple[object, ...] = (brand, tuple(people), limit)
+        if _takes_opinions(self._functions["rank"]):
+            given = (*given, tuple(opinions))
+        said = self._call("rank", *given)
         try:
             ranked, left_out = (tuple(part) for part in said)
         except (TypeError, ValueError):
@@ -208,6 +227,12 @@ def _own(name: str, names: Mapping[str, Any], file: str) -> Rules:
         raise BrokenRules(f"{file} defines none of {', '.join(f'{f}()' for f in FUNCTIONS)}")
     # What a file imports of today's under its own name is not its own.
     return OwnRules(name, functions, file)
+
+
+def _takes_opinions(function: Any) -> bool:
+    """Say whether *function* has a fourth argument; those of before have three."""
+    code = getattr(function, "__code__", None)
+    return isinstance(code, CodeType) and code.co_argcount > _RANK_BEFORE
 
 
 def _line_of(function: Any) -> str:

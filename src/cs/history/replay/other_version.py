@@ -17,7 +17,7 @@ from typing import IO, Any, Self, TypeVar
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, SourceMatches
+from cs.domain.contact import BrandFacts, CheckedPerson, Opinion, Person, Query, SourceMatches
 from cs.history.replay.frames import (
     ANSWERS,
     FrameError,
@@ -91,8 +91,14 @@ class OtherVersion:
         if self._said is not None:
             self._said.close()
 
-    def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
-        ranking: Ranking = self._ask(Rank(brand, tuple(people), limit))
+    def rank(
+        self,
+        brand: BrandFacts,
+        people: Sequence[Person],
+        limit: int,
+        opinions: Sequence[Opinion] = (),
+    ) -> Ranking:
+        ranking: Ranking = self._ask(Rank(brand, tuple(people), limit, tuple(opinions)))
         return ranking
 
     def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:

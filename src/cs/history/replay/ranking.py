@@ -49,7 +49,7 @@ def compare_ranking(lookup: RecordedLookup, rules: Rules, totals: Totals) -> Loo
     totals.replayed += 1
     people = lookup.people
     limit = max(lookup.limit - recorded.erased, 0)
-    ranked, left_out = rules.rank(brand, people, limit)
+    ranked, left_out = rules.rank(brand, people, limit, recorded.opinions)
     totals.answered_by(recorded.rules, len(people))
     if ranked == recorded.ranked:
         return LookupComparison()

@@ -22,6 +22,7 @@ from cs.domain.contact import (
     BrandFacts,
     CheckedPerson,
     LeftOut,
+    Opinion,
     Person,
     Query,
     RankedPerson,
@@ -31,6 +32,7 @@ from cs.eventlog.port import EventLog, SealedEvent
 from cs.history.opening import Opener, OpenerKeys, names_of, opener
 from cs.history.replay.sealed_events import (
     CHECKED,
+    OPINION,
     PERSON,
     RANKED,
     AnySealed,
@@ -60,6 +62,7 @@ class RecordedRanking(msgspec.Struct, frozen=True, kw_only=True):
         ranked: Best first.
         left_out: Also of those who are erased: nothing of them is said there.
         erased: How many of those who were shown are erased.
+        opinions: That it was given on headlines.
         rules: That ranked; ``None``: not recorded.
     """
 
@@ -67,6 +70,7 @@ class RecordedRanking(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...]
     erased: int
     rules: str | None
+    opinions: tuple[Opinion, ...] = ()
 
 
 class RecordedCheck(msgspec.Struct, frozen=True):
@@ -191,8 +195,10 @@ def _key_names(sealed: Iterable[AnySealed]) -> Iterator[str]:
     """Yield the keys of the values that are opened."""
     for event in sealed:
         match event:
-            case SealedFindings(people=values) | SealedRanking(ranked=values):
+            case SealedFindings(people=values):
                 yield from names_of(event, values)
+            case SealedRanking():
+                yield from names_of(event, (*event.ranked, *event.opinions))
             case SealedCheck(checked=value):
                 yield from names_of(event, (value,))
             case WhoseCheck():
@@ -237,11 +243,13 @@ def _add(
         case SealedRanking(ranked=values):
             shown = [opens.read(event, sealed, value, RANKED) for value in values]
             ranked = tuple(each for each in shown if each is not None)
+            said = (opens.read(event, sealed, value, OPINION) for value in sealed.opinions)
             lookup.ranking = RecordedRanking(
                 ranked=ranked,
                 left_out=sealed.left_out,
                 erased=len(shown) - len(ranked),
                 rules=sealed.rules,
+                opinions=tuple(opinion for opinion in said if opinion is not None),
             )
         case WhoseCheck(checked=whose):
             lookup.verified.add(whose.person)

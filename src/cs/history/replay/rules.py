@@ -11,6 +11,7 @@ from cs.domain.contact import (
     BrandFacts,
     CheckedPerson,
     LeftOut,
+    Opinion,
     Person,
     Query,
     RankedPerson,
@@ -72,7 +73,13 @@ class Rules(Protocol):
     def name(self) -> str:
         """What they are called to people."""
 
-    def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
+    def rank(
+        self,
+        brand: BrandFacts,
+        people: Sequence[Person],
+        limit: int,
+        opinions: Sequence[Opinion] = (),
+    ) -> Ranking:
         """Return who of *people* is shown, as `cs.domain.ranking.rank` does."""
 
     def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
@@ -90,8 +97,14 @@ class TodaysRules:
     def __init__(self) -> None:
         self._classify = lru_cache(_HEADLINES)(classify)
 
-    def rank(self, brand: BrandFacts, people: Sequence[Person], limit: int) -> Ranking:
-        return rank(brand, people, limit=limit, read=self._classify)
+    def rank(
+        self,
+        brand: BrandFacts,
+        people: Sequence[Person],
+        limit: int,
+        opinions: Sequence[Opinion] = (),
+    ) -> Ranking:
+        return rank(brand, people, limit=limit, read=self._classify, opinions=opinions)
 
     def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
         return [self._judge(checked) for checked in checks]

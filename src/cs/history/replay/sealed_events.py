@@ -2,7 +2,7 @@
 
 import msgspec
 
-from cs.domain.contact import CheckedPerson, LeftOut, Person, RankedPerson
+from cs.domain.contact import CheckedPerson, LeftOut, Opinion, Person, RankedPerson
 from cs.history.opening import SealedPeople, SealedValue
 
 
@@ -17,6 +17,7 @@ class SealedRanking(SealedPeople, frozen=True, kw_only=True):
 
     ranked: tuple[SealedValue, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    opinions: tuple[SealedValue, ...] = ()
     rules: str | None = None
 
 
@@ -40,4 +41,5 @@ AnySealed = SealedFindings | SealedRanking | SealedCheck | WhoseCheck
 
 PERSON = msgspec.json.Decoder(Person)
 RANKED = msgspec.json.Decoder(RankedPerson)
+OPINION = msgspec.json.Decoder(Opinion)
 CHECKED = msgspec.json.Decoder(CheckedPerson)

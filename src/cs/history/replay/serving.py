@@ -51,8 +51,8 @@ def _answer(frame: bytes, rules: Rules) -> ReplayAnswer:
 
 def _answered(question: Question, rules: Rules) -> Any:
     match question:
-        case Rank(brand=brand, people=people, limit=limit):
-            return rules.rank(brand, people, limit)
+        case Rank(brand=brand, people=people, limit=limit, opinions=opinions):
+            return rules.rank(brand, people, limit, opinions)
         case Judge(checks=checks):
             return tuple(rules.judge(checks))
         case Resolve(query=query, matches=matches):

@@ -149,7 +149,7 @@ def _run_sections(shown: ShownSearch, run: ShownRun) -> Iterator[Html]:
     yield section("What caused what", causes_table(run), about=_CAUSES)
     yield section("Who was asked", asked_table(run), about=f"Cost in money: {run.cost_said}.")
     yield section("Everybody considered", people_table(run))
-    tried = [person for person in run.people if person.checks]
+    tried = [person for person in run.people if person.checks or person.opinion]
     if tried:
         yield section(
             "Addresses, and what was read of them",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from cs.domain.contact import Contact
+from cs.domain.contact import Contact, Opinion
 from cs.domain.mail.mailbox import Evidence, Line
 from cs.history.reply_read import ReplyRead, reply_read
 from cs.history.runs import MailboxBounce, MailboxCheck, Run, RunPerson
@@ -96,6 +96,22 @@ class InClear(msgspec.Struct, frozen=True, kw_only=True):
     named_addresses: Sequence[str]
 
 
+class ShownOpinion(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator's own language model said of a headline (`cs.domain.contact.Opinion`).
+
+    Attributes:
+        title, company: ``None``: it said none, or they are sealed.
+    """
+
+    doubts: Sequence[str]
+    family: str
+    level: str
+    title: str | None
+    company: str | None
+    model: str
+    prompt: str
+
+
 class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody whom the run considered.
 
@@ -108,6 +124,7 @@ class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
         is_shown: Whether they are in it.
         place: In the ranking, from 1.
         family, level: Of the role that was read.
+        opinion: On their headline; ``None``: the rules were sure of it, or nobody was asked.
         in_clear: ``None``: sealed.
         bounced: ``None``: no mail to them came back, as far as is known.
     """
@@ -122,6 +139,7 @@ class ShownPerson(msgspec.Struct, frozen=True, kw_only=True):
     place: int | None
     family: str | None
     level: str | None
+    opinion: ShownOpinion | None
     checks: Sequence[ShownCheck]
     in_clear: InClear | None
     bounced: ShownBounce | None
@@ -173,9 +191,24 @@ def _person(
         place=person.place,
         family=ranked.family if ranked else None,
         level=ranked.level if ranked else None,
+        opinion=_opinion(person.opinion, reveal=reveal),
         checks=[_check(check, reveal=reveal) for check in person.checks],
         in_clear=_in_clear(person, contact) if reveal else None,
         bounced=None if person.bounced is None else _bounce(person.bounced, reveal=reveal),
+    )
+
+
+def _opinion(opinion: Opinion | None, *, reveal: bool) -> ShownOpinion | None:
+    if opinion is None:
+        return None
+    return ShownOpinion(
+        doubts=opinion.doubts,
+        family=opinion.family,
+        level=opinion.level,
+        title=opinion.title if reveal else None,
+        company=opinion.company if reveal else None,
+        model=opinion.model,
+        prompt=opinion.prompt,
     )
 
 

@@ -43,6 +43,7 @@ def evidence_of(person: ShownPerson) -> Html:
         "article",
         el("h3", _who(person)),
         _in_clear(person),
+        _opinion(person),
         (_check(check) for check in person.checks),
         _bounce(person.bounced) if person.bounced is not None else None,
     )
@@ -71,6 +72,22 @@ def _in_clear(person: ShownPerson) -> Html | None:
             ("Profile", clear.linkedin_url),
             ("Addresses that a source named", ", ".join(clear.named_addresses) or None),
             ("Pseudonym", mono(person.pseudonym)),
+        ]
+    )
+
+
+def _opinion(person: ShownPerson) -> Html | None:
+    said = person.opinion
+    if said is None:
+        return None
+    return facts(
+        [
+            ("Rules unsure of the headline", ", ".join(said.doubts)),
+            ("Second opinion: role", said.family),
+            ("Level", said.level.replace("_", " ")),
+            ("Title", said.title),
+            ("Company", said.company),
+            ("By", f"{said.model}, asked {said.prompt}"),
         ]
     )
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from cs.domain.causation import AnyCause
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.opinions import SOURCE
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import StageName
 from cs.history.runs import AttemptEnd, Run, RunAttempt, SourcesEnd
@@ -236,6 +237,8 @@ def _asked(run: Run, stage: StageName, item: str) -> Sequence[SourceUse]:
     """Return whom *stage* asked, as far as the log tells; of most stages it tells nothing."""
     if stage == "verification":
         return _verifiers(run, item)
+    if stage == "ranking":
+        return _opinions(run)
     ended = {"brand-resolution": run.resolution, "contact-discovery": run.discovery}
     return _sources(ended[stage], run.attempts, stage) if stage in ended else ()
 
@@ -259,6 +262,13 @@ def _sources(
         )
         for name in dict.fromkeys((*ends, *causes))
     ]
+
+
+def _opinions(run: Run) -> Sequence[SourceUse]:
+    """Return who was asked about headlines: in one question, if anybody was."""
+    failed = [SourceUse(name=name, why=why) for name, why in run.ranking_causes.items()]
+    answered = any(person.opinion is not None for person in run.people)
+    return failed or [SourceUse(name=SOURCE, questions=1, answers=1)] * answered
 
 
 def _verifiers(run: Run, mail_domain: str) -> Sequence[SourceUse]:

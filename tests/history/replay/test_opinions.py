@@ -1,0 +1,143 @@
+"""Opinions in the log: sealed, ranked with again, gone with the person, shown as evidence."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from cs.domain.brand.brand import brand_stream, lookup_id
+from cs.domain.brand.events import (
+    BrandResolved,
+    ContactsDiscovered,
+    ContactsRanked,
+    LookupStarted,
+)
+from cs.domain.codec import AnyEvent
+from cs.domain.contact import BrandFacts, Opinion, Person, Query
+from cs.domain.ranking import rank
+from cs.domain.rule_sets import RANKING
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import NO_STREAM, Append
+from cs.history.replay.loading import opened_rules
+from cs.history.replay.replaying import Replay, brand_streams, chunks
+from cs.history.replay.rules import Rules
+from cs.history.runs import runs
+from cs.history.shown.people import shown_people
+from cs.keystore.memory import MemoryKeyStore
+
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+QUERY = Query(brand="Acme")
+STREAM = brand_stream(QUERY)
+LOOKUP = lookup_id(STREAM, 1, "aaaa")
+ACME = BrandFacts(name="Acme", domain="acme.test", mail_domains=("acme.test",))
+PEOPLE = (
+    Person(person="p1", full_name="Ada Kern", headline="Head of Brand at Acme"),
+    Person(person="p2", full_name="Jo Lane", headline="Zorbification Manager at Acme"),
+)
+OPINION = Opinion(
+    person="p2",
+    doubts=("no-family",),
+    family="social",
+    level="manager",
+    title="Zorbification Manager",
+    company="Acme",
+    model="small-model",
+    prompt="headline-opinion-1",
+)
+#: Rules of a file that were written before there were opinions, and since.
+BEFORE = """
+from cs.domain.ranking import rank as todays
+def rank(brand, people, limit):
+    return todays(brand, people, limit=limit)
+"""
+SINCE = """
+from cs.domain.ranking import rank as todays
+def rank(brand, people, limit, opinions):
+    return todays(brand, people, limit=limit, opinions=opinions)
+"""
+
+
+@pytest.fixture
+def keys() -> MemoryKeyStore:
+    return MemoryKeyStore()
+
+
+@pytest.fixture
+async def log(keys: MemoryKeyStore) -> MemoryEventLog:
+    log = MemoryEventLog(keys)
+    ranked, left_out = rank(ACME, PEOPLE, opinions=(OPINION,))
+    events: list[AnyEvent] = [
+        LookupStarted(
+            at=AT,
+            lookup=LOOKUP,
+            number=1,
+            query=QUERY,
+            deadline_at=AT + timedelta(minutes=2),
+        ),
+        BrandResolved(at=AT, lookup=LOOKUP, status="matched", brand=ACME),
+        ContactsDiscovered(at=AT, lookup=LOOKUP, people=PEOPLE, conclusive=True),
+        ContactsRanked(
+            at=AT,
+            lookup=LOOKUP,
+            ranked=ranked,
+            left_out=left_out,
+            rules=RANKING,
+            opinions=(OPINION,),
+        ),
+    ]
+    await log.append([Append(STREAM, NO_STREAM, events)])
+    return log
+
+
+async def changes(
+    log: MemoryEventLog, keys: MemoryKeyStore, rules: Rules
+) -> list[tuple[str, str | None]]:
+    replay = Replay(log, keys, "ranking", rules=rules)
+    streams = await brand_streams(log, "ranking", await log.head())
+    found = [brand for chunk in chunks(streams) for brand in await replay.compare(chunk)]
+    return [(each.change, each.person) for brand in found for each in brand.differences]
+
+
+async def test_people_are_ranked_again_with_the_opinion_of_then(
+    log: MemoryEventLog, keys: MemoryKeyStore, tmp_path: Path
+) -> None:
+    (tmp_path / "before.py").write_text(BEFORE)
+    (tmp_path / "since.py").write_text(SINCE)
+    with opened_rules(None) as today:
+        assert await changes(log, keys, today) == []
+    with opened_rules(str(tmp_path / "since.py")) as rules:
+        assert await changes(log, keys, rules) == []
+    with opened_rules(str(tmp_path / "before.py")) as rules:
+        assert await changes(log, keys, rules) == [("lost", f"{LOOKUP}#p2")]
+
+
+async def test_what_it_says_is_sealed_and_gone_with_the_person(
+    log: MemoryEventLog, keys: MemoryKeyStore
+) -> None:
+    *_, stored = await log.stored(0)
+    assert b"Zorbification" not in stored.state
+
+    await keys.destroy([f"{LOOKUP}#p2"])
+
+    *_, last = await log.tail(0)
+    assert isinstance(last.event, ContactsRanked)
+    assert last.event.opinions == (Opinion(person="p2", family="other", level="unknown"),)
+    with opened_rules(None) as today:
+        assert await changes(log, keys, today) == []
+
+
+async def test_it_is_shown_with_its_words_only_where_people_are_revealed(
+    log: MemoryEventLog,
+) -> None:
+    (run,) = runs(await log.tail(0))
+    for reveal in (False, True):
+        people = {p.person: p for p in shown_people(run, str, reveal=reveal)}
+        said = people["p2"].opinion
+        assert said is not None
+        assert (said.doubts, said.family, said.model) == (
+            ("no-family",),
+            "social",
+            "small-model",
+        )
+        assert said.title == ("Zorbification Manager" if reveal else None)
+        assert people["p1"].opinion is None
