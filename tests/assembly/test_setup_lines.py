@@ -8,7 +8,7 @@ from cs.assembly.setup_lines import setup_lines
 from cs.directory.memory import MemoryDirectory
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries
-from cs.settings import load
+from cs.settings import BadSettings, load
 
 NOTHING: dict[str, str] = {}
 ALL = {
@@ -72,3 +72,22 @@ async def test_one_source_alone_is_told_to_be_few(source: str) -> None:
     told = await lines(ALL | {"CS_PEOPLE_SOURCES": source})
 
     assert "when it is away nobody is" in told["people"]
+
+
+async def test_a_second_opinion_is_told_with_what_it_may_cost() -> None:
+    model = {"CS_OPINION_URL": "http://127.0.0.1:1/v1", "CS_OPINION_MODEL": "small-model"}
+    told = await lines(ALL | model)
+    assert told["people"].endswith("; headlines that the rules are unsure of: small-model")
+    assert told["spending"].startswith("at most $12.5 a day at 2 ")
+
+    told = await lines(ALL | model | {"CS_OPINION_USD_PER_CALL": "0.01"})
+    assert told["spending"].startswith("at most $22.5 a day at 3 ")
+
+
+@pytest.mark.parametrize("named", ["url", "model"])
+async def test_a_second_opinion_needs_an_address_and_a_model(named: str) -> None:
+    settings = load(environment={f"CS_OPINION_{named.upper()}": "http://127.0.0.1:1/v1"})
+    other = {"url": "model", "model": "url"}[named]
+    with pytest.raises(BadSettings, match=f"^opinion_{other}: "):
+        async with open_plugins(settings):
+            raise AssertionError
