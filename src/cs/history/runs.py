@@ -247,7 +247,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: Events that end an attempt and say what it cost.
-_WITH_COSTS = (BrandResolved, ContactsDiscovered, MailDomainChecked)
+_WITH_COSTS = (BrandResolved, ContactsDiscovered, ContactsRanked, MailDomainChecked)
 
 
 def runs(events: Iterable[RecordedEvent]) -> list[Run]:

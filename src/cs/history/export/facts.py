@@ -51,7 +51,12 @@ _ENDS: Mapping[type[Any], tuple[StageName, str | None]] = {
 }
 
 #: Of those, the ones that say what the attempt cost.
-_WITH_COSTS = {brand.BrandResolved, brand.ContactsDiscovered, brand.MailDomainChecked}
+_WITH_COSTS = {
+    brand.BrandResolved,
+    brand.ContactsDiscovered,
+    brand.ContactsRanked,
+    brand.MailDomainChecked,
+}
 
 
 class FactRows:
