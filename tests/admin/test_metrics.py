@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cs.admin.app import build
@@ -34,6 +35,7 @@ async def admin(service: Service) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+@pytest.mark.slow
 async def test_a_search_shows_in_calls_stages_verdicts_and_charges() -> None:
     async with in_memory(tools()) as service, admin(service) as port:
         key = await service.new_key()

@@ -20,6 +20,7 @@ def lines() -> Iterator[list[Any]]:
         yield lines
 
 
+@pytest.mark.slow
 async def test_each_act_is_a_line(lines: list[Any]) -> None:
     keys = MemoryKeyStore()
     async with in_memory(tools(), keys=keys) as service:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pytest
 from starlette.requests import Request
 
 from api.failing import NEVER, Unwritable
@@ -109,6 +110,7 @@ async def test_a_used_up_quota_and_an_unknown_search() -> None:
     assert told([unknown]) == shown("NotFound")
 
 
+@pytest.mark.slow
 async def test_every_limit_of_searches_and_checks() -> None:
     clock = ManualClock(datetime(2026, 11, 21, tzinfo=UTC))
     async with in_memory(NEVER, clock=clock) as service:

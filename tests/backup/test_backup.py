@@ -65,6 +65,7 @@ def at(tmp_path: Path) -> BackupFolders:
     return backup_folders(tmp_path / "backup", None)
 
 
+@pytest.mark.slow
 async def test_what_was_answered_before_a_backup_under_load_is_served_after_it(
     tmp_path: Path, at: BackupFolders
 ) -> None:

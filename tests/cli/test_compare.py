@@ -79,6 +79,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.slow
 def test_all_runs_of_a_brand_are_compared_one_after_another(history: Path, here: Here) -> None:
     rows = here("compare", "Acme", "--json", f"--data-dir={history}").rows
 

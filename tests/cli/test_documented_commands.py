@@ -5,10 +5,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from cyclopts import CycloptsError, MissingArgumentError
 
 from cs.cli.app import build
+from harness.every_row import check_every
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -68,18 +68,20 @@ def test_commands_are_found_in_blocks_and_in_sentences() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("page", "whole", "words"), FOUND, ids=lambda each: each if isinstance(each, str) else None
-)
-def test_a_documented_command_is_one(page: str, whole: bool, words: list[str]) -> None:
+def test_a_documented_command_is_one() -> None:
+    check_every(FOUND, check_documented)
+
+
+def check_documented(found: tuple[str, bool, list[str]]) -> None:
+    page, whole, words = found
     told = f"{page}: cs {shlex.join(words)}"
     try:
         _, bound, *_ = build(words).parse_args(words, print_error=False, exit_on_error=False)
     except MissingArgumentError as error:
         if whole:
-            pytest.fail(f"{told}: {error}")
+            raise AssertionError(f"{told}: {error}") from error
     except CycloptsError as error:
-        pytest.fail(f"{told}: {error}")
+        raise AssertionError(f"{told}: {error}") from error
     else:
         unknown = [word for word in map(str, bound.args) if word.startswith("--")]
         assert not unknown, f"{told}: no option {unknown}"

@@ -50,6 +50,7 @@ def tried(
     return here
 
 
+@pytest.mark.slow
 def test_it_is_asked_by_itself_and_each_headline_is_read(
     tried: Here, asked: list[ServiceRequest]
 ) -> None:
@@ -70,6 +71,7 @@ def test_it_is_asked_by_itself_and_each_headline_is_read(
     assert row["people"][0]["role"]["eligible"] is True
 
 
+@pytest.mark.slow
 def test_a_brand_that_nobody_knows_is_asked_for_as_it_was_given(
     tried: Here, asked: list[ServiceRequest]
 ) -> None:
@@ -85,6 +87,7 @@ def test_a_brand_that_nobody_knows_is_asked_for_as_it_was_given(
     assert asked[0].params["domain"] == "nobody.example"
 
 
+@pytest.mark.slow
 def test_a_source_that_cannot_answer_says_why(tried: Here) -> None:
     failed = tried("people-source", "try", "acme-people", "Broken")
     missing = tried(

@@ -145,6 +145,7 @@ def test_who_is_erased_is_nowhere(in_folder: Left, here: Here, tmp_path: Path) -
     assert "erased since" in said
 
 
+@pytest.mark.slow
 def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     zenith = next(
         a for a in in_folder.answers if json.loads(a.body).get("domain") == "zenith.test"

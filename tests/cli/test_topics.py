@@ -97,6 +97,7 @@ def test_the_description_for_programs_is_the_committed_document(here: Here) -> N
     assert ran.rows == [json.loads(read_document())]
 
 
+@pytest.mark.slow
 def test_what_breaks_who_holds_an_older_description_is_named(
     here: Here, tmp_path: Path
 ) -> None:

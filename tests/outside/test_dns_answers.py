@@ -51,6 +51,7 @@ class World:
         return None if found is None else len(found)
 
 
+@pytest.mark.slow
 def test_a_month_of_other_names_leaves_those_of_the_last_minutes() -> None:
     world, most = World(), 0.0
     for day in range(30):
@@ -63,6 +64,7 @@ def test_a_month_of_other_names_leaves_those_of_the_last_minutes() -> None:
     assert world.find("brand1.day29.test") is None
 
 
+@pytest.mark.slow
 def test_however_many_names_come_at_once_there_is_a_bound() -> None:
     world = World()
     for n in range(ANSWERS + 10):

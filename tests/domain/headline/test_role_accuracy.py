@@ -54,6 +54,7 @@ def test_contested_headlines_are_mostly_read_as_labelled() -> None:
     assert measure(rows)["eligible"] >= 0.95
 
 
+@pytest.mark.slow
 def test_every_construction_and_language_is_read() -> None:
     rows = load(DATA / "construction_titles.jsonl")
     wrong = [

@@ -17,6 +17,7 @@ from cs.domain.mail.reply_meaning import (
 )
 from cs.domain.mail.retry_hint import retry_hint
 from domain.mail.smtp_replies import REPLIES
+from harness.every_row import check_every
 
 DOMAIN = "acme.example"
 RECIPIENT = f"jo.lane@{DOMAIN}"
@@ -34,9 +35,12 @@ def kind_of(text: str, stage: Stage = "rcpt") -> ReplyKind:
     return meaning(reply_of(text), stage=stage, echoed=ECHOED, sender=SENDER).kind
 
 
-@pytest.mark.parametrize(("who", "text", "kind"), REPLIES)
-def test_a_reply_to_rcpt_is_about(who: str, text: str, kind: ReplyKind) -> None:
-    assert kind_of(text) is kind, who
+def test_what_each_reply_to_rcpt_is_about() -> None:
+    def check(reply: tuple[str, str, ReplyKind]) -> None:
+        _, text, kind = reply
+        assert kind_of(text) is kind
+
+    check_every(REPLIES, check)
 
 
 def verdict_of(text: str) -> Verdict:

@@ -45,6 +45,7 @@ def emails(answer: dict[str, Any]) -> list[str | None]:
     return [contact["email"] for contact in answer["contacts"]]
 
 
+@pytest.mark.slow
 async def test_a_reused_result_no_longer_has_it_and_nothing_of_the_past_is_charged_anew() -> (
     None
 ):

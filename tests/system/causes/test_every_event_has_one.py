@@ -41,6 +41,7 @@ async def erase_and_lift(service: InProcess, keys: MemoryKeyStore) -> None:
     await suppressions.lift([one.id])
 
 
+@pytest.mark.slow
 async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
