@@ -3,7 +3,7 @@
 from msgspec.structs import asdict
 
 from cs.directory.person import DirectoryPerson
-from cs.eventlog.fingerprints import email_print, fingerprints, profile_print
+from cs.eventlog.fingerprints import fingerprints
 from cs.keystore.port import KeyStore
 
 
@@ -19,12 +19,10 @@ class DirectoryPrints:
 
     def of(self, person: DirectoryPerson) -> tuple[str, ...]:
         """Return those of *person*, the one that says who it is first."""
-        if person.profile is not None:
-            main = profile_print(self._keys, person.profile)
-        else:
-            main = email_print(self._keys, person.email or "")
-        others = fingerprints(self._keys, {**asdict(person), "linkedin_url": person.profile})
-        return tuple(dict.fromkeys([main, *others]))
+        every = fingerprints(self._keys, {**asdict(person), "linkedin_url": person.profile})
+        found = tuple(every)
+        # What says who somebody is comes last there, where they have a profile.
+        return found if person.profile is None else tuple(dict.fromkeys(found[::-1]))
 
     async def suppressed(self, prints: frozenset[str]) -> frozenset[str]:
         """Return those of *prints* whose people asked to be forgotten."""

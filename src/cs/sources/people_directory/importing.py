@@ -16,7 +16,7 @@ from cs.sources.people_directory.people_rows import BadRow, row_of
 from cs.sources.people_directory.places import places_of
 
 #: Rows of one transaction: what is lost when an import is stopped, and imported again.
-BATCH = 2_000
+BATCH = 5_000
 _SUPPRESSED = "this person asked to be forgotten, and is left out: delete the row"
 
 
@@ -129,23 +129,25 @@ class Importing:
         return DirectoryRow(row.person, row.given | {"as_of"}) if self._dated else row
 
     async def _put(self, batch: list[tuple[int, DirectoryRow]]) -> None:
-        prints = {line: frozenset(self._prints.of(row.person)) for line, row in batch}
+        prints = {line: self._prints.of(row.person) for line, row in batch}
         every = frozenset[str]().union(*prints.values())
+        known = {row.person: prints[line] for line, row in batch}
         gone = await self._prints.suppressed(every)
-        for line in (line for line, of in prints.items() if of & gone):
+        for line in (line for line, of in prints.items() if gone.intersection(of)):
             self.counts.suppressed += 1
             self._told(line, _SUPPRESSED)
-        rows = [row for line, row in batch if not prints[line] & gone]
-        changes = await self._directory.put(rows, self._index, dry_run=self._dry_run)
+        rows = [row for line, row in batch if not gone.intersection(prints[line])]
+
+        def index(person: DirectoryPerson) -> IndexEntries:
+            return IndexEntries(places_of(person), known.get(person) or self._prints.of(person))
+
+        changes = await self._directory.put(rows, index, dry_run=self._dry_run)
         if not self._dry_run and (late := await self._prints.suppressed(every) - gone):
             await self._directory.erase(late)  # erased between the look and the writing
         self.counts.new += changes.new
         self.counts.updated += changes.updated
         self.counts.unchanged += changes.unchanged
         self._shown(self.counts)
-
-    def _index(self, person: DirectoryPerson) -> IndexEntries:
-        return IndexEntries(places_of(person), self._prints.of(person))
 
 
 class _SeenPeople:

@@ -104,7 +104,10 @@ def _text(value: object) -> str:
         raise BadRow("a cell holds a list or an object: give one text")
     if isinstance(value, date):
         return value.isoformat()
-    return " ".join(_CONTROLS.sub(" ", str(value)).split())
+    text = str(value)
+    if not text.isprintable():
+        text = _CONTROLS.sub(" ", text)
+    return " ".join(text.split())
 
 
 def _check(field: str, text: str) -> None:
