@@ -185,3 +185,5 @@ async def test_what_would_be_charged_is_left_out_unless_the_world_plays_it() -> 
     replaced = "settings that the made-up world replaces: sources.hunter, verifiers.zerobounce"
     assert sandbox_notices(named, ["smtp"]) == [left_out]
     assert sandbox_notices(named, ["smtp"], providers=True) == [replaced]
+    capped = load(environment={"CS_SOURCES__HUNTER__USD_PER_DAY": "3"})
+    assert sandbox_notices(capped, ["smtp"], providers=True) == [], "caps count"

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.assembly.plugins import StagePlugins
+from cs.cli.proof import CHECK_S, move_clock
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence
@@ -214,29 +215,16 @@ async def _search(
         record: dict[str, Any] = answer.raise_for_status().json()
         while record["status"] == "running":
             at = f"{sandbox.base_url}/searches/{record['id']}"
+            await sandbox.clock.sleep(CHECK_S)
             record = (await client.get(at, headers=headers)).raise_for_status().json()
-            await asyncio.sleep(0.05)
         return record
 
     async with asyncio.TaskGroup() as tasks:
         searches = [tasks.create_task(one(brand)) for brand in brands]
-        moving = tasks.create_task(_move(sandbox, searches))
+        moving = tasks.create_task(move_clock(sandbox, searches))
         await asyncio.wait(searches)
         moving.cancel()
     return [search.result() for search in searches]
-
-
-async def _move(sandbox: SandboxService, searches: Sequence[asyncio.Task[Any]]) -> None:
-    """Move the clock from one due time to the next once every call has come in."""
-
-    def came_in() -> bool:
-        held = sandbox.service.api.held
-        return held + sum(search.done() for search in searches) >= len(searches)
-
-    while not came_in():  # noqa: ASYNC110  calls come in elsewhere
-        await asyncio.sleep(0.05)
-    while True:
-        await sandbox.clock_advancer.next()
 
 
 def _count(

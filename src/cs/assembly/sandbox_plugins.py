@@ -23,6 +23,8 @@ SIMULATED: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"wikidata", "searxng"}),
     "verifiers": frozenset({"smtp"}),
 }
+#: Settings of what asks a played provider that are not the operator's to say either.
+WHERE = frozenset({"url", "key", "calls_per_s", "burst"})
 #: Every plug-in that comes with the service.
 BUILT_IN = (
     REAL_ONLY
@@ -98,13 +100,14 @@ def sandbox_notices(
     if unplayed and not providers:
         told = ", ".join(sorted(unplayed))
         notices.append(f"not asked here, as it would be charged: {told}")
-    if replaced := [
+    replaced = [
         f"{section}.{name}"
         for section, played in SIMULATED.items()
-        for name in sorted(
-            given[section].keys() & (played | (keyed[section] if providers else frozenset()))
-        )
-    ]:
+        for name, table in sorted(given[section].items())
+        # Of what asks a played provider only where it is; its caps and prices count.
+        if name in played or (providers and name in keyed[section] and WHERE & table.keys())
+    ]
+    if replaced:
         notices.append(f"settings that the made-up world replaces: {', '.join(replaced)}")
     if others := sorted(set(asked) - BUILT_IN):
         notices.append(f"asked as it is set up, wherever that leads: {', '.join(others)}")

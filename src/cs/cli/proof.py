@@ -2,14 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import httpx
 import msgspec
 
-from cs.admin.clock_advance import OneProcessClockAdvancer
-from cs.api.api import Api
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.operations.operator import Operator
 from cs.runtime.clock import Clock
@@ -84,8 +81,7 @@ async def prove_world(
         async with asyncio.TaskGroup() as tasks:
             searches = [tasks.create_task(one(row, way)) for row, way in rows]
             if quick:
-                came_in = partial(_all_came_in, sandbox.service.api, searches)
-                moving = tasks.create_task(_move(sandbox.clock_advancer, came_in))
+                moving = tasks.create_task(move_clock(sandbox, searches))
                 await asyncio.wait(searches)
                 moving.cancel()
     return tuple(search.result() for search in searches)
@@ -111,16 +107,17 @@ def _goes_silent(behaviour: Behaviour | None) -> bool:
     )
 
 
-def _all_came_in(api: Api, searches: Sequence[asyncio.Task[SearchProof]]) -> bool:
-    return api.held + sum(search.done() for search in searches) >= len(searches)
+async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[Any]]) -> None:
+    """Move the clock from one due time to the next once every call of *searches* is in."""
 
+    def came_in() -> bool:
+        done = sum(search.done() for search in searches)
+        return sandbox.service.api.held + done >= len(searches)
 
-async def _move(clock_advancer: OneProcessClockAdvancer, came_in: Callable[[], bool]) -> None:
-    """Move the clock from one due time to the next once every call has come in."""
     while not came_in():  # noqa: ASYNC110  calls come in elsewhere
         await asyncio.sleep(LOOK_S)
     while True:
-        await clock_advancer.next()
+        await sandbox.clock_advancer.next()
 
 
 def _client(sandbox: SandboxService) -> httpx.AsyncClient:
