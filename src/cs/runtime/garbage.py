@@ -8,10 +8,9 @@ import gc
 
 #: New objects after which the youngest are looked through; a call makes some hundreds, which
 #: go by themselves.
-YOUNG = 20_000
-#: So many such looks make one at those that survived some, and so many of these one at all:
-#: after four million new objects, if those that survived meanwhile are a quarter of all.
-MIDDLE, ALL = 20, 10
+YOUNG = 5_000
+#: So many such looks make one at those that survived some, and so many of these one at all.
+MIDDLE, ALL = 10, 10
 
 
 def collect_seldom() -> None:
@@ -21,4 +20,6 @@ def collect_seldom() -> None:
     """
     gc.collect()
     gc.freeze()
+    # Python looks at all only if what survived since is a quarter of what it found then.
+    gc.collect()
     gc.set_threshold(YOUNG, MIDDLE, ALL)
