@@ -92,6 +92,7 @@ class Family(Generic[I]):
         self._make: Callable[[], I] = make
         self._children: dict[tuple[str, ...], I] = {}
         self._measured: dict[tuple[str, ...], Callable[[], float]] = {}
+        self._addends: dict[tuple[str, ...], list[Callable[[], float]]] = {}
 
     def of(self, *values: str) -> I:
         """Return the instrument whose labels have *values*, in the order of their names."""
@@ -121,6 +122,19 @@ class Family(Generic[I]):
         finally:
             if self._measured.get(values) is measure:
                 del self._measured[values]
+
+    @contextmanager
+    def added(self, measure: Callable[[], float], *values: str) -> Iterator[None]:
+        """Have *measure* say, until left, what it adds to the value of *values*."""
+        others = self._addends.setdefault(values, [])
+        others.append(measure)
+        self._measured[values] = lambda: sum(each() for each in others)
+        try:
+            yield
+        finally:
+            others.remove(measure)
+            if not others:
+                del self._addends[values], self._measured[values]
 
     def read(self) -> Mapping[tuple[str, ...], I]:
         """Return the instruments by their labels' values, with what is measured only now."""

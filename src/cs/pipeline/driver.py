@@ -2,9 +2,9 @@
 
 It follows the log's tail, timers that are due and the silence of stages; what stages answer
 is recorded elsewhere (`cs.pipeline.outcomes`) and reaches it through the log.  It holds no
-truth: what it remembers is made anew at its start.  One is meant to lead at a time, to
-spare work, but several do no harm: the expected version of a stream is the referee, and the
-domain answers anything recorded twice with no events.
+truth: what it remembers is made anew at its start.  One is meant to lead at a time, or one for
+each part of the brands, to spare work, but several do no harm: the expected version of a stream
+is the referee, and the domain answers anything recorded twice with no events.
 
 What is remembered of an event is noted as the log tells it.  What takes time (to settle, to
 learn, to read) is done side by side, so that the log stores it together; that of one lookup
@@ -35,6 +35,7 @@ from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.runtime.cancellation import run_cancellable
 from cs.runtime.clock import Clock
 from cs.runtime.error_groups import leaf_errors
+from cs.runtime.part import WHOLE, Part
 
 #: Followed events that something is still to be done for; with more the log is read no further.
 WAITING = 1_000
@@ -49,6 +50,7 @@ class Driver:
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
         silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
+        part: Of all brands and mail domains, which it drives.
         metrics: Where it says how far it is, and how many lookups run.
     """
 
@@ -64,13 +66,15 @@ class Driver:
         silence_s: float = SILENCE_S,
         silence_check_s: float = SILENCE_CHECK_S,
         metrics: Metrics | None = None,
+        part: Part = WHOLE,
     ) -> None:
+        self._part = part
         self._metrics = metrics or Metrics()
         real = real or clock
         self._streams = streams
         self._set_aside = streams.set_aside
         self._restart_work = restart_work
-        self._notes = DriverNotes(streams, clock, real, self._metrics.traces)
+        self._notes = DriverNotes(streams, clock, real, self._metrics.traces, part)
         self._resumption = Resumption(streams, open_work, self._notes, clock)
         self._due_timers = DueTimers(self._notes, clock, streams.set_aside)
         self._silence = Silence(
@@ -106,10 +110,10 @@ class Driver:
             metrics = self._metrics
             async with AsyncExitStack() as stack:
                 done_to = metrics.follower_position.measured(
-                    lambda: self._position or position, "driver"
+                    lambda: self._position or position, self._part.lease("driver")
                 )
                 stack.enter_context(done_to)
-                lookups_open = metrics.lookups_open.measured(lambda: len(self._notes.open))
+                lookups_open = metrics.lookups_open.added(lambda: len(self._notes.open))
                 stack.enter_context(lookups_open)
                 tasks = await stack.enter_async_context(asyncio.TaskGroup())
                 tasks.create_task(self._follow_log(position), name="driver-log")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from structlog import get_logger
 
 from cs.domain import mail_domain
+from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
     AttemptFailed,
     ContactsErased,
@@ -34,6 +35,7 @@ from cs.pipeline.settlement import SearchSettler
 from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
+from cs.runtime.part import WHOLE, Part
 
 log = get_logger()
 
@@ -59,14 +61,21 @@ class DriverNotes:
     Args:
         real: Measures how long work is silent.
         traces: Where the spans of settlements go.
+        part: What is remembered: the lookups of brands that fall to it, and the mail domains.
 
     Attributes:
         open: The lookups that run.
     """
 
     def __init__(
-        self, streams: Streams, clock: Clock, real: Clock, traces: Traces = NO_TRACES
+        self,
+        streams: Streams,
+        clock: Clock,
+        real: Clock,
+        traces: Traces = NO_TRACES,
+        part: Part = WHOLE,
     ) -> None:
+        self._part = part
         self._streams = streams
         self._clock = clock
         self.lookups = Lookups(streams, clock)
@@ -87,7 +96,8 @@ class DriverNotes:
                 to_start.discard(recorded.event.lookup)
             elif isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
-                if lookup not in self.open and lookup not in to_start:
+                is_over = lookup not in self.open and lookup not in to_start
+                if is_over and self.falls_here(lookup):
                     # It joined just after the finish was stored.
                     follow_up = self._settlement(lookup, recorded.position)
             if follow_up is not None:
@@ -96,10 +106,18 @@ class DriverNotes:
 
     def note(self, recorded: RecordedEvent) -> FollowUp | None:
         """Remember what *recorded* says; return what is to be done for it."""
-        closed = closed_work(recorded.event)
+        is_ours = self._is_ours(recorded)
+        closed = closed_work(recorded.event) if is_ours else None
         if closed is not None:
             self.in_flight.answered(closed.lookup, closed.stage, closed.item)
         match recorded.event:
+            case MailDomainChecked(mail_domain=domain, learned=learned):
+                if self._part.has(domain):
+                    caused_by = EventCause(position=recorded.position)
+                    learn = partial(self._learn, domain, learned, caused_by)
+                    return FollowUp(("mail-domain", domain), learn)
+            case _ if not is_ours:
+                pass
             case LookupStarted(lookup=lookup, deadline_at=deadline_at):
                 self.open.add(lookup)
                 self.timers.set(deadline_at, lookup)
@@ -109,10 +127,6 @@ class DriverNotes:
                 self.in_flight.answered(lookup, stage, item)
                 if retry_at is not None:
                     self.timers.set(retry_at, lookup)
-            case MailDomainChecked(mail_domain=domain, learned=learned):
-                caused_by = EventCause(position=recorded.position)
-                learn = partial(self._learn, domain, learned, caused_by)
-                return FollowUp(("mail-domain", domain), learn)
             case LookupFinished(lookup=lookup, outcome=outcome, verified=verified):
                 self.open.discard(lookup)
                 self.in_flight.finished(lookup)
@@ -128,6 +142,17 @@ class DriverNotes:
             case _:
                 pass
         return None
+
+    def falls_here(self, lookup: str) -> bool:
+        """Return whether *lookup* is of a brand of this part."""
+        return self._part.has(stream_of(lookup))
+
+    def _is_ours(self, recorded: RecordedEvent) -> bool:
+        match recorded.event:
+            case SearchAdmitted(lookup=lookup) | SearchSettled(lookup=lookup):
+                return self.falls_here(lookup)
+            case _:
+                return self._part.has(recorded.stream)
 
     def _settlement(self, lookup: str, position: int) -> FollowUp:
         """Return how those are settled who wait for *lookup* as far as is noted.

@@ -27,6 +27,7 @@ from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
+from cs.runtime.part import WHOLE, Part
 
 log = get_logger()
 
@@ -49,8 +50,11 @@ async def relay(
     save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: DamagedStreams | None = None,
     metrics: Metrics | None = None,
+    part: Part = WHOLE,
 ) -> None:
-    """Publish every `StageIssued` after position *after*, for ever, each with its receipt.
+    """Publish every `StageIssued` of *part* after position *after*, for ever, with receipts.
+
+    What has the same key on a topic, and so keeps its order, falls to the same part.
 
     With *figures* it has those of whom its stage pays, too.
 
@@ -88,17 +92,22 @@ async def relay(
         async def read() -> None:
             async for page in pages:
                 for each in page:
-                    if isinstance(each.event, StageIssued):
+                    if isinstance(each.event, StageIssued) and part.has(_key(each.event)):
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)
 
-        with position.measured(lambda: lanes.position, "relay"):
+        with position.measured(lambda: lanes.position, part.lease("relay")):
             await save_position_while(read(), lanes, after, save_position)
 
 
 def _lane(event: StageIssued) -> tuple[str, str]:
     """Return what *event* keeps its order with: what has its key on its topic."""
-    return event.stage, event.item or event.lookup
+    return event.stage, _key(event)
+
+
+def _key(event: StageIssued) -> str:
+    """Return the key of its record (`cs.bus.topics.work_key`)."""
+    return event.item or event.lookup
 
 
 async def _publish(
