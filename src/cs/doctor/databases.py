@@ -4,16 +4,20 @@ import asyncpg
 
 from cs.doctor.finding import DoctorFinding
 from cs.postgres.clock import MOST_SKEW_S, DatabaseTime
-from cs.postgres.errors import DatabaseUnavailable, WrongSchema
+from cs.postgres.errors import DatabaseUnavailable, OtherParts, WrongSchema
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import check as check_schema
 from cs.postgres.schema_steps import Store
+from cs.postgres.work_parts import check_parts
 
 
 async def check_database(
-    setting: str, store: Store, dsn: str, *, insecure: bool
+    setting: str, store: Store, dsn: str, *, insecure: bool, parts: int
 ) -> DoctorFinding:
-    """Return whether the database that *setting* names answers, and is of this version."""
+    """Return whether the database that *setting* names answers, and is of this version.
+
+    The service's is also asked whether roles share their work out into other *parts*.
+    """
     check = f"database {setting}"
     try:
         async with (
@@ -21,12 +25,16 @@ async def check_database(
             connected(pool) as connection,
         ):
             await check_schema(connection, store)
+            if store == "service":
+                await check_parts(connection, parts)
             time = DatabaseTime(pool)
             await time.ask()
             version = ".".join(map(str, connection.get_server_version()[:2]))
     except DatabaseUnavailable as error:
         advice = "see that the server runs and lets this user in"
         return DoctorFinding(check, "failed", str(error), advice)
+    except OtherParts as error:
+        return DoctorFinding(check, "failed", f"parts: {error}", "mend the setting parts")
     except WrongSchema as error:
         return DoctorFinding(check, "failed", str(error), "run `cs db migrate`")
     except (ValueError, asyncpg.PostgresError) as error:  # InsecureAddress is a ValueError

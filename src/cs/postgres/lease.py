@@ -54,12 +54,13 @@ class Leader:
         leads = (metrics or Metrics()).leases_held
         leads.measure(lambda: self.epoch is not None, label)
         self._pool = pool
-        self._name = name
+        self.name = name
         self._holder = holder
         self._work = work
         self._lasts_s = lasts_s
         self._every_s = every_s
         self._rests_s = rests_s
+        self._given_up = asyncio.Event()
         self.held: str | None = None  # why it cannot lead
         self.epoch: int | None = None  # None: another leads
 
@@ -74,10 +75,14 @@ class Leader:
             if epoch is None:
                 await asyncio.sleep(self._every_s)
             else:
-                log.info("leads", what=self._name, epoch=epoch)
+                log.info("leads", what=self.name, epoch=epoch)
                 await self._lead(epoch)
                 if self.held is not None:
                     await asyncio.sleep(self._rests_s)
+
+    def give_up(self) -> None:
+        """End the work, and let another process lead."""
+        self._given_up.set()
 
     async def lead_once(self) -> bool:
         """Do the work once; return whether nobody else led when it began.
@@ -95,31 +100,36 @@ class Leader:
 
     async def _take(self) -> int | None:
         try:
-            return await self._ask(_TAKE, self._name, self._holder, self._lasts_s)
+            return await self._ask_to_lead()
         except DatabaseUnavailable as error:
-            log.warning("lease_not_taken", what=self._name, why=str(error))
+            log.warning("lease_not_taken", what=self.name, why=str(error))
             return None
+
+    async def _ask_to_lead(self) -> int | None:
+        return await self._ask(_TAKE, self.name, self._holder, self._lasts_s)
 
     async def _lead(self, epoch: int) -> None:
         self.epoch = epoch
+        self._given_up.clear()
+        given_up = asyncio.create_task(self._given_up.wait(), name=f"give-up-{self.name}")
         work = asyncio.ensure_future(self._work(epoch))
-        renewing = asyncio.create_task(self._keep(epoch), name=f"lease-{self._name}")
+        renewing = asyncio.create_task(self._keep(epoch), name=f"lease-{self.name}")
         try:
-            await asyncio.wait([work, renewing], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work, renewing, given_up], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.epoch = None
-            for task in (work, renewing):
+            for task in (work, renewing, given_up):
                 task.cancel()
-            await asyncio.gather(work, renewing, return_exceptions=True)
+            await asyncio.gather(work, renewing, given_up, return_exceptions=True)
             await self._give_back(epoch)
         if not work.cancelled() and (error := work.exception()) is not None:
             if isinstance(error, UnknownEvent):
                 self.held = str(error)
-                log.error("held_at_newer_event", who=self._name, why=self.held)
+                log.error("held_at_newer_event", who=self.name, why=self.held)
                 return
             if not isinstance(error, Fenced | DatabaseUnavailable):
                 raise error
-            log.warning("stopped_leading", what=self._name, why=str(error))
+            log.warning("stopped_leading", what=self.name, why=str(error))
         self.held = None
 
     async def _keep(self, epoch: int) -> None:
@@ -131,14 +141,14 @@ class Leader:
             left = self._lasts_s - (asked - renewed)
             try:
                 async with asyncio.timeout(left):
-                    if await self._ask(_RENEW, self._name, epoch, self._lasts_s) is None:
-                        log.warning("lease_lost", what=self._name, epoch=epoch)
+                    if await self._ask(_RENEW, self.name, epoch, self._lasts_s) is None:
+                        log.warning("lease_lost", what=self.name, epoch=epoch)
                         return
             except TimeoutError:
-                log.warning("lease_ran_out", what=self._name, epoch=epoch)
+                log.warning("lease_ran_out", what=self.name, epoch=epoch)
                 return
             except DatabaseUnavailable as error:
-                log.warning("lease_not_renewed", what=self._name, why=str(error))
+                log.warning("lease_not_renewed", what=self.name, why=str(error))
             else:
                 renewed = asked
                 self.held = None  # it got past what held it before
@@ -146,7 +156,7 @@ class Leader:
     async def _give_back(self, epoch: int) -> None:
         try:
             async with asyncio.timeout(1):
-                await self._ask(_GIVE_BACK, self._name, epoch)
+                await self._ask(_GIVE_BACK, self.name, epoch)
         except (DatabaseUnavailable, TimeoutError):
             pass  # it runs out by itself
 
