@@ -1,5 +1,6 @@
 """Whether a service, or a role of one, can do its work now, and what that rests on."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -65,6 +66,7 @@ class Readiness:
 
     Args:
         time: Where all go by the database's time; one process goes by its machine's.
+        parts: Says which parts of its role it leads, where that is shared out.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Readiness:
         views: Follower | None = None,
         leader: Leadership | None = None,
         bus: BusFigures | None = None,
+        parts: Callable[[], Sequence[str]] = tuple,
         misconfiguration: Misconfiguration | None = None,
         set_aside: DamagedStreams | None = None,
         outcomes: ForgeryCounter | None = None,
@@ -87,6 +90,7 @@ class Readiness:
         self._time = time
         self._views = views
         self._leader = leader
+        self._parts = parts
         self._bus = bus
         self._misconfiguration = misconfiguration or Misconfiguration()
 
@@ -101,6 +105,8 @@ class Readiness:
             body["ready"] &= self._time.ready
         if self._leader is not None:
             body["leads"] = self._leader.epoch is not None
+            if parts := self._parts():
+                body["parts"] = list(parts)
             if self._leader.held is not None:
                 body["ready"], body["held"] = False, self._leader.held
         if self._set_aside is not None and (damaged := self._set_aside.why) is not None:

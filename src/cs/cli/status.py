@@ -16,7 +16,7 @@ from cs.projections.searches import instant
 from cs.settings import Settings
 
 #: What the admin port measures: nothing to tell of while it is ready.
-_MEASURES = frozenset({"views_behind", "position", "leads", "bus", "clock_off_s"})
+_MEASURES = frozenset({"views_behind", "position", "leads", "parts", "bus", "clock_off_s"})
 _DAMAGED = "not known: the stream `service` is damaged (cs log verify)"
 #: By whether the API is paused; ``None``: nobody can say.
 _SEARCHES = {True: "paused: new ones are refused", False: "taken", None: _DAMAGED}

@@ -8,6 +8,7 @@ from cs.admin.readiness import Readiness
 from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.parted_roles import part_leaders
 from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
@@ -28,6 +29,7 @@ from cs.postgres.lease import Leader
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
 from cs.runtime.clock import SystemClock
+from cs.runtime.part import Part
 from cs.settings import Settings
 
 
@@ -78,7 +80,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             metrics=metrics,
         )
 
-        async def drive(_: int) -> None:
+        async def drive(part: Part, _: int) -> None:
             await Driver(
                 streams,
                 reading,
@@ -87,12 +89,13 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
                 restart_work=False,
                 real=SystemClock(),
                 metrics=metrics,
+                part=part,
             ).run()
 
         async def retain(_: int) -> None:
             await retention.run()
 
-        driver = Leader(data.pool, "driver", lease_holder(), drive, metrics=metrics)
+        driver = await part_leaders(shared, settings, "driver", drive)
         retainer = Leader(data.pool, "retention", lease_holder(), retain, metrics=metrics)
         ready = Readiness(
             data.log,
@@ -100,6 +103,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             time=data.time,
             views=views,
             leader=driver,
+            parts=lambda: driver.parts,
             bus=bus,
             set_aside=streams.set_aside,
             outcomes=recorder,

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from cs.admin.readiness import Readiness
 from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.parted_roles import part_leaders
 from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
 from cs.assembly.roles.shared import open_shared
 from cs.bus import faulty
@@ -18,6 +19,7 @@ from cs.pipeline.relay import relay
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Leader
 from cs.projections.source_weeks import figures_until
+from cs.runtime.part import Part
 from cs.settings import Settings
 
 
@@ -34,8 +36,8 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             lambda: figures_until(data.views, shared.clock.now()), shared.clock
         )
 
-        async def publish(epoch: int) -> None:
-            checkpoint = Checkpoint(data.pool, "relay", epoch)
+        async def publish(part: Part, epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, part.lease("relay"), epoch)
             await relay(
                 data.log,
                 MeasuredBus(faulty.with_faults(bus), metrics),
@@ -46,6 +48,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
                 save_position=checkpoint.save,
                 set_aside=set_aside,
                 metrics=metrics,
+                part=part,
             )
 
         async def publish_feed(epoch: int) -> None:
@@ -58,13 +61,19 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
                 metrics=metrics,
             )
 
-        leader = Leader(data.pool, "relay", lease_holder(), publish, metrics=metrics)
+        leader = await part_leaders(shared, settings, "relay", publish)
         work = [bus.wait_until_available(), leader.run(), set_aside.watch()]
         if settings.events_feed:
             feeder = Leader(data.pool, "feed", lease_holder(), publish_feed, metrics=metrics)
             work.append(feeder.run())
         ready = Readiness(
-            data.log, data.keys, time=data.time, leader=leader, bus=bus, set_aside=set_aside
+            data.log,
+            data.keys,
+            time=data.time,
+            leader=leader,
+            parts=lambda: leader.parts,
+            bus=bus,
+            set_aside=set_aside,
         )
         async with run_in_background(shared.time, *work):
             yield RunningRole(ready, shared.measures(ready))
