@@ -5,9 +5,11 @@ import msgspec
 from cs.sandbox.failing import json_reply
 from cs.sandbox.provider_shapes import Providers
 from cs.sandbox.providers.adapters import KEY
+from cs.sandbox.providers.apollo import apollo
 from cs.sandbox.providers.bill import PRICES, Bill
+from cs.sandbox.providers.hunter_file import HunterFile
 from cs.sandbox.providers.mailbox_state import MailboxTruth
-from cs.sandbox.providers.people import HunterFile, apollo, people_data_labs
+from cs.sandbox.providers.people_data_labs import people_data_labs
 from cs.sandbox.providers.provider import BadQuestion, Provider, told
 from cs.sandbox.providers.search_engines import brave, serper
 from cs.sandbox.providers.verifiers import hunter, single_checks

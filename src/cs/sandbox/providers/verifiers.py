@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cs.sandbox.provider_shapes import Providers
+from cs.sandbox.providers.hunter_file import HunterFile, hunter_error
 from cs.sandbox.providers.mailbox_state import AddressState, MailboxTruth
-from cs.sandbox.providers.people import HunterFile, hunter_error
 from cs.sandbox.providers.provider import (
     BadQuestion,
     Provider,
