@@ -55,7 +55,7 @@ async def test_an_outcome_of_a_newer_schema_costs_time_and_not_the_work(
         await managed.say("brand-resolution", Resolved(status="no_match"), attempt=2)
         await managed.event(LookupFinished, managed.others + 1)
 
-    assert msgspec.json.decode(letter.value) == newer
+    assert letter.value == msgspec.json.encode(newer), "byte for byte"
     assert LOOKUP in {event.lookup for event in await managed.events(LookupFinished)}
 
 
@@ -92,7 +92,7 @@ async def test_work_of_a_newer_schema_is_kept_and_the_stage_goes_on(managed: Man
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
-    assert msgspec.json.decode(letter.value) == newer
+    assert letter.value == msgspec.json.encode(newer), "byte for byte"
     assert msgspec.json.decode(outcome.value)["lookup"] == LOOKUP
 
 
