@@ -1,5 +1,6 @@
 """`cs sources check`: what works, what it costs, what is left."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,25 @@ def test_where_all_is_well_it_ends_well(here: Here, tmp_path: Path) -> None:
 
     assert (ran.code, ran.err) == (0, "")
     assert "0 of 2 work; this check cost $0.000 at most" in ran.out
+
+
+def test_a_language_model_is_asked_about_one_headline(
+    here: Here, config: Path, tmp_path: Path
+) -> None:
+    opinion = {"n": 1, "family": "brand", "level": "manager", "title": None, "company": None}
+    said = {"message": {"content": json.dumps({"opinions": [opinion]})}}
+    with on_port(always(ok({"choices": [said]}))) as model:
+        config.write_text(
+            f'data_dir = "{tmp_path}"\nbrand_sources = ["directory"]\npeople_sources = []\n'
+            f'opinion_url = "{model.url}/v1"\nopinion_model = "small-model"\n'
+            f'opinion_key = "{KEY}"\nopinion_usd_per_call = 0.01\n'
+        )
+        ran = here("sources", "check", "--json", f"--config={config}")
+
+    row = next(row for row in ran.rows if row["name"] == "opinion")
+    assert ran.code == 0
+    assert (row["kind"], row["ended"], row["usd_today"]) == ("second opinion", "works", 0.01)
+    assert KEY not in ran.out + ran.err
+    (asked,) = model.asked
+    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
