@@ -1,0 +1,46 @@
+"""Who is known of too long ago is forgotten as time goes by, also after it was away."""
+
+import asyncio
+from datetime import UTC, date, datetime, timedelta
+
+from contracts.people_directory import ADA, BEN, KEY, put
+from cs.directory.ageing import EVERY, forget_old_people
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.memory import MemoryDirectory
+from cs.runtime.clock import ManualClock
+
+AT = datetime(2026, 11, 2, 12, tzinfo=UTC)
+KEPT_FOR = timedelta(days=60)
+
+
+class Watched(MemoryDirectory):
+    """Says when nobody old is left, and is away the first time."""
+
+    def __init__(self) -> None:
+        super().__init__(KEY)
+        self.looked = asyncio.Queue[str]()
+        self.away = True
+
+    async def forget_before(self, day: date) -> int:
+        if self.away:
+            self.away = False
+            self.looked.put_nowait("away")
+            raise DirectoryUnavailable("the disk is full")
+        gone = await super().forget_before(day)
+        if not gone:
+            self.looked.put_nowait(f"{(await self.status()).people} left")
+        return gone
+
+
+async def test_people_go_once_they_are_too_old_and_not_before() -> None:
+    directory, clock = Watched(), ManualClock(AT)
+    await put(directory, ADA, BEN)  # of the first and of the third of November
+
+    async with asyncio.timeout(10), forget_old_people(directory, clock, KEPT_FOR):
+        told = [await directory.looked.get()]
+        for now in (AT + EVERY, AT + KEPT_FOR, AT + 2 * KEPT_FOR):
+            clock.set(now)
+            told.append(await directory.looked.get())
+
+    assert told == ["away", "2 left", "1 left", "0 left"]
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "ageing-directory"]
