@@ -13,7 +13,7 @@ from cs.cli.client_errors import describe, exit_code
 from cs.cli.contact_rows import print_csv
 from cs.cli.exit_codes import FAILED
 from cs.cli.foreign_text import harmless
-from cs.cli.options import Json
+from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.record_view import print_record
@@ -76,6 +76,15 @@ def search(
         bool,
         Parameter(negative="", help="List: search again what another --results has."),
     ] = False,
+    estimate: Annotated[
+        bool,
+        Parameter(
+            negative="",
+            help="List: say what it will cost, beside the service's data; search nothing.",
+        ),
+    ] = False,
+    data_dir: DataDir = None,
+    config: Config = None,
     patience: Patient = PATIENCE_S,
     key: Key = "",
     url: Url = HERE,
@@ -88,10 +97,24 @@ def search(
     --again. The list goes on after its key was rotated or the server moved.
     Where several exit codes apply, the first of 5, 4, 1, 3 is it.
 
+    With --estimate an operator is told what the list will cost: brands answered from reuse,
+    live searches, paid calls and money by whom the log has paid, charges, duration, and the
+    caps that would stop it. It reads the service's data, and asks nobody.
+
     Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
     """
     if json and csv:
         stop("--json or --csv, not both", 2)
+    if estimate:
+        if file is None or brand is not None or domain is not None or results is not None:
+            stop("--estimate is of a list: name a --file, and nothing else to search", 2)
+        from cs.cli.brand_list.estimate import estimate_list  # noqa: PLC0415  only for it
+        from cs.cli.settings_in_force import settings  # noqa: PLC0415
+
+        estimate_list(file, settings(config, data_dir=data_dir), json=json)
+        return
+    if data_dir is not None or config is not None:
+        stop("--data-dir and --config belong to --estimate; a search goes to --url", 2)
     if file is not None:
         if brand is not None or domain is not None or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
