@@ -67,6 +67,15 @@ async def test_how_many_people_of_ones_own_there_are_is_told() -> None:
     assert told[1].startswith(people)
 
 
+async def test_the_directory_may_have_a_place_in_the_order_before_it_has_people() -> None:
+    settings = load(environment=ALL | {"CS_PEOPLE_SOURCE_ORDER": "directory,searxng"})
+
+    async with open_plugins(settings) as tools:
+        names = [source.name for source in tools.people_sources]
+
+    assert names == ["brave", "directory", "pdl", "searxng"]
+
+
 @pytest.mark.parametrize("source", ["searxng", "brave"])
 async def test_one_source_alone_is_told_to_be_few(source: str) -> None:
     told = await lines(ALL | {"CS_PEOPLE_SOURCES": source})

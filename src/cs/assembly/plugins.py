@@ -182,7 +182,8 @@ def _make_plugins(
     """Return every plug-in that runs, isolated so that its errors stay its own."""
     brand_names = with_keys(settings, settings.brand_sources, Group.BRAND_SOURCES)
     people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
-    if settings.people_sources is None and not has_directory:
+    named = settings.people_sources is not None or DIRECTORY in settings.people_source_order
+    if not has_directory and not named:
         people_names = [name for name in people_names if name != DIRECTORY]
     verifier_names: Sequence[str] | None = settings.verifiers
     order: Sequence[str] = settings.verifier_order
