@@ -39,6 +39,8 @@ from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done
 
+#: No statement takes so long, on a busy machine either.
+NEVER_S = 60.0
 ALLOWED = ApiTerms(deadline=timedelta(seconds=120))
 
 
@@ -114,7 +116,8 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
                 own.push_async_callback(read.close)
                 follower = ViewFollower(events, read)
                 checks = PostgresChecks(pool)
-                reads = PostgresCheckReads(pool, checks, ResultRows(*read.place(RESULTS)))
+                results = ResultRows(*read.place(RESULTS))
+                reads = PostgresCheckReads(pool, checks, results, slow_s=NEVER_S)
                 both = (checks, reads)
                 async with _node(
                     events, read, keys, follower, clock=clock, checks=both

@@ -18,6 +18,7 @@ from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.catalogue import projections
 from cs.projections.generation import table_names
+from cs.projections.postgres import views as postgres_views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.projection import Projection
 from cs.projections.searches import SEARCHES
@@ -128,11 +129,13 @@ async def test_a_move_that_was_notified_is_not_asked_for(
             return await look()
 
         monkeypatch.setattr(reader, "position", counted)
+        monkeypatch.setattr(postgres_views, "POLL_S", 60.0)  # nobody looks before
         for before, upto in ((2, 3), (3, 5)):
             waiting = asyncio.create_task(reader.moved(before))
             await history.apply(writer, events[before:upto])
             assert await waiting == upto
         assert asked == []
+        monkeypatch.undo()
 
         await writer.reset()  # of which nobody is notified: the next look finds it
         assert await reader.moved(5) == 0

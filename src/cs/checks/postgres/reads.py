@@ -50,6 +50,7 @@ class PostgresCheckReads:
         results: In the same database as the checks and the log.
         monotonic: Seconds; moves with *ahead*.
         ahead: By how much a sandbox's clock is ahead of the database's.
+        slow_s: How long a statement may take.
     """
 
     def __init__(
@@ -59,9 +60,12 @@ class PostgresCheckReads:
         results: ResultRows,
         monotonic: Callable[[], float] = time.monotonic,
         ahead: Callable[[], timedelta] = timedelta,
+        *,
+        slow_s: float = SLOW_S,
     ) -> None:
         self._pool = pool
         self._checks = checks
+        self._slow_s = slow_s
         self._generation = results.generation
         self._statement = _COUNT_AND_READ.format(count=COUNT, results=results.table)
         self._monotonic = monotonic
@@ -88,12 +92,12 @@ class PostgresCheckReads:
         limits = (CHECKS_PER_MINUTE, MINUTE, self._ahead())
         try:
             with translate_errors():
-                async with asyncio.timeout(SLOW_S), self._pool.acquire() as connection:
+                async with asyncio.timeout(self._slow_s), self._pool.acquire() as connection:
                     rows = await connection.fetch(
                         self._statement, keys, *limits, versions, lookups, self._generation
                     )
         except (DatabaseUnavailable, asyncpg.PostgresError) as error:
-            self._not_before = began + SLOW_S + PAUSE_S
+            self._not_before = began + self._slow_s + PAUSE_S
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
         found = {row["key_id"]: self._facts(began, row) for row in rows}
         return [found[key_id] for key_id in keys]
