@@ -21,7 +21,8 @@ from cs.history.report.figures import Report
 from cs.history.report.making import TOP
 from cs.history.report.period import Period
 from cs.history.report.reading import make_report
-from cs.history.report.words import ReportTable, day, facts, notes, sparks, tables
+from cs.history.report.tables import ReportTable, tables
+from cs.history.report.words import day, facts, notes, sparks
 from cs.settings import Settings
 
 #: The period if nothing is said.

@@ -13,7 +13,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.history.report.figures import SpendFigures
 from cs.history.report.period import Period
 from cs.history.report.reading import make_report
-from cs.history.report.words import tables
+from cs.history.report.tables import tables
 from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, STREAM, AcmeRun, checked
 

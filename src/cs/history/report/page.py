@@ -9,7 +9,8 @@ from cs.history.page.drawing import Lane, Look, ValueRange, bars, lanes, legend,
 from cs.history.page.markup import Html
 from cs.history.page.shell import page
 from cs.history.report.figures import Bucket, Report, Timing
-from cs.history.report.words import ReportTable, counted, day, facts, notes, percent, tables
+from cs.history.report.tables import ReportTable, tables
+from cs.history.report.words import counted, day, facts, notes, percent
 
 #: How an outcome looks; the others are breakdowns.
 _LOOKS: Mapping[str, Look] = {
