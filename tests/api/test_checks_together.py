@@ -35,6 +35,21 @@ class Asked:
             return None, False
         return await answer
 
+    async def then_wait(self, path: str, state: Any) -> tuple[int, bytes]:
+        """Return status and body of who waits after `soon` has left *state*."""
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        headers = [(b"authorization", f"Bearer {self.key.key}".encode())]
+        scope = {"type": "http", "method": "GET", "path": f"/v1{path}", "headers": headers}
+        await self.node.gate({**scope, "state": dict(state)}, receive, send)
+        return sent[0]["status"], sent[1]["body"]
+
     async def counted(self) -> int:
         checks: Any = self.node.api.checks
         pool: Pool = checks._pool
@@ -113,19 +128,9 @@ async def test_a_check_that_was_counted_is_not_counted_again(
 ) -> None:
     await shared.operator.grant_quota(asked.key.id, 7)
     _, state = await asked.soon("/usage")
-    sent: list[Any] = []
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    headers = [(b"authorization", f"Bearer {asked.key.key}".encode())]
-    scope = {"type": "http", "method": "GET", "path": "/v1/usage", "headers": headers}
-    await asked.node.gate({**scope, "state": dict(state)}, receive, send)
-
-    assert (sent[0]["status"], b'"quota":107' in sent[1]["body"]) == (200, True)
+    status, body = await asked.then_wait("/usage", state)
+    assert (status, b'"quota":107' in body) == (200, True)
     assert await asked.counted() == 3
 
 
@@ -140,10 +145,12 @@ async def test_a_secret_that_was_taken_away_opens_nothing_more(
 
 
 async def test_beyond_the_limit_nothing_is_answered(asked: Asked) -> None:
-    answers = [(await asked.soon("/usage"))[0] for _ in range(CHECKS_PER_MINUTE)]
+    answers = [(await asked.soon("/usage"))[0] for _ in range(CHECKS_PER_MINUTE - 2)]
+    refused, state = await asked.soon("/usage")
 
-    good = [answer is not None for answer in answers]
-    assert good == [True] * (CHECKS_PER_MINUTE - 2) + [False] * 2
+    assert (None in answers, refused, state["check"].counted) == (False, None, False)
+    status, _ = await asked.then_wait("/usage", state)
+    assert status == 429
     assert await asked.soon("/usage") == (None, False)  # the refusal is remembered
     assert (await asked.node.call(asked.key.key, "GET", "/usage")).status_code == 429
 

@@ -72,7 +72,7 @@ async def _count(api: Api, caller: Caller, at: datetime, counted: Check | None) 
 
 
 async def _uncount(api: Api, caller: Caller, check: Check | None) -> None:
-    if check is not None:
+    if check is not None and check.counted:  # a refusal is remembered, and costs nothing more
         with suppress(LogUnavailable):
             async with within(api.time_limits.uncount_s):
                 await api.checks.uncount(caller.key_id, check.at)
