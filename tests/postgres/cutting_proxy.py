@@ -12,13 +12,19 @@ _SELECTED = b"SELECT 1\x00"
 
 
 class CuttingProxy:
-    """Passes everything on until `armed`; then the next answer with a row is lost."""
+    """Passes everything on until `armed`; then the next answer with a row is lost.
+
+    Attributes:
+        passing: While it is not set, what the server is sent is held back.
+    """
 
     def __init__(self, dsn: str) -> None:
         self._parts = urlsplit(dsn)
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self.armed = False
+        self.passing = asyncio.Event()
+        self.passing.set()
         self.lost = 0
         self._port = 0
 
@@ -55,6 +61,7 @@ class CuttingProxy:
 
     async def _asked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await _some(reader):
+            await self.passing.wait()
             writer.write(data)
         writer.transport.abort()
 

@@ -45,7 +45,7 @@ class PostgresChecks:
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
-        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self._give_back)
+        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self.give_back)
         self._giving_back = set[asyncio.Task[None]]()
         self._meeting: set[str] = set()
 
@@ -105,7 +105,7 @@ class PostgresChecks:
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
-    def _give_back(self, key_id: str, check: Check) -> None:
+    def give_back(self, key_id: str, check: Check) -> None:
         """Uncount *check*, whose call has been answered without it."""
         if check.counted:
             task = asyncio.create_task(self._uncount_unheard(key_id, check))

@@ -21,7 +21,8 @@ from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, translate_errors
 
-#: A statement that takes longer found a database with too much to do, or none.
+#: Who waits longer found a database with too much to do, or none.  A statement is cut off
+#: after that, too; but where nothing answers, that may take as long as any statement may.
 SLOW_S = 1.0
 #: For how long nothing is asked here after that, or after an error.
 PAUSE_S = 1.0
@@ -50,7 +51,7 @@ class PostgresCheckReads:
         results: In the same database as the checks and the log.
         monotonic: Seconds; moves with *ahead*.
         ahead: By how much a sandbox's clock is ahead of the database's.
-        slow_s: How long a statement may take.
+        slow_s: How long who asks waits, at most.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class PostgresCheckReads:
         self._statement = _COUNT_AND_READ.format(count=COUNT, results=results.table)
         self._monotonic = monotonic
         self._ahead = ahead
-        self._batches = ReadBatches[CheckQuestion, CheckFacts](self._read, SIDE_BY_SIDE)
+        self._batches = ReadBatches[CheckQuestion, CheckFacts](
+            self._read, SIDE_BY_SIDE, unheard=self._give_back
+        )
         self._asking = set[str]()
         self._not_before = 0.0
 
@@ -82,8 +85,22 @@ class PostgresCheckReads:
             return None
         self._asking.add(key_id)
         facts = self._batches.submit(question)
-        facts.add_done_callback(lambda _: self._asking.discard(key_id))
+        late = asyncio.get_running_loop().call_later(self._slow_s, self._give_up, facts)
+
+        def end(_: object) -> None:
+            late.cancel()
+            self._asking.discard(key_id)
+
+        facts.add_done_callback(end)
         return facts
+
+    def _give_up(self, facts: asyncio.Future[CheckFacts]) -> None:
+        if not facts.done():
+            self._not_before = self._monotonic() + PAUSE_S
+            facts.set_exception(LogUnavailable("checks cannot be counted: no answer"))
+
+    def _give_back(self, question: CheckQuestion, facts: CheckFacts) -> None:
+        self._checks.give_back(question.key_id, facts.check)
 
     async def _read(self, asked: Sequence[CheckQuestion]) -> Sequence[CheckFacts]:
         began = self._monotonic()
@@ -97,7 +114,8 @@ class PostgresCheckReads:
                         self._statement, keys, *limits, versions, lookups, self._generation
                     )
         except (DatabaseUnavailable, asyncpg.PostgresError) as error:
-            self._not_before = began + self._slow_s + PAUSE_S
+            pause = began + self._slow_s + PAUSE_S
+            self._not_before = max(pause, self._not_before)
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
         found = {row["key_id"]: self._facts(began, row) for row in rows}
         return [found[key_id] for key_id in keys]
