@@ -270,3 +270,48 @@ def test_any_json_is_rows_or_refused(value: Any) -> None:
     except ValueError:
         return
     assert all(row is None or isinstance(row, str | Bounce) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ({"event": "bounce"}, BounceKind.OTHER),
+        ({"event": "bounce", "type": "bounce"}, BounceKind.PERMANENT),
+        ({"event": "bounce", "type": "bounce", "status": ""}, BounceKind.PERMANENT),
+        (
+            {"event": "bounce", "type": "bounce", "bounce_classification": "Technical"},
+            BounceKind.OTHER,
+        ),
+        (
+            {"event": "bounce", "type": "bounce", "bounce_classification": "Unclassified"},
+            BounceKind.OTHER,
+        ),
+        ({"event": "bounce", "type": "hard"}, BounceKind.PERMANENT),
+    ],
+)
+def test_that_mail_bounced_says_not_that_it_did_for_good(
+    row: dict[str, str], kind: BounceKind
+) -> None:
+    (bounce,) = rows_in(json.dumps({"email": JO} | row).encode(), NOW)
+    assert isinstance(bounce, Bounce)
+    assert bounce_meaning(bounce).kind is kind
+
+
+def test_a_bounce_that_amazon_has_not_determined_is_not_permanent() -> None:
+    nested = SES["bounce"]
+    assert isinstance(nested, dict)
+    undetermined = nested | {
+        "bounceType": "Undetermined",
+        "bounceSubType": "Undetermined",
+        "bouncedRecipients": [{"emailAddress": JO}],
+    }
+    (bounce,) = rows_in(json.dumps(SES | {"bounce": undetermined}).encode(), NOW)
+    assert isinstance(bounce, Bounce)
+    assert bounce_meaning(bounce).kind is BounceKind.OTHER
+
+
+def test_a_time_before_the_first_year_is_a_bad_row() -> None:
+    told = {"email": JO, "type": "hard", "time": "0001-01-01T00:00:00+05:00"}
+    (row,) = rows_in(json.dumps(told).encode(), NOW)
+    assert isinstance(row, str)
+    assert row.startswith("its time is none that is known")

@@ -82,8 +82,12 @@ _NO_BOUNCE = frozenset(
         *("unsubscribedrecipient", "relayed", "expanded"),
     )
 )
-#: Events that are bounces: what kind, other columns say.
-_BOUNCE = frozenset({"bounce", "bounced", "failed", "failure", "dsn"})
+#: Of which kind it is whoever says so does not know: Amazon SES, SendGrid.
+_UNDECIDED = frozenset({"undetermined", "unclassified", "technical"})
+#: "Bounce" as a type is SendGrid's word for a permanent one; as an event it says no kind.
+_BOUNCE = "bounce"
+#: Fields that may say what happened.
+_SAYING_WHAT = ("event", "type", "class", "status")
 _SIGNS = re.compile(r"[^a-z0-9]+")
 _LONGEST_TEXT = 2_000
 #: How far ahead of our clock a time may be: clocks differ, and time zones are mistaken.
@@ -119,16 +123,18 @@ def bounce_of(
         BadRow: It should tell of one, and does not.
     """
     texts = {field: _text(row.get(column)) for field, column in columns.items()}
-    what = [_word(texts.get(field, "")) for field in ("event", "type", "class", "status")]
-    if _NO_BOUNCE.intersection(what):
+    what = {field: _word(texts.get(field, "")) for field in _SAYING_WHAT}
+    if _NO_BOUNCE.intersection(what.values()):
         return None
+    is_type = what["type"] == _BOUNCE and not _UNDECIDED.intersection(what.values())
+    kinds = [*({*what.values()} - {_BOUNCE}), *([_BOUNCE] if is_type else [])]
     return make_bounce(
         address=texts.get("address", ""),
         at=texts.get("at", ""),
         status=texts.get("status", ""),
         code=texts.get("code", ""),
         diagnostic=texts.get("diagnostic", ""),
-        words=what,
+        words=kinds,
         now=now,
     )
 
@@ -201,7 +207,10 @@ def _time(text: str, now: datetime) -> datetime:
         raise BadRow(f"its time is none that is known: {text[:40]!r}")
     if at > now + AHEAD:
         raise BadRow(f"its time is still to come: {at.isoformat()}")
-    return at.astimezone(UTC)
+    try:
+        return at.astimezone(UTC)
+    except OverflowError as error:
+        raise BadRow(f"its time is none that is known: {text[:40]!r}") from error
 
 
 def _read_time(text: str) -> datetime | None:
