@@ -174,3 +174,31 @@ def test_a_missing_file_an_unknown_encoding_and_too_much_are_told(
     monkeypatch.setattr(people_file, "MOST_BYTES", 10)
     with pytest.raises(BadFile, match="larger"):
         PeopleFile(path)
+
+
+def test_wrong_bytes_in_json_cost_their_line_and_are_never_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = ('{"name":"Jürgen","email":"j@acme.test"}', '{"name":"Ada","email":"a@acme.test"}')
+    path.write_bytes("\n".join(lines).encode("cp1252"))
+
+    (first, second) = rows(path)
+
+    assert first[0] == 1
+    assert "encoding" in first[1]
+    assert second == (2, {"name": "Ada", "email": "a@acme.test"})
+
+
+def test_a_cell_of_parquet_that_cannot_be_read_costs_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    offsets = pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in (0, 2, 4, 5)))
+    names = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"J\xfcAlK")])
+    known = pa.array([0, 1, 0], pa.timestamp("ns"))  # 1: no datetime has nanoseconds
+    mails = ["j@acme.test", "al@acme.test", "k@acme.test"]
+    pq.write_table(pa.table({"name": names, "email": mails, "updated": known}), path)
+
+    (first, second, third) = rows(path)
+
+    assert "UTF-8" in first[1]
+    assert "date or time" in second[1]
+    assert isinstance(third[1], Mapping)
+    assert third[1]["name"] == "K"

@@ -75,6 +75,7 @@ def test_what_says_nothing_is_left_out() -> None:
         ({**GOOD, "as_of": "2027-01-01"}, "future"),
         ({**GOOD, "as_of": "2020-01-01"}, "longer ago"),
         ({**GOOD, "company": ["Acme"]}, "a list"),
+        ({**GOOD, "company": b"Acme"}, "bytes"),
         ({**GOOD, "title": "R\udce9dacteur"}, "--encoding"),
         *[
             ({**GOOD, field: "x" * (most + 1)}, f"{field} has {most + 1} characters")

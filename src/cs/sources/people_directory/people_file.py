@@ -223,7 +223,7 @@ class PeopleFile:
         number = 0
         with self._opened_parquet() as file, _parquet_told(self._path):
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
-                for row in batch.to_pylist():
+                for row in _parquet_rows(batch):
                     number += 1
                     yield number, row
 
@@ -241,6 +241,21 @@ class PeopleFile:
             file = pq.ParquetFile(self._path)
         with file:
             yield file
+
+
+def _parquet_rows(batch: Any) -> Sequence[Mapping[str, Any] | str]:
+    """Return the rows of *batch*, of each that cannot be read what is wrong with it."""
+    try:
+        found: Sequence[Mapping[str, Any]] = batch.to_pylist()
+    except (ValueError, OverflowError) as error:
+        if batch.num_rows > 1:
+            return [
+                row for n in range(batch.num_rows) for row in _parquet_rows(batch.slice(n, 1))
+            ]
+        if isinstance(error, UnicodeError):
+            return ["a text is not UTF-8, as those of Parquet are"]
+        return ["a date or time that cannot be read: give it in whole microseconds"]
+    return found
 
 
 @contextmanager
@@ -276,6 +291,9 @@ def _lines(text: TextIO) -> Iterator[tuple[int, str | None]]:
 
 def _object(line: str) -> Mapping[str, Any] | str:
     try:
-        return msgspec.json.decode(line.encode(errors="replace"), type=dict[str, Any])
+        data = line.encode(errors="surrogateescape")
+        return msgspec.json.decode(data, type=dict[str, Any])
+    except UnicodeError:
+        return "not in the encoding of the file: save it as UTF-8, or say which it is"
     except (msgspec.DecodeError, RecursionError) as error:
         return f"no JSON object: {error}"

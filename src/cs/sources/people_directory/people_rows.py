@@ -100,8 +100,8 @@ def _fields(given: Mapping[str, str]) -> frozenset[str]:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    if isinstance(value, dict | list | tuple):
-        raise BadRow("a cell holds a list or an object: give one text")
+    if isinstance(value, dict | list | tuple | bytes):
+        raise BadRow("a cell holds a list, an object or bytes: give one text")
     if isinstance(value, date):
         return value.isoformat()
     text = str(value)
