@@ -130,6 +130,22 @@ def test_nobody_is_named_in_what_is_sent() -> None:
     assert {said: nameless(said, jo) for said in cases} == cases
 
 
+@pytest.mark.parametrize(
+    ("name", "headline", "sent"),
+    [
+        ("山田 太郎", "山田太郎です | ブランド", "[...]です | ブランド"),
+        ("민수 김", "김민수 브랜드 매니저", "[...] 브랜드 매니저"),
+        ("Jo Lane", "JoLane | Brand Lead | @jolane_", "[...] | Brand Lead | @[...]_"),
+        ("José Núñez", "Jose\u0301 Nu\u0301n\u0303ez, Brand Lead", "[...], Brand Lead"),
+        ("An Na", "Banana brand lead", "Banana brand lead"),
+    ],
+)
+def test_a_name_is_not_sent_either_where_its_words_are_written_together(
+    name: str, headline: str, sent: str
+) -> None:
+    assert nameless(headline, Person(person="p1", full_name=name)) == sent
+
+
 WORDS = st.lists(st.from_regex(r"[a-zäéßо]{2,8}", fullmatch=True), min_size=1, max_size=3)
 
 

@@ -5,7 +5,8 @@ open (`cs.domain.headline.doubt.OPEN`), and only if it agrees with all others.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from unicodedata import normalize
 
 from cs.domain.contact import Opinion, Person
 from cs.domain.headline.doubt import OPEN, Doubt
@@ -28,6 +29,8 @@ _LINKS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+")
+#: Letters of scripts without blanks between words, or that put endings to names.
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def settled(
@@ -77,11 +80,22 @@ def nameless(headline: str, person: Person) -> str:
     >>> nameless("Jo Lane | Brand Lead, jo@acme.example", jo)
     '[...] | Brand Lead, [...]'
     """
-    text = _LINKS.sub(HIDDEN, headline)
-    names = [person.full_name, person.first_name or "", person.last_name or ""]
-    for name in filter(None, map(str.strip, names)):
-        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", HIDDEN, text, flags=re.IGNORECASE)
+    text = _LINKS.sub(HIDDEN, normalize("NFC", headline))
+    first, last = person.first_name or "", person.last_name or ""
+    names = [normalize("NFC", each) for each in (person.full_name, first, last)]
+    for name in dict.fromkeys([*names, f"{names[1]} {names[2]}"]):
+        words = _WORD.findall(name)
+        for each in (words, words[::-1]) if len("".join(words)) > 1 else ():
+            text = _together(each).sub(HIDDEN, text)
     pieces = {piece for name in names for piece in _WORD.findall(folded(name))}
     return _WORD.sub(
         lambda word: HIDDEN if len(word[0]) > 1 and folded(word[0]) in pieces else word[0], text
     )
+
+
+def _together(words: Sequence[str]) -> re.Pattern[str]:
+    """Return what finds *words* one after the other, also without a blank: "janelane"."""
+    joined = r"[\W_]*".join(map(re.escape, words))
+    if not _UNSPACED.search(joined):
+        joined = rf"(?<![^\W_]){joined}(?![^\W_])"
+    return re.compile(joined, re.IGNORECASE)
