@@ -180,6 +180,17 @@ async def test_who_waits_with_the_old_number_never_leads_again_and_says_so(pool:
     assert waiting.leaders.held == "parts is 1 here, and 2 on this database by now"
 
 
+async def test_who_was_away_while_the_number_changed_leads_no_more(pool: Pool) -> None:
+    async with role(pool, 1) as running:
+        running.start("a")
+        await running.come_to(lambda: running.shares == {"a": 1})
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute("UPDATE leases SET until = '-infinity'")
+            await connection.execute("UPDATE parts SET number = 2")
+
+        await running.come_to(lambda: running.shares == {"a": 0})
+
+
 async def test_new_parts_go_on_where_the_last_of_the_old_ones_was(pool: Pool) -> None:
     one = Checkpoint(pool, "relay", 5)
     await one.load()
@@ -190,6 +201,8 @@ async def test_new_parts_go_on_where_the_last_of_the_old_ones_was(pool: Pool) ->
     assert [await each.load() for each in halves] == [700, 700]
     with pytest.raises(Fenced):
         await one.save(701)
+    with pytest.raises(Fenced):  # it does not begin anew either
+        await Checkpoint(pool, "relay", 6).load()
     await halves[0].save(900)
     await use_parts(pool, 2)
     assert [await each.load() for each in halves] == [900, 700]

@@ -108,6 +108,9 @@ class Leader:
     async def _ask_to_lead(self) -> int | None:
         return await self._ask(_TAKE, self.name, self._holder, self._lasts_s)
 
+    async def _ask_to_renew(self, epoch: int) -> int | None:
+        return await self._ask(_RENEW, self.name, epoch, self._lasts_s)
+
     async def _lead(self, epoch: int) -> None:
         self.epoch = epoch
         self._given_up.clear()
@@ -141,7 +144,7 @@ class Leader:
             left = self._lasts_s - (asked - renewed)
             try:
                 async with asyncio.timeout(left):
-                    if await self._ask(_RENEW, self.name, epoch, self._lasts_s) is None:
+                    if await self._ask_to_renew(epoch) is None:
                         log.warning("lease_lost", what=self.name, epoch=epoch)
                         return
             except TimeoutError:

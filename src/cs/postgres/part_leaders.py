@@ -181,6 +181,10 @@ class _PartLeader(Leader):
         values = (self.name, self._holder, self._lasts_s, self._group.number)
         return await self._ask(_TAKE_PART, *values)
 
+    async def _ask_to_renew(self, epoch: int) -> int | None:
+        values = (self.name, epoch, self._lasts_s, self._group.number)
+        return await self._ask(_RENEW_PART, *values)
+
 
 _JOIN = """
 WITH ended AS (
@@ -203,5 +207,11 @@ FROM parts WHERE number = $4 FOR SHARE
 ON CONFLICT (name) DO UPDATE
 SET holder = excluded.holder, epoch = leases.epoch + 1, until = excluded.until
 WHERE leases.until < clock_timestamp()
+RETURNING epoch
+"""
+#: One that ran out, with nobody to take it under the new number, stays so.
+_RENEW_PART = """
+UPDATE leases SET until = clock_timestamp() + $3 * interval '1 second'
+WHERE name = $1 AND epoch = $2 AND EXISTS (SELECT FROM parts WHERE number = $4 FOR SHARE)
 RETURNING epoch
 """

@@ -2,7 +2,7 @@
 
 A role that leads takes a lease for each part.  The number is changed by the first role that
 starts with another one while no part is led, and from then on no lease of the old number can be
-taken; so nothing is ever led under two numbers.
+taken or renewed; so nothing is ever led under two numbers.
 """
 
 from collections.abc import Sequence
@@ -63,9 +63,9 @@ async def _carry_over(
 ) -> None:
     was, becomes = _leases([role], before), _leases([role], number)
     position = await connection.fetchval(_LOWEST, was)
-    # Whoever still leads under the old number is fenced: its checkpoint is gone.
-    await connection.execute("DELETE FROM checkpoints WHERE name = ANY($1)", [*was, *becomes])
     await connection.executemany(_BEGIN_AT, [(name, position) for name in becomes])
+    # Whoever still leads under the old number is fenced.  Without a row it would begin anew.
+    await connection.executemany(_CLOSE, [(name, position) for name in was])
 
 
 def _leases(roles: Sequence[str], number: int) -> list[str]:
@@ -77,4 +77,12 @@ SELECT name, holder FROM leases WHERE name = ANY($1) AND until > clock_timestamp
 ORDER BY name
 """
 _LOWEST = "SELECT COALESCE(min(position), 0) FROM checkpoints WHERE name = ANY($1)"
-_BEGIN_AT = "INSERT INTO checkpoints (name, position, epoch) VALUES ($1, $2, 0)"
+_BEGIN_AT = """
+INSERT INTO checkpoints (name, position, epoch) VALUES ($1, $2, 0)
+ON CONFLICT (name) DO UPDATE SET position = excluded.position, epoch = 0
+"""
+#: No lease has a later epoch.
+_CLOSE = """
+INSERT INTO checkpoints (name, position, epoch) VALUES ($1, $2, 9223372036854775807)
+ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch
+"""
