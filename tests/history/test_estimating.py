@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost, SourceFigures
 from cs.domain.source_figures import WEEKS
-from cs.domain.stages.work import Discovered, DomainVerified, Failed
+from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDone
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.history.estimating import PastRun, expected_uses, past_runs, spread
 from cs.keystore.memory import MemoryKeyStore
-from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked
+from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
 from postgres.migrated import migrated
 
 CENT = 10_000
@@ -71,12 +71,13 @@ def paid(name: str, calls: int) -> tuple[SourceCost, ...]:
 
 
 def a_run() -> AcmeRun:
-    """Ada is verified for three cents, after an attempt that cost one."""
+    """Ada is verified for four cents; another run's attempt cost one."""
     run = AcmeRun(stream="brand-paid")
     away = Failed(why="sources-away", retryable=False, costs=paid("panel", 1))
     run.record("brand-resolution", RESOLVED)
     run.record("contact-discovery", Discovered(people=(ADA, BEN), costs=paid("brave", 1)))
-    run.ranked()
+    in_role = (ranked("p1"), ranked("p2", "social"))
+    run.record("ranking", RankingDone(in_role, costs=paid("opinion", 1)))
     run.record(
         "verification",
         DomainVerified((checked("p1", Verdict.DELIVERABLE),), costs=paid("kickbox", 2)),
@@ -109,6 +110,7 @@ async def test_runs_are_read_alike_from_both_stores_and_nobody_is_opened(
     assert in_database == in_file
     assert [(f.stage, f.name, f.calls, f.micros) for f in done.figures] == [
         ("contact-discovery", "brave", 1, CENT),
+        ("ranking", "opinion", 1, CENT),
         ("verification", "kickbox", 2, 2 * CENT),
     ]
     assert (done.verified, done.recorded, done.took_s) == (True, True, 4.0)

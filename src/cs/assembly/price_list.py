@@ -1,4 +1,4 @@
-"""What the settings say that each source and verifier costs; nobody is asked."""
+"""What the settings say that each source, verifier and the model costs; nobody is asked."""
 
 from contextlib import suppress
 
@@ -71,6 +71,15 @@ async def price_list(settings: Settings, world: World) -> list[PricedPlugin]:
             for each in tools.verifiers
             if each.cost > 0
         ]
+        if tools.second_opinion is not None and settings.opinion_usd_per_call > 0:
+            found.append(
+                PricedPlugin(
+                    stage="ranking",
+                    name=tools.second_opinion.name,
+                    usd=settings.opinion_usd_per_call,
+                    questions=1,
+                )
+            )
     return await _with_caps(settings, world, found)
 
 
@@ -101,6 +110,11 @@ async def _with_caps(
 
 def _caps_of(settings: Settings, plugin: PricedPlugin) -> ServiceSettings | None:
     """Return the settings of *plugin* if it is a service of the common frame."""
+    if plugin.stage == "ranking":
+        return ServiceSettings(
+            usd_per_day=settings.opinion_usd_per_day,
+            usd_per_month=settings.opinion_usd_per_month,
+        )
     group = _GROUPS[plugin.stage]
     of_plugin = of_verifier if group is Group.VERIFIERS else of_source
     table = of_plugin(settings, plugin.name)

@@ -126,6 +126,7 @@ _STAGE_OF: dict[type[AnyEvent], str] = {
     brand.AttemptFailed: "",
     brand.BrandResolved: "brand-resolution",
     brand.ContactsDiscovered: "contact-discovery",
+    brand.ContactsRanked: "ranking",
     brand.MailDomainChecked: "verification",
 }
 _started = msgspec.json.Decoder(_Started)

@@ -8,10 +8,11 @@ import pytest
 
 from cli.command import Here
 from cli.test_report import FOUND, NOBODY, Data
-from cs.assembly.price_list import PricedPlugin
+from cs.assembly.price_list import PricedPlugin, price_list
 from cs.cli.brand_list.estimate import Estimate, RowCounts, Stop, estimate
 from cs.domain.source_cost import SourceFigures
 from cs.history.estimating import ENOUGH_RUNS, PastRun, spread
+from cs.settings import Settings
 from harness.servers.fixtures import new_database
 from system.older_keys.forms import OnDatabases, OnFiles
 
@@ -85,6 +86,35 @@ def test_a_list_takes_as_long_as_two_runs_at_once_and_the_limits_of_a_key() -> N
     assert of(RowCounts(live=7), quick).duration_s == 60.0  # six a minute
     assert of(RowCounts(live=7), []).duration_s is None
     assert of(RowCounts(live=7), []).charges is None
+
+
+async def test_the_operators_own_model_is_priced_where_people_are_real(tmp_path: Path) -> None:
+    chosen = Settings(
+        data_dir=tmp_path / "data",
+        people_sources=(),
+        brand_sources=(),
+        verifiers=(),
+        opinion_url="http://127.0.0.1:9/v1",
+        opinion_model="any",
+        opinion_usd_per_call=0.5,
+        opinion_usd_per_day=2.0,
+    )
+
+    (model,) = await price_list(chosen, "live")
+
+    assert (model.stage, model.name, model.usd, model.questions) == (
+        "ranking",
+        "opinion",
+        0.5,
+        1,
+    )
+    assert (model.usd_per_day, model.usd_today) == (2.0, 0.0)
+    found = estimate(RowCounts(live=10), [], [model])
+    assert (found.usd.p90, found.stops) == (
+        5.0,
+        [Stop(cap="usd_per_day of opinion", after_searches=4)],
+    )
+    assert await price_list(chosen, "sandbox") == []
 
 
 @pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
