@@ -143,6 +143,26 @@ async def test_a_move_that_was_notified_is_not_asked_for(
         assert await reader.moved(0) == 4
 
 
+async def test_a_move_is_not_missed_for_one_of_another_version(
+    database: str, history: History, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [*await history.log.tail(0)]
+    async with nodes(database, 2) as (writer, reader), asyncio.timeout(10):
+        await history.apply(writer, events[:2])
+        assert await reader.moved(0) == 2
+        monkeypatch.setattr(postgres_views, "POLL_S", 60.0)  # nobody looks before
+        session = reader._listener._session
+        assert session is not None
+        session.woken.clear()
+        await history.apply(writer, events[2:3])
+        await session.woken.wait()
+        session.woken.clear()
+        await pool.execute("SELECT pg_notify($1, 'another 900')", postgres_views.CHANNEL)
+        await session.woken.wait()
+
+        assert await reader.moved(2) == 3
+
+
 async def test_a_runner_with_an_earlier_lease_is_fenced(
     database: str, history: History
 ) -> None:

@@ -108,8 +108,15 @@ class PostgresViews:
         return position
 
     def _notified_position(self) -> int | None:
-        """Return the checkpoint that was notified since the last look, if it is of ours."""
-        generation, _, position = (self._listener.take_payload() or "").rpartition(" ")
+        """Return the checkpoint that was notified since the last look, if it is of ours.
+
+        One of another version's views may have taken the place of ours: then look again.
+        """
+        payload = self._listener.take_payload()
+        if payload is None:
+            return None
+        self._looked = None
+        generation, _, position = payload.rpartition(" ")
         return int(position) if generation == self._set.names.generation else None
 
     async def apply(
