@@ -71,6 +71,11 @@ BOUNCES: tuple[tuple[str | None, str, ToolWord | None, BounceKind, str], ...] = 
     (None, "", None, OTHER, "unsaid"),
     # Two things at once: the safer one is believed.
     ("5.7.1", "smtp; 550 5.1.1 user unknown", None, OTHER, "contradiction"),
+    ("5.1.1", "smtp; 550 5.1.1 rejected due to spam content", None, OTHER, "contradiction"),
+    (None, "554 5.1.1 blocked using zen.spamhaus.org", ToolWord.HARD, OTHER, "contradiction"),
+    ("5.1.1", "550 5.1.1 sender reputation too low", None, OTHER, "contradiction"),
+    ("5.1.1", "host spam.filter.test said: 550 5.1.1 user unknown", None, GONE, ""),
+    ("5.4.1", "550 5.4.1 Recipient address rejected: Access denied", None, GONE, ""),
     ("5.1.1", "smtp; 550 5.1.1 rejected, 5.7.606 banned sender", None, OTHER, ""),
     ("4.1.1", "smtp; 550 5.1.1 user unknown", None, LATER, "contradiction"),
     ("5.1.1", "", ToolWord.BLOCK, OTHER, "contradiction"),

@@ -109,7 +109,7 @@ def bounce_meaning(bounce: Bounce) -> BounceMeaning:
     """Return what *bounce* says of its mailbox.
 
     `BounceKind.PERMANENT` is only what nothing in the report contradicts: neither a transient
-    code, nor a code about policy, nor the tool's word that it was a block.
+    code, nor a code or words about policy, nor the tool's word that it was a block.
     """
     reply = _reply_of(bounce)
     found = _by_word(bounce.tool_word) if reply is None else _by_reply(bounce, reply)
@@ -123,11 +123,28 @@ def _by_reply(bounce: Bounce, reply: SmtpReply) -> BounceMeaning:
     is_silent = kind in _SAYS_NOTHING and not reply.text
     if is_silent and bounce.tool_word is not None and _leaves_it_open(reply):
         return _without(bounce, _by_word(bounce.tool_word))
+    if kind in REFUSED and _words_are_about_us(bounce, reply):
+        return BounceMeaning(BounceKind.OTHER, CONTRADICTION)
     if kind in REFUSED:
         return _without(bounce, BounceMeaning(BounceKind.PERMANENT, kind.value))
     may_pass = kind in _MAY_PASS or (kind is ReplyKind.UNKNOWN and reply.code < 500)
     follows = BounceKind.TEMPORARY if may_pass else BounceKind.OTHER
     return BounceMeaning(follows, kind.value)
+
+
+def _words_are_about_us(bounce: Bounce, reply: SmtpReply) -> bool:
+    """Say whether the words of *reply* are about the sender or the message, whatever its codes.
+
+    Filters refuse spam with 5.1.1, too.  5.4.1 is not read so: Microsoft says "access denied"
+    there of a recipient who is in no directory.
+    """
+    if reply.enhanced == "5.4.1":
+        return False
+    echoed = (bounce.address, bounce.address.rpartition("@")[2])
+    within = _CODE.search(bounce.diagnostic)  # a host before it may be called as a filter is
+    said = _words(bounce.diagnostic[within.end() :]) if within else reply.text
+    words = meaning(SmtpReply(550, None, said), stage="rcpt", echoed=echoed)
+    return words.kind in {ReplyKind.ABOUT_US, ReplyKind.SENDER}
 
 
 def _leaves_it_open(reply: SmtpReply) -> bool:
