@@ -75,6 +75,8 @@ BOUNCES: tuple[tuple[str | None, str, ToolWord | None, BounceKind, str], ...] = 
     (None, "554 5.1.1 blocked using zen.spamhaus.org", ToolWord.HARD, OTHER, "contradiction"),
     ("5.1.1", "550 5.1.1 sender reputation too low", None, OTHER, "contradiction"),
     ("5.1.1", "host spam.filter.test said: 550 5.1.1 user unknown", None, GONE, ""),
+    (None, "host mx.acme.test[192.0.2.1] said: 550 user unknown", None, GONE, ""),
+    (None, "smtp; host mx said: 550 relay access denied", None, OTHER, ""),
     ("5.4.1", "550 5.4.1 Recipient address rejected: Access denied", None, GONE, ""),
     ("5.1.1", "smtp; 550 5.1.1 rejected, 5.7.606 banned sender", None, OTHER, ""),
     ("4.1.1", "smtp; 550 5.1.1 user unknown", None, LATER, "contradiction"),

@@ -91,6 +91,9 @@ _KIND_OF_WORD = {
 _ENHANCED = re.compile(r"(?<![\w.])[245]\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)")
 #: "550 …", "550-…", also within: "host mx.test said: 550 5.1.1 …", "returned '550 …'".
 _CODE = re.compile(r"(?<![\w.:/-])(?P<code>[245]\d\d)(?:[ -]|$)")
+#: Who said it, as Postfix writes before a reply: "host mx.test[192.0.2.1] said: 550 …".  A
+#: name of a host says nothing of a mailbox, and neither does the word.
+_WHO_SAID = re.compile(r"^host \S+ said: (?=[245]\d\d[ -])", re.IGNORECASE)
 #: The type that RFC 3464, 2.3.6, has before a diagnostic: "smtp; 550 …".
 _TYPE = re.compile(r"\s*(?:smtp|lmtp|x400|unix|x-[a-z0-9-]+)\s*;", re.IGNORECASE)
 
@@ -141,9 +144,7 @@ def _words_are_about_us(bounce: Bounce, reply: SmtpReply) -> bool:
     if reply.enhanced == "5.4.1":
         return False
     echoed = (bounce.address, bounce.address.rpartition("@")[2])
-    within = _CODE.search(bounce.diagnostic)  # a host before it may be called as a filter is
-    said = _words(bounce.diagnostic[within.end() :]) if within else reply.text
-    words = meaning(SmtpReply(550, None, said), stage="rcpt", echoed=echoed)
+    words = meaning(SmtpReply(550, None, reply.text), stage="rcpt", echoed=echoed)
     return words.kind in {ReplyKind.ABOUT_US, ReplyKind.SENDER}
 
 
@@ -180,6 +181,7 @@ def _reply_of(bounce: Bounce) -> SmtpReply | None:
     """Return the reply that *bounce* tells of, put together; ``None``: it tells of none."""
     typed = _TYPE.match(bounce.diagnostic)
     said = " ".join(bounce.diagnostic[typed.end() if typed else 0 :].split())
+    said = _WHO_SAID.sub("", said, count=1)
     within = _CODE.search(said)
     code = int(within["code"]) if within else bounce.code
     codes = _ENHANCED.findall(said)
