@@ -315,3 +315,17 @@ def test_a_time_before_the_first_year_is_a_bad_row() -> None:
     (row,) = rows_in(json.dumps(told).encode(), NOW)
     assert isinstance(row, str)
     assert row.startswith("its time is none that is known")
+
+
+def test_a_quote_that_nothing_closes_costs_its_line_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    good = f"{JO},hard,gone\n" * 100
+    text = f'email,type,reason\n{JO},hard,"broken\n{good}{JO},hard,"zwei\nStück"\n'
+    path.write_text(text, encoding="cp1252")
+
+    found = [row for _, row in BounceFile(path, NOW).rows()]
+
+    assert [row for row in found if isinstance(row, str)] == [
+        "a quote is opened that nothing closes: close it, or double it"
+    ]
+    assert sum(isinstance(row, Bounce) for row in found) == 101

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cs.sources.people_directory import csv_records, people_file
+from cs.runtime import csv_records
+from cs.sources.people_directory import people_file
 from cs.sources.people_directory.people_file import BadFile, PeopleFile
 
 HEADER = "name,linkedin,company\n"

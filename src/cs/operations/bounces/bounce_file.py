@@ -4,7 +4,6 @@ What a file is its name says (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.eml`
 each also ``.gz``), else its beginning.
 """
 
-import csv
 import gzip
 import io
 import zlib
@@ -19,11 +18,12 @@ from cs.domain.mail.bounce import Bounce
 from cs.operations.bounces.notifications import rows_of
 from cs.operations.bounces.rows import BadRow, bounce_of, columns_of
 from cs.operations.bounces.status_mail import MAX_MAIL, bounces_of
+from cs.runtime.csv_records import records
 
 Format = Literal["csv", "tsv", "json", "jsonl", "eml", "mbox"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "json", "jsonl", "eml", "mbox")
 
-#: The first line tells the columns; a longer line is no row.
+#: A longer line is no row of JSON.
 _LONGEST_LINE = 1 << 20
 #: A JSON file is read whole; larger ones come as JSON lines.
 _LONGEST_JSON = 64 << 20
@@ -36,7 +36,7 @@ _NAMES: Mapping[str, Format] = {
 }
 #: One row: a bounce, what is wrong with it, or ``None``: something else happened.
 Row = Bounce | str | None
-_BROKEN = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
+_BROKEN = (OSError, EOFError, zlib.error, UnicodeDecodeError)
 
 
 class BadFile(Exception):
@@ -96,11 +96,15 @@ class BounceFile:
         return opened  # type: ignore[return-value]  # noqa: RET504  a GzipFile reads as one
 
     def _read_header(self) -> None:
-        with self._opened() as file:
-            line = file.readline(_LONGEST_LINE).decode("utf-8-sig")
-        header = next(csv.reader([line], delimiter=self._separator), None)
-        if not header:
-            raise ValueError("it is empty")
+        with (
+            self._opened() as file,
+            io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="") as text,
+        ):
+            _, header = next(records(text, self._separator), (0, ()))
+        if not header or isinstance(header, str):
+            raise ValueError(header or "it is empty")
+        # Other rows may have wrong bytes: they cost no more than a sign.
+        "".join(header).encode(errors="surrogateescape").decode()
         self.columns = columns_of(header)
         if "address" not in self.columns:
             raise ValueError("no column is called email, recipient or address")
@@ -111,18 +115,13 @@ class BounceFile:
 
     def _table(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
         with io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
-            reader = csv.DictReader(text, delimiter=self._separator)
-            number = 0
-            while True:
-                number += 1
-                try:
-                    row = next(reader, None)
-                except csv.Error as error:
-                    yield number, str(error)
-                    continue
-                if row is None:
-                    return
-                yield number, self._row(row, self.columns)
+            found = records(text, self._separator)
+            _, names = next(found)
+            for number, (_, cells) in enumerate(found, 1):
+                if isinstance(cells, str):
+                    yield number, cells
+                else:
+                    yield number, self._row(dict(zip(names, cells, strict=False)), self.columns)
 
     def _objects(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
         for number, item in enumerate(_whole(file) if self.form == "json" else _lines(file), 1):

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TextIO, cast
 
 import msgspec
 
+from cs.runtime.csv_records import LONGEST_LINE, records
 from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
-from cs.sources.people_directory.csv_records import LONGEST_LINE, records
 
 #: A larger file is no list of people that one operator has.
 MOST_BYTES = 8 * 2**30

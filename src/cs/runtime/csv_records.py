@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TextIO
 
-#: A longer line is no row of a person; neither is a cell over more lines.
+#: A longer line is no row, and no cell goes over more lines.
 LONGEST_LINE = 64 * 1024
 MOST_LINES = 50
 #: What the reader of CSV says of a quote that is still open.
