@@ -30,11 +30,11 @@ from cs.bus.topics import of_a_new_kind
 _publish_known = _publish
 
 
-async def _publish(event, bus, *others):
-    if event.stage == "brand-resolution":
-        value = of_a_new_kind(event, "input")
-        await bus.publish(STAGE_TOPICS[event.stage], key=event.lookup.encode(), value=value)
-    await _publish_known(event, bus, *others)
+async def _publish(work, deadline_at, bus, *others):
+    if work.stage == "brand-resolution":
+        value = of_a_new_kind(work, "input")
+        await bus.publish(STAGE_TOPICS[work.stage], key=work.lookup.encode(), value=value)
+    await _publish_known(work, deadline_at, bus, *others)
 """,
     "pipeline/runner.py": """
 
