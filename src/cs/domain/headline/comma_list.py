@@ -8,6 +8,7 @@ from cs.domain.headline.family_words import FOUNDER
 from cs.domain.headline.role_family import Family, family_named, is_bare, is_creator
 from cs.domain.headline.role_level import has_level
 from cs.domain.headline.scope_words import (
+    SEVERAL,
     is_firm,
     is_offer,
     is_place,
@@ -29,6 +30,8 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
         marked = True
     for n, piece in enumerate(pieces[first + 1 :], first + 1):
         if LEGAL.fullmatch(piece):
+            continue
+        if SEVERAL.found(flat(piece)) and words.RECRUITER.found(flat(role[0])):
             continue
         if words.FILLER.found(flat(piece)) or words.NO_ROLE.found(flat(piece)):
             break

@@ -82,7 +82,7 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
                 return role, None
         elif (
             hit["little"] not in _BEFORE_PLACES
-            and looks_like_a_name(firm)
+            and (looks_like_a_name(firm) or _is_name_in_latin(hit["little"], firm))
             and not is_work(firm)
         ):
             return role, firm
@@ -98,6 +98,12 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     return text, None
 
 
+def _is_name_in_latin(little: str, firm: str) -> bool:
+    """Say whether *firm* is one Latin word after a word of another script: "у monobank"."""
+    return firm.isascii() and " " not in firm and little[-1] > _LAST_LATIN
+
+
+_LAST_LATIN = "\u024f"
 #: Before a place, and no employer: "yoga à Lyon".
 _BEFORE_PLACES = frozenset({"à", "a"})
 #: Before an employer also where the role is a level and nothing else.

@@ -30,10 +30,14 @@ from cs.domain.headline.unspaced import split_firm
 
 
 class ClaimedRole(msgspec.Struct, frozen=True):
-    """A role somebody says they hold, as written, and with whom."""
+    """A role somebody says they hold, as written, and with whom.
+
+    ``is_left``: they name no employer of today with it, and one of the past.
+    """
 
     role: str
     company: str | None = None
+    is_left: bool = False
 
 
 class HeadlineReading(msgspec.Struct, frozen=True):
@@ -79,7 +83,8 @@ def read(headline: str) -> HeadlineReading:
 
 def _claim(item: Item, company: str | None) -> ClaimedRole:
     if company is None:
-        return ClaimedRole(*last_name(item.text))
+        role, named = last_name(item.text)
+        return ClaimedRole(role, named, item.is_left and named is None)
     return ClaimedRole(item.text, company)
 
 
@@ -126,6 +131,8 @@ def _items(part: Part) -> list[Item]:
         if not rest:
             break
         text, joint = rest, ","
+    if part.is_left:
+        return [msgspec.structs.replace(item, is_left=item.company is None) for item in items]
     return items
 
 

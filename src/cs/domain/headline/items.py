@@ -7,7 +7,13 @@ import msgspec
 from cs.domain.headline import words
 from cs.domain.headline.role_family import Family, family_of, is_bare, is_creator
 from cs.domain.headline.role_level import has_level
-from cs.domain.headline.scope_words import is_firm, is_place, is_scope, looks_like_a_name
+from cs.domain.headline.scope_words import (
+    is_firm,
+    is_place,
+    is_region,
+    is_scope,
+    looks_like_a_name,
+)
 from cs.domain.headline.spelling import flat
 
 
@@ -28,6 +34,7 @@ class Item(msgspec.Struct, frozen=True):
     company: str | None = None
     joint: str = ""
     is_loose: bool = False  # the company stood in a comma list: it may be a scope
+    is_left: bool = False  # a firm of the past stood next to it, and none of today
 
 
 def topic_as_role(items: list[Item]) -> list[Item]:
@@ -121,6 +128,8 @@ def _is_one_role(last: Item, item: Item) -> bool:
         return False
     if last.kind is Kind.ROLE and _is_marked_scope(item):
         return item.joint == "-" and has_level(last.text)
+    if item.joint == "-" and last.kind is Kind.ROLE and is_region(item.text):
+        return True
     if last.kind is not Kind.ROLE or not is_scope(item.text) or item.text.isupper():
         return False
     if item.joint == "/" and item.kind is Kind.TOPIC:

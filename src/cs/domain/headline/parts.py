@@ -8,7 +8,7 @@ from cs.domain.headline import time_words, words
 from cs.domain.headline.family_words import OTHER_PARTNERS
 from cs.domain.headline.role_family import Family, family_named
 from cs.domain.headline.role_level import has_level
-from cs.domain.headline.scope_words import is_place, is_scope, looks_like_a_name
+from cs.domain.headline.scope_words import is_offer, is_place, is_scope, looks_like_a_name
 from cs.domain.headline.spelling import flat
 from cs.domain.names.plain_text import plain
 
@@ -19,10 +19,12 @@ class Part(msgspec.Struct, frozen=True):
     Attributes:
         text: As written, without brackets, hashtags, pronouns and years.
         joint: What stood before it: "|", "-", "/", "." or "" at the beginning.
+        is_left: Whether it ended in "formerly at Acme": its role may be one of then.
     """
 
     text: str
     joint: str
+    is_left: bool = False
 
 
 _SEPARATOR = re.compile(
@@ -40,6 +42,10 @@ _ABBREVIATION = re.compile(
     r"jun|stv|leit|mark|med|\w)\.$",
     re.IGNORECASE,
 )
+#: A list whose slashes stand between words without spaces: "Brand Manager/Mum of 3".
+_SEGMENT = re.compile(r"[^|¦•·–—]+")
+_TIGHT_SLASH = re.compile(r"(?<=\w)/(?=\w)")
+_END = re.compile(r"\s-\s|,\s")
 #: Letters that stand for a bar: "Brand Manager I Nike".
 _CROSS = re.compile(r"(?<=\w)\s[xX×]\s(?=[^\W\d_a-zà-ÿ])")
 _LETTER_BAR = re.compile(
@@ -72,8 +78,26 @@ def _tidy(text: str) -> str:
     text = _GERSHAYIM.sub("״", text.replace("،", ",").replace("؛", ";"))
     text = _BRACKETS.sub(_bracketed, text)
     text = words.GENDERS.sub(" ", _ADDRESS.sub(" ", text))
+    text = _SEGMENT.sub(_without_asides, text)
     text = _CROSS.sub(_crossed, _LETTER_BAR.sub(" | ", text))
     return re.sub(r" {2,}", " ", re.sub(r"\s+(?=[.,;!?](?:\s|$))", "", text)).strip()
+
+
+def _without_asides(hit: re.Match[str]) -> str:
+    """Read "Brand Manager/Mum of 3 at Acme" as "Brand Manager at Acme"."""
+    pieces = _TIGHT_SLASH.split(hit[0])
+    ends = [
+        end.start() for end in (words.AT.search(pieces[-1]), _END.search(pieces[-1])) if end
+    ]
+    behind = pieces[-1][min(ends) :] if ends else ""
+    pieces[-1] = pieces[-1].removesuffix(behind)
+    kept = [piece for piece in pieces if not _is_aside(piece)]
+    return f"{'/'.join(kept)} {behind}" if 0 < len(kept) < len(pieces) else hit[0]
+
+
+def _is_aside(text: str) -> bool:
+    aside = words.NO_ROLE.found(flat(text)) or words.TAGLINE.match(text.strip())
+    return bool(aside) and not _names_role(text)
 
 
 def _crossed(hit: re.Match[str]) -> str:
@@ -102,6 +126,8 @@ def _bracketed(hit: re.Match[str]) -> str:
     before = hit.string[: hit.start()]
     if words.RECRUITER.found(flat(before)):
         return " "
+    if hit.end() == len(hit.string) and _may_be_seller(inner, before):
+        return f" | {inner}"
     if _names_work(inner) or (has_level(before) and is_scope(inner) and not is_place(inner)):
         return f", {inner}"
     if hit.end() == len(hit.string) and _may_be_employer(inner, before):
@@ -119,6 +145,14 @@ def _may_be_employer(text: str, before: str) -> bool:
         and looks_like_a_name(text)
         and not (text.isascii() and text.isupper())
         and not is_scope(text)
+    )
+
+
+def _may_be_seller(text: str, before: str) -> bool:
+    """Say whether a bracket names who sells what is told before it: "the CRM suite (Acme)"."""
+    offer = _SEPARATOR.split(before)[-1].strip(_EDGES)
+    return (
+        is_offer(offer) and looks_like_a_name(text) and not (has_level(text) or is_scope(text))
     )
 
 
@@ -190,10 +224,23 @@ def _of_today(found: list[Part]) -> list[Part]:
             continue
         wished = wished or (bare and not today)
         today.extend(
-            Part(text.strip(_EDGES), part.joint if not n else ",")
+            Part(
+                text.strip(_EDGES), part.joint if not n else ",", _is_left(part.text, past=past)
+            )
             for n, text in enumerate(texts)
         )
     return today
+
+
+def _is_left(text: str, *, past: bool) -> bool:
+    """Say whether *text* ends in a firm of the past, and in no role: "formerly at Acme"."""
+    former = time_words.FORMER.search(text) if past else None
+    if former is None:
+        return False
+    firm = text[former.end() :]
+    return not _names_role(firm) and (
+        words.AT.match(firm) is not None or looks_like_a_name(firm)
+    )
 
 
 def is_seeker(text: str) -> bool:

@@ -98,7 +98,8 @@ def _worth(judged: tuple[ClaimedRole | None, Family, Level]) -> int:
     """Return how much a claim counts; the first of those that are worth the same does."""
     claim, family, level = judged
     if _is_eligible(family, level):
-        return 4
+        # "Head of Social, formerly at Acme | Head of Brand at Zeta": the second is today's.
+        return 4 if claim is not None and claim.is_left else 5
     if claim is None or words.FILLER.found(flat(claim.role)):
         return 1
     return 2 if family is Family.OTHER else 3

@@ -45,6 +45,19 @@ TRADE = table(
     中国区 策略
     """,
 )
+#: Several countries by one name: where a role reaches, and no place where anybody lives.
+_REGION = Phrases(
+    """
+    emea apac apj latam mena dach benelux nordics nordic iberia cee anz sea amer americas
+    gcc uki europe europa eu asia africa oceania middle_east north_america south_america
+    latin_america southeast_asia asia_pacific eastern_europe western_europe southern_europe
+    northern_europe central_europe scandinavia baltics balkans levant maghreb caribbean
+    norden skandinavien baltikum osteuropa westeuropa sudeuropa nordeuropa mitteleuropa
+    europe_du_sud europe_du_nord europe_de_l_est amerique_du_nord amerique_latine moyen_orient
+    america_latina latinoamerica norteamerica sudamerica america_do_sul oriente_medio
+    europa_del_sud europa_meridionale medio_oriente
+    """
+)
 #: Parts of the world, as scopes and as places to live.
 PLACE = table(
     "place",
@@ -118,6 +131,9 @@ _FIRM = re.compile(
     r"hotels|airlines|bank|consulting|solutions|technologies|"
     r"s\.?l\.?u?|d\.?o\.?o|s\.?r\.?o|"
     r"z o\.o|sp\. z|a\.ş|ltda|株式会社)\.?$|^the\s|\.(?:com|io|co|ai|net|org|de|fr|tv|app|me)$|"
+    r"(?<=\w[\s-])(?:drogerie[\s-]?markt|drogeriemarkt|super-?markt|baumarkt|möbelhaus|kaufhaus|"
+    r"versandhaus|sparkasse|brauerei|drogisterij|bouwmarkt|supermarkten|supermarchés?|"
+    r"hypermarchés?|supermercados?|hipermercados?|supermercati|supermarkets|apotheke)$|"
     r"株式会社|\(株\)|有限公司|集团|주식회사|\(주\)",
     re.IGNORECASE,
 )
@@ -133,7 +149,11 @@ _SMALL = word_set(
 _IN_NAMES = word_set(
     "stad kommun kommune markt universitetssjukehus universitetssykehus sjukhus sykehus "
     "katedralskole kaupunki gymnasium gymnasiet hospital bank foods drinks skole "
-    "skola universitet"
+    "skola universitet "
+    "spořitelna banka pojišťovna pošta televize rozhlas dráhy univerzita nemocnice pivovar "
+    "pivovary divadlo muzeum filharmonie sporiteľňa poisťovňa televízia železnice nemocnica "
+    "múzeum televizija radiotelevizija željeznice sveučilište bolnica osiguranje "
+    "elektroprivreda pankki vakuutus yliopisto sairaala teatteri"
 )
 
 
@@ -177,6 +197,17 @@ def is_offer(text: str) -> bool:
 def is_place(text: str) -> bool:
     """Say whether *text* is places and nothing else: "Berlin", "Greater London, UK"."""
     return not PLACE.without(flat(text))
+
+
+def is_region(text: str) -> bool:
+    """Say whether *text* is a scope by itself: several countries, "UK & Ireland", "EMEA"."""
+    pieces = _SIDE_BY_SIDE.split(text)
+    if len(pieces) == 1:
+        return not _REGION.without(flat(text))
+    return all(piece and is_place(piece) for piece in pieces)
+
+
+_SIDE_BY_SIDE = re.compile(r"\s*(?:&|\+|/|\b(?:and|und|et|y|e|og|och|en|i|ve)\b)\s*")
 
 
 def is_address(text: str) -> bool:

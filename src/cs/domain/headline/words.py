@@ -20,7 +20,8 @@ TAGLINE = LazyPattern(
     r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
     r"on a mission|"
     r"making|proud (?:to|of|mum|mom|dad|parent|member|owner|alum\w*)|sharing|talking|"
-    r"writing about|ask me|dm\b|dms\b|follow (?:me|us|for|my|"
+    r"writing about|ask me|dm(?=\W*$|[:!]|\s(?:me|us|for|to|if|open|is|are|with|"
+    r"your|and|or|about|on|now|here|please|in)\b)|dms\b|follow (?:me|us|for|my|"
     r"along)|trusted by|views|opinions|all "
     r"views|tweets|using|where|when|because|why|how|if|what|award(?![- ]win)|awards|winner|"
     r"named|"
@@ -194,7 +195,8 @@ PERHAPS_AT = LazyPattern(
     rf"with|für|pour|para|por|per|au|"
     r"aux|på|i|u|v|в|"
     r"в компании|de|da|do|di|du|del|della|dell'|dello|von|van)\s"
-    r"(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿа-яα-ω]|\d|[a-z]+[A-Z])"
+    r"(?:the\s|la\s|el\s|le\s|der\s)?(?=[^\W\d_a-zà-ÿа-яα-ω]|\d|[a-z]+[A-Z]|"
+    r"(?<=[\u0370-\u06ff]\s)[a-z]{3})"
 )
 #: As written.  Turkish and Japanese put it after the employer.
 AT_AFTER = LazyPattern(

@@ -95,6 +95,7 @@ ENGLISH = Vocabulary(
     uganda tanzania cyprus malta albania bosnia north_macedonia kazakhstan uzbekistan
     """,
     job="""
+    generalist generalists generalistin
     doula doulas temp potter beekeeper gardener novelist poet playwright drummer guitarist
     instructor*
     yogi_teacher bricklayer plasterer decorator roofer barber tattooist undertaker

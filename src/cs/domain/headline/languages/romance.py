@@ -66,6 +66,7 @@ FRENCH = Vocabulary(
     toulouse nantes strasbourg nice rennes grenoble montpellier quebec ile_de_france idf
     """,
     job="""
+    generaliste*
     fleuriste* instituteur* institutrice* sophrologue* potier* apicult* ouvrier* cariste*
     magasinier* manutentionnaire* macon* couvreur* paysagiste* jardinier* boucher*
     poissonnier* fromager* caviste* oenologue* pompier* policier* militaire* pilote steward
@@ -174,6 +175,7 @@ SPANISH = Vocabulary(
     paraguay panama costa_rica guatemala venezuela caracas montevideo rosario cordoba espana
     """,
     job="""
+    generalista*
     terapeuta albañil florista apicultor* alfarer* pescador* agricultor* ganader* jardiner*
     soldador*
     fontaner* pintor* repartidor* camioner* taxista* almacener* operari* mozo_de_almacen
@@ -251,6 +253,7 @@ ITALIAN = Vocabulary(
     """,
     place="verona genova palermo bari catania padova trieste brescia",
     job="""
+    generalista* generalisti
     fiorista apicoltore apicoltrice vasaio ceramista agricoltore contadin* giardinier*
     saldatore imbianchino corriere camionista tassista carpentiere macellaio pescivendolo
     pizzaiol* gelataio addetto_alle_pulizie badante colf logopedista ottic* chirurgo

@@ -30,6 +30,7 @@ POLISH = Vocabulary(
     """,
     place="lodz katowice lublin szczecin bialystok gdynia",
     job="""
+    generalist*
     przewodnik przewodniczka pszczelarz florystka ogrodnik spawacz hydraulik murarz malarz
     kurier taksowkarz rolnik
     piekarz rzeznik cukiernik sprzataczka opiekunka logopeda optyk chirurg radiolog sedzia
