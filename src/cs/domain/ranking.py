@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Opinion, Person, RankedPerson
 from cs.domain.headline.doubt import Doubt, doubts
 from cs.domain.headline.left_out import why_left_out
+from cs.domain.headline.past_firms import past_firms
 from cs.domain.headline.role import JobRole, classify
 from cs.domain.headline.spelling import flat
 from cs.domain.names.employer import is_employer
@@ -99,5 +100,6 @@ def _works_there(person: Person, role: JobRole, brand: BrandFacts) -> bool:
     names = _names(brand)
     says = _companies(person, role)
     if not says:
-        return True  # the source found them for this brand and nothing speaks against it
+        # The source found them for this brand; do they say themselves that they left it?
+        return not any(is_employer(firm, names) for firm in past_firms(person.headline or ""))
     return any(is_employer(company, names) for company in says)
