@@ -43,7 +43,10 @@ def test_several_stores_are_told_one_a_line(here: Here, database: str) -> None:
     done = here("db", "migrate", f"--keys={database}", f"--stages={database}")
 
     assert done.code == 0
-    assert done.out == f"keys: applied {KEYS}\nstages: applied 1 stages, 2 paid_services\n"
+    assert (
+        done.out
+        == f"keys: applied {KEYS}\nstages: applied 1 stages, 2 paid_services, 3 directory\n"
+    )
 
 
 def test_who_names_no_database_is_told_how(here: Here) -> None:
@@ -58,7 +61,7 @@ def test_databases_of_the_settings_are_brought_up_and_options_go_before(
 
     assert (
         here("db", "migrate", f"--stages={database}").out
-        == "stages: applied 1 stages, 2 paid_services\n"
+        == "stages: applied 1 stages, 2 paid_services, 3 directory\n"
     )
     assert here("db", "migrate").out == f"keys: applied {KEYS}\nstages: nothing to do\n"
 
@@ -86,4 +89,7 @@ def test_a_database_that_is_away_is_told_without_its_password(
 def test_the_command_in_a_process_of_its_own(database: str) -> None:
     done = ran("db", "migrate", f"--stages={database}")
 
-    assert (done.code, done.out) == (0, "stages: applied 1 stages, 2 paid_services\n")
+    assert (done.code, done.out) == (
+        0,
+        "stages: applied 1 stages, 2 paid_services, 3 directory\n",
+    )

@@ -22,8 +22,9 @@ def test_without_a_people_source_the_start_readyz_log_and_caller_are_told(
         asked = ran("search", "Nike", **called)
         as_json = ran("search", "Nike", "--json", **called)
 
-    missing = "nobody can be asked; searxng: set searxng_url"
+    missing = "nobody can be asked; directory: nobody is in the directory"
     assert f"cs: people_sources: {missing}" in service.output
+    assert "; searxng: set searxng_url" in service.output
     at_start = takewhile(lambda line: not line.startswith("serving "), service.lines)
     logged = [msgspec.json.decode(line) for line in at_start if line.startswith("{")]
     (line,) = [line for line in logged if line["event"] == "misconfigured"]

@@ -135,6 +135,8 @@ def _of(kind: inspect.Type, name: str) -> st.SearchStrategy[Any]:
             )
         case inspect.BoolType():
             return st.booleans()
+        case inspect.IntType():
+            return st.integers(0, 1_000)
         case inspect.NoneType():
             return st.none()
         case inspect.LiteralType(values=values):

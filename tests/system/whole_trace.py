@@ -15,6 +15,7 @@ WHOLE_TRACE: dict[str, set[str]] = {
     **{f"record {stage}": {f"publish {stage}"} for stage in _STAGES},
     "source wikidata": {"stage brand-resolution"},
     "source website": {"stage brand-resolution"},
+    "source directory": {"stage contact-discovery"},
     "source searxng": {"stage contact-discovery"},
     "verifier smtp": {"stage verification"},
     "settle": {_CALL},

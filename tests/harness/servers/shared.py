@@ -67,6 +67,8 @@ def _start(folder: Path, *words: str) -> "subprocess.Popen[bytes]":
                 continue
             keeper.terminate()
             keeper.wait()
+        if (folder / ADDRESS).exists() or (folder / MISSING).exists():
+            break  # it was written while we looked
         said = (folder / "log").read_text()[-2000:]
         raise Missing(f"The keeper of {words[0]} ended without a server. It said:\n{said}")
     return keeper

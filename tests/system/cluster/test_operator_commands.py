@@ -115,20 +115,20 @@ def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_
     clustered: Clustered, tmp_path: Path
 ) -> None:
     with clustered.client(clustered.new_key()) as http:
-        found = search(http, "Veltrana")
+        found = search(http, "Corvelune")
         first, second = sorted(
             contact["email"] for contact in found["contacts"] if contact["email"]
         )[:2]
         file = tmp_path / "bounces.jsonl"
         file.write_text(json.dumps({"email": first, "status": "5.1.1"}) + "\n")
         told = rows(clustered, "mailboxes", "bounced", str(file))[0]["counts"]
-        after_one = [search(http, "Veltrana") for _ in range(2)]  # one of each node
+        after_one = [search(http, "Corvelune") for _ in range(2)]  # one of each node
         port = clustered.cluster.admin_ports["process-manager-1"]
         posted = httpx.post(
             f"http://127.0.0.1:{port}/mailboxes/bounced",
             json={"bounces": [{"email": second, "status": "5.1.1"}]},
         )
-        after_both = [search(http, "Veltrana") for _ in range(2)]
+        after_both = [search(http, "Corvelune") for _ in range(2)]
 
     assert (told["recorded"], told["corrected"]) == (1, 1)
     assert posted.json()["counts"]["corrected"] == 1

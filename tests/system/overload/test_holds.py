@@ -38,6 +38,7 @@ async def test_beyond_the_bound_a_call_is_answered_at_once_and_later_ones_are_he
 async def test_callers_that_go_away_free_their_places_and_their_searches_run_on() -> None:
     async with over_http(allowed=replace(ALLOWED, holds=3)) as over:
         keys = await over.keys(4)
+        asked = [await over.post(key, f"slow {n}") for n, key in enumerate(keys[:3])]
         calls = [
             asyncio.create_task(over.post(key, f"slow {n}", wait=True))
             for n, key in enumerate(keys[:3])
@@ -54,6 +55,8 @@ async def test_callers_that_go_away_free_their_places_and_their_searches_run_on(
         await over.until(lambda: over.service.api.held == 1)
         over.staff.let.set()
         assert (await stays).status_code == 200
+        for each in asked:
+            await over.ended(each)
         repeated = await over.post(keys[0], "slow 0", wait=True)
         assert (repeated.json()["status"], repeated.json()["cached"]) == ("done", True)
 

@@ -23,8 +23,8 @@ def unknown_words(role: str) -> tuple[str, ...]:
     A word of a phrase is known by itself, too; of what is written without spaces, what no
     phrase covers is a word.
 
-    >>> unknown_words("Social Media Manager Bookkeeping Snacks")
-    ('bookkeeping', 'snacks')
+    >>> unknown_words("Social Media Manager Bookkeeping Walruses")
+    ('bookkeeping', 'walruses')
     """
     left = _single_words().without(_phrases().without(flat(role)))
     return tuple(
