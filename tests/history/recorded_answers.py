@@ -166,6 +166,7 @@ class Lifetime:
         self.mailboxes.told.set()
         self._stack = AsyncExitStack()
         self._called = Broadcast()
+        self._calls = 0
 
     def _outside(self) -> StagePlugins:
         at_both = (ADA, BEN, CID)
@@ -218,6 +219,18 @@ class Lifetime:
             return None
         found: str = answer.json()["id"]
         return found
+
+    async def until_asked(self, search: str) -> None:
+        """Return when a mail server is asked, or *search* has ended; work may be retried."""
+        ways = (
+            asyncio.ensure_future(self.mailboxes.asked.wait()),
+            asyncio.ensure_future(self.service.running.reading.until_settled(search)),
+        )
+        try:
+            await self._ended(_first_of(ways))
+        finally:
+            for way in ways:
+                way.cancel()
 
     async def answer_all(self) -> None:
         """Let mail servers answer, and every search end: retries are made as they are due."""
@@ -292,7 +305,7 @@ class Lifetime:
             others = [self._operate(names[phase : phase + 1])]
             async with asyncio.TaskGroup() as tasks:
                 readers = [tasks.create_task(self._read_when_asked()) for _ in range(2)]
-                await asyncio.gather(*callers, *others)
+                await self._ended(_all_of([*callers, *others]))
                 for reader in readers:
                     reader.cancel()
             await self.restart()  # whatever still runs goes on then
@@ -309,10 +322,12 @@ class Lifetime:
             await self._answered(who, answer)
             if answer.status_code in {200, 202}:
                 await self._read(answer.json()["id"])
+            self._calls += 1
             self._called.notify_all()
 
     async def _operate(self, erased: Sequence[str]) -> None:
-        for _ in range(self.chance.randrange(10)):  # of the callers' twenty
+        begins_at = self._calls + self.chance.randrange(10)  # of the callers' twenty
+        while self._calls < begins_at:
             await self._called.wait()
         for name in erased:
             await self.erase(name)
@@ -379,6 +394,16 @@ async def lived(place: Place, keys: int = 2) -> AsyncIterator[Lifetime]:
         await lifetime.stop()
 
 
+async def _all_of(calls: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Return when all *calls* are over."""
+    await asyncio.gather(*calls)
+
+
+async def _first_of(ways: Sequence["asyncio.Future[Any]"]) -> None:
+    """Return when one of *ways* is over."""
+    await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+
+
 async def live_long(lifetime: Lifetime) -> None:
     """Live through searches, reuse, joins, restarts and erasures in between."""
     await lifetime.ask(0, "Acme")
@@ -387,8 +412,8 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.ask(0, "Nobody's brand")
     await lifetime.grant(1, 5)
     await lifetime.read_all()
-    if await lifetime.ask_meanwhile(0, "Zenith"):  # else it is reused, and nobody is asked
-        await lifetime.mailboxes.asked.wait()  # what is restarted below is its verification
+    if zenith := await lifetime.ask_meanwhile(0, "Zenith"):  # else it is reused
+        await lifetime.until_asked(zenith)  # what is restarted below is its verification
     await lifetime.read_all()
     await lifetime.ask_meanwhile(1, "Zenith")  # joins
     await lifetime.read_all()
@@ -402,8 +427,8 @@ async def live_long(lifetime: Lifetime) -> None:
     await lifetime.ask(0, "Acme")
     await lifetime.read_all()
     lifetime.step(31 * 86_400)
-    if await lifetime.ask_meanwhile(1, "Acme"):
-        await lifetime.mailboxes.asked.wait()
+    if acme := await lifetime.ask_meanwhile(1, "Acme"):
+        await lifetime.until_asked(acme)
     await lifetime.erase("Ada Kern")  # while it runs
     await lifetime.read_all()
     await lifetime.answer_all()
