@@ -183,13 +183,15 @@ async def forged_is_refused_and_a_good_one_goes_on(bus: Bus) -> None:
             stage.may.set()
             finish = await recording.finish()
 
-    assert [letter.value for letter in letters] == [encode(each) for each in forged]
+    # Handled side by side: whether work without a receipt was issued has to be read first.
+    assert sorted(letter.value for letter in letters) == sorted(map(encode, forged))
     assert {letter.headers["error"] for letter in letters} == {"ForgedOutcome"}
     assert before == AcmeRun().events
     assert finish.outcome == "no_linkedin"
     assert recording.recorder.forged == len(forged)
     (alarm,) = alarms(lines)
-    assert (alarm["log_level"], alarm["receipt"], alarm["refused"]) == ("error", "missing", 1)
+    assert (alarm["log_level"], alarm["refused"]) == ("error", 1)
+    assert alarm["receipt"] in {"missing", "wrong"}
 
 
 async def test_in_memory_a_forged_outcome_is_refused_and_a_good_one_goes_on() -> None:
