@@ -16,9 +16,9 @@ from cs.domain.key import (
 )
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import Resolved
+from cs.domain.stages.work import RankingDone, Resolved
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from domain.acme_run import AT, AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
+from domain.acme_run import AT, AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked, ranked
 
 DONE, FAILED, LIVE, FORGOTTEN = "brand-done", "brand-failed", "brand-live", "brand-forgotten"
 
@@ -32,7 +32,9 @@ def admitted(search: str, lookup: str, brand: str = "Acme") -> SearchAdmitted:
 
 
 def done(stream: str = DONE) -> AcmeRun:
-    run = AcmeRun(stream=stream).verifying(AT_TWO_DOMAINS)
+    run = AcmeRun(stream=stream).resolved(AT_TWO_DOMAINS).discovered()
+    asked = SourceCost(name="opinion", asked=2, calls=1, micros=2_000)
+    run.record("ranking", RankingDone((ranked("p1"), ranked("p2", "social")), costs=(asked,)))
     run.verified(
         checked("p1", Verdict.DELIVERABLE, local="ada.kern"),
         checked("p2", Verdict.UNDELIVERABLE),

@@ -40,6 +40,7 @@ async def test_the_last_quarter_of_a_year_counts() -> None:
         replace(DISCOVERED, at=now - WEEKS * WEEK),  # too long ago
         replace(DISCOVERED, at=now - (WEEKS - 1) * WEEK),
         DISCOVERED,
+        golden_event("brand.contacts-ranked.v1+costs"),
         golden_event("brand.lookup-finished.v1+verified-from"),
     )
 
@@ -59,6 +60,9 @@ async def test_the_last_quarter_of_a_year_counts() -> None:
         SourceFigures(
             stage="contact-discovery", name="searxng", asked=2, found=2, used=2, verified=1
         ),
+        SourceFigures(
+            stage="ranking", name="opinion", asked=3, calls=1, micros=2_000, found=3, used=1
+        ),
         SourceFigures(stage="verification", name="smtp", verified=1),
     )
 
@@ -75,9 +79,10 @@ class Store:
         self.reads += 1
         if self.away:
             raise LogUnavailable("away")
+        ranking = SourceFigures(stage="ranking", name="opinion", micros=9)
         free = SourceFigures(stage="verification", name="smtp", asked=9)
         paid = SourceFigures(stage="verification", name="acme", micros=self.micros)
-        return [free, paid, replace(paid, stage="contact-discovery")]
+        return [free, ranking, paid, replace(paid, stage="contact-discovery")]
 
 
 async def test_work_gets_the_figures_of_whom_its_stage_has_paid() -> None:

@@ -12,6 +12,7 @@ from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
+    ContactsRanked,
     LookupFinished,
     MailDomainChecked,
 )
@@ -31,6 +32,8 @@ def figures_of(event: object) -> tuple[SourceFigures, ...]:
             return _of_costs("brand-resolution", costs)
         case ContactsDiscovered(costs=costs):
             return _of_costs("contact-discovery", costs)
+        case ContactsRanked(costs=costs):
+            return _of_costs("ranking", costs)
         case MailDomainChecked(costs=costs):
             return _of_costs("verification", costs)
         case LookupFinished(verified_from=named, verified_by=confirmed):

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from structlog import get_logger
 
 from cs.domain.source_cost import SourceFigures
+from cs.domain.source_order import PRIORS
 from cs.domain.stages.work import StageName
 from cs.eventlog.errors import LogUnavailable
 from cs.runtime.clock import Clock
@@ -33,7 +34,12 @@ class LearnedFigures:
         self._paid: Sequence[SourceFigures] = ()
 
     async def of(self, stage: StageName) -> tuple[SourceFigures, ...]:
-        """Return the figures of those whom *stage* has paid; the free ones need no figures."""
+        """Return the figures of those whom *stage* has paid; the free ones need no figures.
+
+        None of a stage that has nobody to choose between.
+        """
+        if stage not in PRIORS:
+            return ()
         now = self._clock.monotonic()
         if self._read_at is None or now - self._read_at >= FRESH_S:
             self._read_at = now

@@ -12,6 +12,7 @@ from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
     ContactsDiscovered,
+    ContactsRanked,
     LookupFinished,
     MailDomainChecked,
 )
@@ -36,10 +37,17 @@ WEEK = Table("costs", WeekRow)
 
 class SourceWeeks:
     name = "costs"
-    version = 1
+    version = 2
     tables = (WEEK,)
     reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {AttemptFailed, BrandResolved, ContactsDiscovered, LookupFinished, MailDomainChecked}
+        {
+            AttemptFailed,
+            BrandResolved,
+            ContactsDiscovered,
+            ContactsRanked,
+            LookupFinished,
+            MailDomainChecked,
+        }
     )
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
@@ -49,6 +57,7 @@ class SourceWeeks:
                 AttemptFailed(at=at)
                 | BrandResolved(at=at)
                 | ContactsDiscovered(at=at)
+                | ContactsRanked(at=at)
                 | MailDomainChecked(at=at)
                 | LookupFinished(at=at)
             ):

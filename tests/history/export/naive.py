@@ -374,6 +374,8 @@ def costs(events: Recorded) -> list[Row]:
                 stage, item = "brand-resolution", ""
             case ContactsDiscovered(costs=said):
                 stage, item = "contact-discovery", ""
+            case ContactsRanked(costs=said):
+                stage, item = "ranking", ""
             case MailDomainChecked(costs=said, mail_domain=item):
                 stage = "verification"
             case AttemptFailed(costs=said, stage=failed, item=item):

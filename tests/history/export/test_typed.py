@@ -35,7 +35,7 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonErased
 from cs.domain.service import Paused
 from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import Failed
+from cs.domain.stages.work import Failed, RankingDone
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import (
@@ -60,7 +60,7 @@ from cs.history.identities import identities
 from cs.history.runs import runs
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
-from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, sighting
+from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, ranked, sighting
 from domain.golden_files import NAMES, golden_event
 from domain.test_key_and_brand_machine import Searches
 from history.export import naive
@@ -605,6 +605,8 @@ async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
     run.failed("brand-resolution", away)
     run.send(RetryDue(lookup=run.live.id, at=run.at + timedelta(seconds=30)))
     run.record("brand-resolution", RESOLVED, attempt=2)
+    run.discovered()
+    run.record("ranking", RankingDone((ranked("p1"),), costs=costs))
     run.times_out()
     await store.append(run.stream, run.events)
 
@@ -613,7 +615,15 @@ async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
     assert [(row["stage"], row["attempt"], row["ended"]) for row in found["stages"]] == [
         ("brand-resolution", 1, "failed"),
         ("brand-resolution", 2, "answered"),
-        ("contact-discovery", 1, "cut-off"),
+        ("contact-discovery", 1, "answered"),
+        ("ranking", 1, "answered"),
+        ("verification", 1, "cut-off"),
+    ]
+    assert [(row["stage"], row["name"]) for row in found["costs"]] == [
+        ("brand-resolution", "web"),
+        ("brand-resolution", "panel"),
+        ("ranking", "web"),
+        ("ranking", "panel"),
     ]
     agree(found, naive.tables(await recorded(store)))
 

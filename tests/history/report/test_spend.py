@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import Discovered, DomainVerified, Failed
+from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDone
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.report.figures import SpendFigures
@@ -15,7 +15,7 @@ from cs.history.report.period import Period
 from cs.history.report.reading import make_report
 from cs.history.report.tables import tables
 from cs.keystore.memory import MemoryKeyStore
-from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, STREAM, AcmeRun, checked
+from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, STREAM, AcmeRun, checked, ranked
 
 DAY = timedelta(days=1)
 CENT = 10_000
@@ -43,7 +43,7 @@ async def test_money_and_e_mails_are_those_of_the_log_failed_attempts_too() -> N
         costs=(paid("brave", 2, found=1, used=1), SourceCost(name="hunter")),
     )
     run.record("contact-discovery", found)
-    run.ranked()
+    run.record("ranking", RankingDone((ranked("p1"),), costs=(paid("opinion", 4),)))
     costs = (SourceCost(name="smtp", asked=2), paid("kickbox", 3, found=1, used=1))
     done = DomainVerified((checked("p1", Verdict.DELIVERABLE),), costs=costs)
     run.record("verification", done, item=HOME)
@@ -53,21 +53,22 @@ async def test_money_and_e_mails_are_those_of_the_log_failed_attempts_too() -> N
 
     spend, shown = await spend_of(run, days=1)
 
-    assert (spend.usd, spend.usd_per_email) == (Decimal("0.0600"), Decimal("0.0600"))
+    assert (spend.usd, spend.usd_per_email) == (Decimal("0.1000"), Decimal("0.1000"))
     each = {
         (e.stage, e.name): (e.asked, e.calls, e.usd, e.emails, e.usd_per_email)
         for e in spend.of_each
     }
-    cents = [Decimal(n) / 100 for n in range(4)]
+    cents = [Decimal(n) / 100 for n in range(5)]
     assert each == {
         ("brand-resolution", "brave"): (1, 1, cents[1], 0, None),
         ("brand-resolution", "web"): (1, 0, cents[0], 0, None),
         ("contact-discovery", "brave"): (2, 2, cents[2], 1, cents[2]),
+        ("ranking", "opinion"): (4, 4, cents[4], 0, None),
         ("verification", "kickbox"): (3, 3, cents[3], 0, None),
         ("verification", "smtp"): (2, 0, cents[0], 1, cents[0]),
     }
     assert "contact-discovery\tbrave\t2\t2\t0.0200\t1\t0.0200" in shown
-    assert "$0.0600 a verified e-mail of 1" in shown
+    assert "$0.1000 a verified e-mail of 1" in shown
     assert "$0.016 to $0.048" in shown
 
 

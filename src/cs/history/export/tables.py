@@ -349,15 +349,15 @@ position BIGINT of the event that says so
 )
 _COSTS = TypedTable(
     "costs",
-    "What one source or verifier cost in one attempt of a stage; one that was not needed, too. "
-    "Empty for what was recorded before costs were.",
+    "What one source, verifier or language model cost in one attempt of a stage; one that was "
+    "not needed, too. Empty for what was recorded before costs were.",
     columns("""
 lookup VARCHAR the lookup
-stage VARCHAR `brand-resolution`, `contact-discovery` or `verification`
+stage VARCHAR `brand-resolution`, `contact-discovery`, `ranking` or `verification`
 mail_domain VARCHAR of a verification
 place INTEGER in the order of asking, from 1
-name VARCHAR of the source or verifier
-asked BIGINT questions of the stage: searches, addresses
+name VARCHAR of the source, the verifier or the model
+asked BIGINT questions of the stage: searches, addresses, headlines
 calls BIGINT calls to a service that charges; what was known from before is none
 micros BIGINT what they cost at most, in millionths of a US dollar
 found BIGINT brands or people that it named, mailboxes that it said take mail

@@ -83,6 +83,7 @@ class RankedPeople(msgspec.Struct, frozen=True):
     lookup: str
     ranked: tuple[Reference, ...]
     left_out: tuple[LeftOut, ...] = ()
+    costs: tuple[SourceCost, ...] = ()
 
 
 class DomainChecked(msgspec.Struct, frozen=True):

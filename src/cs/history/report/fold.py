@@ -132,6 +132,8 @@ class ReportFold:
         run.end("ranking", "", event.at)
         run.ranked = tuple(each.person for each in event.ranked)
         run.left_out = tuple(each.why for each in event.left_out)
+        if event.at in self.period:
+            self.spend.attempt("ranking", event.costs)
 
     def _checked(self, _: str, event: MailboxVerified | MailboxNotVerified) -> None:
         run, checked = self._open.of(event.lookup), event.checked
