@@ -36,10 +36,18 @@ class Thinks:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Waits:
+    """A reply that comes only after something else has happened."""
+
+    reply: str
+    until: asyncio.Event
+
+
 SILENCE = Hostile(shut=False)
 CLOSE = Hostile()
 
-Reply = str | Hostile | Thinks
+Reply = str | Hostile | Thinks | Waits
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,7 @@ class Script:
     starttls: Reply = "220 2.0.0 Ready to start TLS"
     handshake: bool = True
     mail_needs_tls: str | None = None
+    at_once: int | None = None  # sessions; the banner of one more is 421
 
 
 def people(*locals_: str, refusal: str = NO_SUCH_USER) -> Answer:
@@ -116,6 +125,10 @@ class ServerRecord:
             await self._news.wait_for(lambda: self._ended == len(self.sessions))
 
     @property
+    def open(self) -> int:
+        return len(self.sessions) - self._ended
+
+    @property
     def commands(self) -> list[str]:
         return [command for session in self.sessions for command in session]
 
@@ -143,6 +156,9 @@ class _Conversation:
         self.encrypted = False
 
     async def run(self) -> None:
+        if self.script.at_once is not None and self.heard.open > self.script.at_once:
+            await self._give("421 4.7.0 Too many concurrent connections from you")
+            return
         await self._give(self.script.banner)
         while line := await self.reader.readline():
             command = line.decode().rstrip("\r\n")
@@ -186,6 +202,9 @@ class _Conversation:
             with suppress(TimeoutError):
                 async with asyncio.timeout(reply.seconds):
                     await self.reader.read()  # until the client gives up
+            reply = reply.reply
+        if isinstance(reply, Waits):
+            await reply.until.wait()
             reply = reply.reply
         if isinstance(reply, Hostile):
             for _ in range(reply.times):

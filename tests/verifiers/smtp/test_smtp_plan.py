@@ -8,6 +8,7 @@ import pytest
 
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.verifiers.smtp.probe import BELIEVED_S
+from cs.verifiers.smtp.rereading import ReadVerdict, reread
 from cs.verifiers.smtp.session import SmtpTimeouts
 from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World
 from verifiers.smtp.server_cases import PLAIN, PROBES, everybody, greylists_first, one_a_session
@@ -18,6 +19,7 @@ from verifiers.smtp.smtp_servers import (
     Reply,
     Script,
     Thinks,
+    Waits,
     people,
     said_to,
 )
@@ -205,14 +207,52 @@ async def test_a_mail_host_whose_name_is_none_does_not_hide_the_next(world: Worl
 
 
 async def test_probes_have_a_session_of_their_own_and_are_asked_once(world: World) -> None:
-    heard = await world.exchanger(people("jo", "al", "bo"))
+    names = ("jo", "al", "bo", "cy", "di")
+    heard = await world.exchanger(people(*names))
 
-    await world.check("jo", "al", "bo")
+    await world.check(*names)
 
     recipients = heard.recipients()
     assert recipients[0] == [f"{name}@{DOMAIN}" for name in PROBES]
     assert PROBES[0] not in str(recipients[1:])
     assert [r.count(f"{PROBES[1]}@{DOMAIN}") for r in recipients[1:]] == [1, 1]
+    assert [len(r) for r in recipients[1:]] == [4, 3], "three people and a control"
+
+
+async def test_the_next_session_is_opened_while_the_good_bye_is_heard(world: World) -> None:
+    def counts(rcpt: Rcpt) -> Reply:
+        at_once.append(heard.open)
+        if rcpt.session > 1:
+            asked.set()
+        return people("jo")(rcpt)
+
+    at_once: list[int] = []
+    asked = asyncio.Event()
+    heard = await world.exchanger(Script(counts, quit=Waits("221 2.0.0 Bye", asked)))
+
+    found, _ = await world.check(
+        "jo", verifier=world.verifier(timeouts=replace(QUICK, quit_s=60.0))
+    )
+
+    assert found[0].verdict is V.DELIVERABLE
+    assert at_once[:3] == [1, 1, 2], "one that asks, and one that says good-bye"
+    await heard.all_over()
+
+
+async def test_who_takes_one_session_at_once_is_dialled_again_after_the_good_bye(
+    world: World,
+) -> None:
+    heard = await world.exchanger(Script(PLAIN, at_once=1, quit=Thinks("221 bye", 0.05)))
+
+    found, _ = await world.check("jo", "al", "bo", "cy", "jo")
+
+    assert [each.verdict for each in found] == [
+        V.DELIVERABLE,
+        *3 * [V.UNDELIVERABLE],
+        V.DELIVERABLE,
+    ]
+    assert [bool(session) for session in heard.sessions] == [True, False, True, True]
+    assert reread(found[0]) == ReadVerdict(V.DELIVERABLE, "recipient-accepted")
 
 
 async def test_a_refused_probe_is_remembered_for_hours(world: World) -> None:

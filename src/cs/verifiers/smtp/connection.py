@@ -96,6 +96,20 @@ class SmtpConnection(asyncio.Protocol):
         self._transport.write(command.encode("ascii") + b"\r\n")
         return await self.read_reply(within_s)
 
+    def say_goodbye(self, command: str) -> None:
+        """Send *command*, the last one; nothing is noted after it, as it is about nobody.
+
+        Not sent where a reply is owed, or something stands there that nobody asked for.
+        """
+        if self._gone.is_set() or self._transport is None:
+            return
+        if self._unread or not self._in_step:
+            self._note_unread()
+            return
+        self._note("C", command)
+        self._note = _note_nothing
+        self._transport.write(command.encode("ascii") + b"\r\n")
+
     async def encrypt(self, server_name: str) -> None:
         """Go over to TLS, whoever the other side is.
 
@@ -192,6 +206,10 @@ async def connect(
     except OSError as error:
         raise ConnectionFailed("connect") from error
     return connection
+
+
+def _note_nothing(_who: str, _text: str) -> None:
+    pass
 
 
 def _any_certificate() -> ssl.SSLContext:

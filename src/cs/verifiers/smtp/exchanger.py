@@ -1,5 +1,6 @@
 """One exchanger of one mail domain: sessions opened, shared and renewed as it demands."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
@@ -11,8 +12,9 @@ from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.session import MxAddress, Session, SmtpTimeouts, open_session
 from cs.verifiers.smtp.session_limit import SessionLimiter
 
-#: More recipients than this in one session look like harvesting (docs/verifiers.md).
-_RECIPIENTS = 3
+#: Three people and a control: more in one session look like harvesting (docs/verifiers.md).
+#: Who asks leaves room for the control, until the session has had it.
+_RECIPIENTS = 4
 #: After so many broken sessions the exchanger is left alone for the rest of the check.
 _MAX_BROKEN_SESSIONS = 2
 
@@ -23,6 +25,10 @@ PauseTimeout = Callable[[], AbstractAsyncContextManager[None]]
 
 class Exchanger:
     """Asks one address about recipients; holds at most one session, which *limiter* grants.
+
+    The reply to QUIT is heard while the next session is opened, as the place in *limiter*
+    allows (Postfix does not wait for it at all: ``smtp_skip_quit_response``); RFC 5321,
+    4.1.1.10.
 
     Args:
         heard: Called with what each reply was about.
@@ -58,6 +64,8 @@ class Exchanger:
         self._timeouts = timeouts
         self._note = note
         self._session: Session | None = None
+        self._goodbye: asyncio.Task[None] | None = None
+        self._one_session = False  # it takes no second one while it says good-bye
         self._max_recipients = 1 if one_recipient else _RECIPIENTS
         self._try_tls = True
         self._broken_sessions = 0
@@ -108,22 +116,41 @@ class Exchanger:
         return reply, meaning
 
     async def hang_up(self) -> None:
-        """End the session at hand, politely."""
+        """End the session at hand, politely; its good-bye is not waited for."""
         session, self._session = self._session, None
-        if session is not None:
-            try:
-                await session.quit(self._timeouts.quit_s)
-            finally:
-                self._limiter.release(self.mx.address)
+        if session is None:
+            return
+        await self._hear_goodbye()
+        session.say_goodbye()
+        self._goodbye = asyncio.create_task(session.close(self._timeouts.quit_s))
+        self._goodbye.add_done_callback(self._release)
+        if self._one_session:
+            await self._hear_goodbye()
+
+    async def close(self) -> None:
+        """End the session at hand, politely, and wait until it is over."""
+        await self.hang_up()
+        await self._hear_goodbye()
 
     async def abort(self) -> None:
         """End the session at hand, at once."""
         session, self._session = self._session, None
-        if session is not None:
-            try:
+        try:
+            if session is not None:
                 await session.abort()
-            finally:
-                self._limiter.release(self.mx.address)
+        finally:
+            if session is not None:
+                self._release()
+        await self._hear_goodbye()
+
+    def _release(self, _goodbye: object = None) -> None:
+        self._limiter.release(self.mx.address)
+
+    async def _hear_goodbye(self) -> None:
+        """Wait until the session that was ended before is over: a second at most."""
+        if self._goodbye is not None:
+            await asyncio.wait([self._goodbye])
+            self._goodbye = None
 
     async def _session_with(self, room_for: int) -> Session:
         if self._no_reply is not None:
@@ -141,7 +168,7 @@ class Exchanger:
 
     async def _open(self) -> Session:
         try:
-            return await self._dial()
+            return await self._dial_after_goodbye()
         except SessionRefused as refused:
             # It has answered; knocking again in this check would not be polite.
             self._heard(refused.meaning.kind)
@@ -150,6 +177,22 @@ class Exchanger:
         except ConnectionFailed as failed:
             self._no_reply = NoUsableReply(failed.why)
             raise self._no_reply from failed
+
+    async def _dial_after_goodbye(self) -> Session:
+        """Dial while the good-bye is heard; who takes one session at once is dialled again."""
+        if self._goodbye is None or self._goodbye.done():
+            return await self._dial()
+        try:
+            return await self._dial()
+        except SessionRefused as refused:
+            if refused.stage != "banner":
+                raise
+        except ConnectionFailed as failed:
+            if failed.why not in {"connect", "closed"}:
+                raise
+        self._one_session = True
+        await self._hear_goodbye()
+        return await self._dial()
 
     async def _dial(self) -> Session:
         try:

@@ -58,7 +58,7 @@ class Exchangers:
     async def close(self) -> None:
         """End all sessions, politely."""
         for exchanger in self._exchangers.values():
-            await exchanger.hang_up()
+            await exchanger.close()
 
     async def abort(self) -> None:
         """End all sessions, at once."""

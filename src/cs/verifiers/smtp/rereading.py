@@ -200,5 +200,8 @@ class RecordedExchanger:
     async def hang_up(self) -> None:
         """Nobody is there."""
 
+    async def close(self) -> None:
+        """Nobody is there."""
+
     async def abort(self) -> None:
         """Nobody is there."""

@@ -3,7 +3,6 @@
 Nothing here ever sends DATA, and nothing is decided here about a mailbox.
 """
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -59,12 +58,15 @@ class Session:
         self.recipients += 1
         return await self._connection.send(f"RCPT TO:<{address}>", self._rcpt_reply_s)
 
-    async def quit(self, within_s: float) -> None:
-        """Say good-bye; whether the server answers does not matter."""
+    def say_goodbye(self) -> None:
+        """Send QUIT; `close` then waits for the reply."""
+        self._connection.say_goodbye("QUIT")
+
+    async def close(self, within_s: float) -> None:
+        """Hear the reply to QUIT, and close; whether the server answers does not matter."""
         try:
-            with suppress(ConnectionFailed, TimeoutError):
-                async with asyncio.timeout(within_s):
-                    await self._connection.send("QUIT")
+            with suppress(ConnectionFailed):
+                await self._connection.read_reply(within_s)
         finally:
             await self._connection.abort()
 
