@@ -12,8 +12,9 @@ import pytest
 
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
+from cs.domain.key import KeyEvent, settled
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import Append
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
@@ -27,7 +28,18 @@ from cs.projections.sealer import sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
-from projections.history import ADA_IS_AT, DONE, FAILED, FORGOTTEN, LIVE, done, issued, write
+from domain.acme_run import AT
+from projections.history import (
+    ADA_IS_AT,
+    DONE,
+    FAILED,
+    FORGOTTEN,
+    LIVE,
+    admitted,
+    done,
+    issued,
+    write,
+)
 from projections.stored import table_of
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
@@ -325,3 +337,49 @@ def test_a_projection_is_given_every_event_that_it_knows(projection: Projection)
     events = {known.get(name) for name in names} & set(TOPICS.values())
 
     assert set(projection.reads or ()) == events
+
+
+# Resting, so that the next page is larger.
+
+
+async def test_views_rest_after_searches_that_nobody_waits_for_and_after_no_others() -> None:
+    views = Views()
+    await views.log.append([Append("key-a", NO_STREAM, [issued()])])
+    rested, pages = asyncio.Queue[asyncio.Event](), asyncio.Queue[int]()
+
+    async def rest() -> None:
+        over = asyncio.Event()
+        rested.put_nowait(over)
+        await over.wait()
+
+    runner = ViewRunner(views.log, views.store, views.keys, rest=rest)
+    await runner.catch_up()
+    runner.listen(lambda page: pages.put_nowait(len(page)))
+    running = asyncio.create_task(runner.run())
+    async with asyncio.timeout(10):
+        await views.log.append([Append("key-a", 0, _reused("s-1"))])
+        over = await rested.get()
+        for n in range(2, 5):
+            await views.log.append([Append("key-a", 2 * n - 2, _reused(f"s-{n}"))])
+        assert runner.position == 3, "it rests"
+        over.set()
+        over = await rested.get()
+        live = [admitted("s-live", f"{DONE}.1")]
+        await views.log.append([Append("key-a", 8, live)])
+        over.set()
+        over = await rested.get()
+        charged = settled("s-live", f"{DONE}.1", "done", 1, cached=False, at=AT)
+        await views.log.append([Append("key-a", 9, [charged])])
+        over.set()
+        assert [await pages.get() for _ in range(4)] == [2, 6, 1, 1]
+        await views.log.append([Append("key-a", 10, _reused("s-5"))])
+        await rested.get()
+        assert await pages.get() == 2, "the page of the charge was followed by no rest"
+    running.cancel()
+    await asyncio.wait([running])
+    await views.store.close()
+
+
+def _reused(search: str) -> list[KeyEvent]:
+    charged = settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT)
+    return [admitted(search, f"{DONE}.1"), charged]

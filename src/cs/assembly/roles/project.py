@@ -1,7 +1,9 @@
 """``cs project``: keeps the views up to date."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from cs.admin.readiness import Readiness
 from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
@@ -12,7 +14,7 @@ from cs.postgres.lease import Leader
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
 from cs.projections.generation import generation
-from cs.projections.runner import ViewRunner
+from cs.projections.runner import REST_S, ViewRunner
 from cs.settings import Settings
 
 
@@ -28,7 +30,12 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
 
         async def project(epoch: int) -> None:
             runner = ViewRunner(
-                data.log, data.views, data.keys, epoch=epoch, set_aside=set_aside
+                data.log,
+                data.views,
+                data.keys,
+                epoch=epoch,
+                set_aside=set_aside,
+                rest=partial(asyncio.sleep, REST_S),
             )
             await retry_while_unavailable(runner.catch_up)
             runner.listen_early(counts.on_events)
