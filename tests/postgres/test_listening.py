@@ -107,6 +107,20 @@ async def test_payloads_are_handed_over_and_do_not_end_the_wait(
     await listener.close()
 
 
+async def test_notifications_of_one_s_own_backend_are_passed_over(
+    pool: Pool, other: Pool
+) -> None:
+    payloads = asyncio.Queue[str]()
+    async with pool.acquire() as own:
+        listener = Listener(pool, "x", payloads.put_nowait, own_backend=own.get_server_pid)
+        await listener.connect()
+        await own.execute("SELECT pg_notify('x', 'own')")
+        await other.execute("SELECT pg_notify('x', 'of another')")
+        async with asyncio.timeout(5):
+            assert await payloads.get() == "of another"
+    await listener.close()
+
+
 async def test_a_closed_listener_holds_no_connection(listener: Listener, other: Pool) -> None:
     await listener.connect()
     await listener.close()

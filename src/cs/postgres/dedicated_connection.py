@@ -16,6 +16,12 @@ class DedicatedConnection:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._connection: PooledConnection | None = None
+        self._backend: int | None = None
+
+    @property
+    def backend(self) -> int | None:
+        """Return the process id of the server's end of the connection, if there is one."""
+        return self._backend
 
     async def get(self) -> PooledConnection:
         """Return the connection, made if there is none that lives.
@@ -27,11 +33,13 @@ class DedicatedConnection:
             await self.drop()
             with translate_errors():
                 self._connection = await self._pool.acquire(timeout=CONNECT_TIMEOUT_S)
+            self._backend = self._connection.get_server_pid()
         return self._connection
 
     async def drop(self) -> None:
         """Cut the connection, whatever is under way on it."""
         connection, self._connection = self._connection, None
+        self._backend = None
         if connection is not None:
             with suppress(asyncpg.InterfaceError):  # the pool has noticed its end already
                 connection.terminate()

@@ -43,14 +43,21 @@ class Listener:
         channel: As in ``NOTIFY``.
         on_payload: Called with the text of each notification as it comes; `wait` then does
             not return for it.
+        own_backend: Gives the process id of a backend whose notifications are passed over.
     """
 
     def __init__(
-        self, pool: Pool, channel: str, on_payload: Callable[[str], None] | None = None
+        self,
+        pool: Pool,
+        channel: str,
+        on_payload: Callable[[str], None] | None = None,
+        *,
+        own_backend: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._dedicated = DedicatedConnection(pool)
         self._channel = channel
         self._on_payload = on_payload
+        self._own_backend = own_backend
         self._session: _Session | None = None
 
     async def connect(self) -> PooledConnection:
@@ -70,8 +77,10 @@ class Listener:
         session = _Session(connection)
 
         def on_notification(
-            _connection: object, _pid: int, _channel: str, payload: object
+            _connection: object, backend: int, _channel: str, payload: object
         ) -> None:
+            if backend == self._own_backend():
+                return
             if self._on_payload is None:
                 session.payload = str(payload)
                 session.woken.set()

@@ -50,6 +50,11 @@ class PostgresAppender:
     def __init__(self, pool: Pool) -> None:
         self._connection = DedicatedConnection(pool)
 
+    @property
+    def backend(self) -> int | None:
+        """Return the process id of the backend that appends, if there is one."""
+        return self._connection.backend
+
     async def close(self) -> None:
         await self._connection.drop()
 

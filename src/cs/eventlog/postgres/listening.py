@@ -26,17 +26,28 @@ _ANSWER_S = 2.0
 _RETRY_S = 0.25
 
 
-async def follow_last_position(pool: Pool, on_position: Callable[[int], None]) -> None:
+async def follow_last_position(
+    pool: Pool,
+    on_position: Callable[[int], None],
+    *,
+    own_backend: Callable[[], int | None] = lambda: None,
+) -> None:
     """Call *on_position* with the last position whenever it is learned, until cancelled.
 
     Takes one connection of *pool*, for however many wait, and another when it dies.
+
+    Args:
+        pool: Gives the connection.
+        on_position: Called in no order: the position may have been told before.
+        own_backend: Gives the process id of the backend that appends for this process, which
+            learns of those by their answers.
     """
 
     def on_payload(payload: str) -> None:
         if payload.isdigit():  # the library's are empty
             on_position(int(payload))
 
-    listener = Listener(pool, CHANNEL, on_payload)
+    listener = Listener(pool, CHANNEL, on_payload, own_backend=own_backend)
     try:
         while True:
             try:

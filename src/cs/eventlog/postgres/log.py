@@ -57,8 +57,13 @@ class PostgresEventLog(TableLog):
     async def __aenter__(self) -> Self:
         self._stack.push_async_callback(self._appender.close)
         await self._stack.enter_async_context(self._writer)
+        # What was appended here is noted when that is answered, with the events themselves: a
+        # notification comes before, and followers would read them from the database.
         listening = asyncio.create_task(
-            follow_last_position(self._pool, self._moved), name="log-listening"
+            follow_last_position(
+                self._pool, self._moved, own_backend=lambda: self._appender.backend
+            ),
+            name="log-listening",
         )
 
         async def stop_listening() -> None:
