@@ -47,7 +47,7 @@ servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
 	@PYTHONPATH=tests $(BIN)/python -m harness.servers up --brokers $(BROKERS)
 
 test: setup ## every test
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest --forks $(WORKERS)
 
 test-fast: setup ## the inner loop, under a minute
 	$(BIN)/pytest --forks $(FAST_WORKERS) -m "not slow" --hypothesis-profile="inner loop" \

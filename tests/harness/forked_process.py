@@ -1,7 +1,8 @@
 """``python -m MODULE`` as a process of its own, forked from one that has the service imported.
 
-For a test run only: it is a pytest plug-in, which ends the fork server with the run.  How a
-command itself starts, from nothing, is tested in `tests/cli/`.
+For a test run only: it is a pytest plug-in, which ends the fork server with the run; workers
+that are forked (`forked_workers`) share one.  How a command itself starts, from nothing, is
+tested in `tests/cli/`.
 """
 
 import os
@@ -20,6 +21,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 import msgspec
+import pytest
 
 from harness.fork_server import Request
 
@@ -42,10 +44,13 @@ class ForkServer:
     _requests: socket.socket | None = None
 
     def fork(self, request: Request, descriptors: Sequence[int]) -> None:
+        socket.send_fds(self.started(), [msgspec.json.encode(request)], descriptors)
+
+    def started(self) -> socket.socket:
         with self._starting:
             if self._requests is None:
                 self._requests = self._start()
-        socket.send_fds(self._requests, [msgspec.json.encode(request)], descriptors)
+            return self._requests
 
     def _start(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -207,6 +212,14 @@ _in_a_test_run = threading.Event()
 
 def pytest_configure() -> None:
     _in_a_test_run.set()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Start the one server of all workers that are forked; the inner loop forks no service."""
+    options = session.config.option
+    if options.forks and options.markexpr != "not slow" and not options.collectonly:
+        _server.started()
 
 
 def pytest_sessionfinish() -> None:

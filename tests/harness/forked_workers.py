@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from multiprocessing.connection import Connection, Pipe, wait
 from multiprocessing.context import ForkContext
 from multiprocessing.sharedctypes import RawArray
@@ -26,6 +27,8 @@ import pytest
 
 from harness.few_messages import is_unread
 
+#: The number of no test.
+NONE = -1
 #: For a worker to tear down what its tests had, once a run is cut off.
 _END_S = 10.0
 
@@ -47,16 +50,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None  # pytest does it, or says why not
     parts, workers = Parts(len(session.items), options.forks), list[_Worker]()
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # of all workers
-    sys.stdout.flush()
-    sys.stderr.flush()
-    for number in range(options.forks):
-        reading, writing = Pipe(duplex=False)
-        pid = os.fork()
-        if pid == 0:
-            _be_worker(session, parts, number, writing)
-        writing.close()
-        workers.append(_Worker(number, pid, reading))
     try:
+        for number in range(options.forks):
+            workers.append(_fork(session, parts, number))
         _report(session, parts, workers)
     finally:
         parts.leave_out_the_rest()
@@ -69,15 +65,17 @@ class Parts:
     """Who runs which of so many tests, told to several processes.
 
     Attributes:
-        running: The number of the test that each worker runs, or ran last.
+        running: The number of the test that each worker runs, `NONE` between tests.
+        after: The number of the one that it runs then, which nobody else is handed.
     """
 
     def __init__(self, tests: int, workers: int) -> None:
         self._lock = ForkContext().Lock()
-        edges = [tests * number // workers for number in range(workers + 1)]
+        edges = [0, *accumulate(part_lengths(tests, workers))]
         self._next = RawArray("i", edges[:-1])
         self._end = RawArray("i", edges[1:])
-        self.running = RawArray("i", edges[:-1])
+        self.running = RawArray("i", [NONE] * workers)
+        self.after = RawArray("i", [NONE] * workers)
 
     def of(self, worker: int) -> Iterator[int]:
         """Yield the number of each test that *worker* is to run, until none is left."""
@@ -107,6 +105,26 @@ class Parts:
     def leave_out_the_rest(self) -> None:
         with self._lock:
             self._end[:] = self._next[:]
+
+
+def part_lengths(tests: int, workers: int) -> list[int]:
+    """Return how many of *tests* each worker begins with (as xdist's `worksteal`)."""
+    lengths = []
+    for left in range(workers, 0, -1):
+        lengths.append(tests // left)
+        tests -= tests // left
+    return lengths
+
+
+def _fork(session: pytest.Session, parts: Parts, number: int) -> "_Worker":
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reading, writing = Pipe(duplex=False)
+    pid = os.fork()
+    if pid == 0:
+        _be_worker(session, parts, number, writing)
+    writing.close()
+    return _Worker(number, pid, reading)
 
 
 def _be_worker(
@@ -149,7 +167,7 @@ def _set_apart(config: pytest.Config, number: int, writing: "Connection[Any, Any
     capturing.suspend_global_capture()
     folders = config._tmp_path_factory  # type: ignore[attr-defined]
     folders._basetemp = folders.getbasetemp() / name
-    folders._basetemp.mkdir(mode=0o700)
+    folders._basetemp.mkdir(mode=0o700, exist_ok=True)  # of one that died
     config.pluginmanager.unregister(name="terminalreporter")
     config.pluginmanager.register(_Sender(config, writing))
 
@@ -171,16 +189,19 @@ class _Sender:
 
 def _run(session: pytest.Session, parts: Parts, worker: int) -> None:
     numbers = parts.of(worker)
-    number = next(numbers, None)
-    while number is not None and not session.shouldfail and not session.shouldstop:
-        parts.running[worker] = number
+    number = parts.after[worker]  # left by one that died
+    if number == NONE:
+        number = next(numbers, NONE)
+    while number != NONE and not session.shouldfail and not session.shouldstop:
         # Fixtures that it does not share with the one after it are torn down with it.
-        after = next(numbers, None)
+        after = next(numbers, NONE)
+        parts.running[worker], parts.after[worker] = number, after
         session.config.hook.pytest_runtest_protocol(
             item=session.items[number],
-            nextitem=None if after is None else session.items[after],
+            nextitem=None if after == NONE else session.items[after],
         )
         number = after
+    parts.running[worker] = NONE
 
 
 @dataclass(frozen=True)
@@ -204,7 +225,10 @@ class _Worker:
 
 
 def _report(session: pytest.Session, parts: Parts, workers: list[_Worker]) -> None:
-    """Report what *workers* tell until each has ended, and is none of them any more."""
+    """Report what *workers* tell until each has ended, and is none of them any more.
+
+    The test in which one is killed has failed; another worker goes on with its part.
+    """
     hook = session.config.hook
     while workers:
         told = wait([worker.reading for worker in workers])
@@ -213,10 +237,12 @@ def _report(session: pytest.Session, parts: Parts, workers: list[_Worker]) -> No
                 data = worker.reading.recv()
             except EOFError:
                 workers.remove(worker)
-                code = worker.end()
-                if code != pytest.ExitCode.OK:
-                    last = session.items[parts.running[worker.number]].nodeid
-                    session.shouldfail = f"a worker ended with {code}, it ran {last} last"
+                code, running = worker.end(), parts.running[worker.number]
+                if code < 0 and running != NONE:
+                    hook.pytest_runtest_logreport(report=_death(session.items[running], code))
+                    workers.append(_fork(session, parts, worker.number))
+                elif code != pytest.ExitCode.OK:
+                    session.shouldfail = f"worker {worker.number} ended with {code}"
             else:
                 report = hook.pytest_report_from_serializable(config=session.config, data=data)
                 hook.pytest_runtest_logreport(report=report)
@@ -224,3 +250,9 @@ def _report(session: pytest.Session, parts: Parts, workers: list[_Worker]) -> No
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
+
+
+def _death(item: pytest.Item, code: int) -> pytest.TestReport:
+    """Return the report of the test in which a worker was killed by the signal -*code*."""
+    told = f"the worker that ran it was killed: {signal.Signals(-code).name}"
+    return pytest.TestReport(item.nodeid, item.location, {}, "failed", told, "call")

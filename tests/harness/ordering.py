@@ -1,9 +1,9 @@
 """A pytest plug-in: what lasts long is begun first, and one worker has all tests on a cluster.
 
-Each worker of pytest-xdist begins with a part of the whole, all of the same length, and one
-that is done takes from the end of another's.  So a part begins with what is not to be left for
-the last minute: the first with all tests on a cluster, so that one worker starts a cluster, and
-the others, in turn, with a test that lasts for minutes.
+Each worker begins with a part of the whole, all of the same length, and one that is done
+takes from the end of another's (`forked_workers`, and pytest-xdist's ``worksteal``).  So a part
+begins with what is not to be left for the last minute: the first with all tests on a cluster,
+so that one worker starts a cluster, and the others, in turn, with a test that lasts minutes.
 """
 
 import os
@@ -13,12 +13,15 @@ from typing import TypeVar
 
 import pytest
 
+from harness.forked_workers import part_lengths
+
 T = TypeVar("T")
 
 
 @pytest.hookimpl(trylast=True)  # once it is known what is selected
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    forks: int = config.option.forks
+    workers = forks or int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items[:] = in_parts(
         items,
         workers,
@@ -41,12 +44,3 @@ def in_parts(
         ordered += first
         ordered += islice(rest, max(0, length - len(first)))
     return [*ordered, *rest]
-
-
-def part_lengths(tests: int, workers: int) -> list[int]:
-    """Return how many of *tests* each worker begins with (`check_schedule` of worksteal)."""
-    lengths = []
-    for left in range(workers, 0, -1):
-        lengths.append(tests // left)
-        tests -= tests // left
-    return lengths

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.forked_workers import Parts
+from harness.forked_workers import Parts, part_lengths
 
 TESTS = Path(__file__).parents[1]
 HOW_THEY_END = """
@@ -34,9 +34,14 @@ def test_it(number, mine):
     with mine.open("a") as noted: noted.write(f"{number} ")
 """
 DIES = """
-import os, signal
-def test_before(): pass
-def test_that_kills(): os.kill(os.getpid(), signal.SIGKILL)
+import os, pytest, signal
+@pytest.mark.parametrize("number", range(40))
+def test_it(number):
+    if number in (3, 4, 19): os.kill(os.getpid(), signal.SIGKILL)
+"""
+LEAVES = """
+import os
+def test_that_leaves(): os._exit(5)
 """
 NEVER_ENDS_WELL = """
 import pytest
@@ -83,6 +88,13 @@ def test_nobody_is_handed_one_after_the_run_is_cut_off() -> None:
     parts.leave_out_the_rest()
 
     assert next(first, None) is next(second, None) is None
+
+
+@pytest.mark.parametrize(
+    ("tests", "lengths"), [(9_694, [2423, 2423, 2424, 2424]), (3, [0, 1, 1, 1])]
+)
+def test_parts_are_as_long_as_those_of_the_scheduler(tests: int, lengths: list[int]) -> None:
+    assert part_lengths(tests, 4) == lengths
 
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -149,14 +161,25 @@ def test_each_worker_has_its_own_of_a_session_and_tears_it_down(
 
 
 @pytest.mark.slow
+def test_the_test_in_which_a_worker_is_killed_has_failed_and_all_others_are_run(
+    run: Run,
+) -> None:
+    ran = run(DIES)
+
+    assert ran.returncode == pytest.ExitCode.TESTS_FAILED, ran.stdout
+    assert "3 failed, 37 passed" in ran.stdout
+    assert ran.stdout.count("the worker that ran it was killed: SIGKILL") >= 3
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tests", "told"),
     [
-        (DIES, "a worker ended with -9, it ran test_it.py::test_that_kills last"),
+        (LEAVES, "ended with 5"),
         (NEVER_ENDS_WELL, "as all was torn down"),
         (HOW_THEY_END.replace("test_that_passes", "test_that_passes("), "SyntaxError"),
     ],
-    ids=["a worker is killed", "the end of a session fails", "a module cannot be read"],
+    ids=["a worker leaves", "the end of a session fails", "a module cannot be read"],
 )
 def test_what_goes_wrong_beside_the_tests_makes_the_run_fail(
     run: Run, tests: str, told: str

@@ -1,10 +1,10 @@
 """Every test is run once, and what is to be begun first is, by a worker of its own."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.ordering import in_parts, part_lengths
+from harness.forked_workers import part_lengths
+from harness.ordering import in_parts
 
 
 @given(st.data())
@@ -22,10 +22,3 @@ def test_each_is_there_once_and_a_part_begins_with_what_is_long(data: st.DataObj
     places = [ordered.index(item) for item in long]
     others = begins[1:] or [len(together)]
     assert all(any(0 <= place - begin < 4 for begin in others) for place in places)
-
-
-@pytest.mark.parametrize(
-    ("tests", "lengths"), [(9_694, [2423, 2423, 2424, 2424]), (3, [0, 1, 1, 1])]
-)
-def test_parts_are_as_long_as_those_of_the_scheduler(tests: int, lengths: list[int]) -> None:
-    assert part_lengths(tests, 4) == lengths
