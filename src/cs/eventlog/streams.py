@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from itertools import count
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -65,6 +65,18 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
     version: int
     position: int
     snapshot: int = NO_STREAM
+
+
+class Preparation(NamedTuple):
+    """How a stream is changed, by what other streams say.
+
+    Attributes:
+        decide: Makes events of its state.
+        unmoved: Appends without events: the other streams, at the versions that were read.
+    """
+
+    decide: Callable[[Any], Sequence[AnyEvent]]
+    unmoved: Sequence[Append] = ()
 
 
 class Streams:
@@ -210,14 +222,36 @@ class Streams:
             LogUnavailable: The append may or may not have been stored.
         """
 
+        async def prepare() -> Preparation:
+            return Preparation(decide)
+
+        return await self.change_by_others(stream, prepare, caused_by=caused_by)
+
+    async def change_by_others(
+        self,
+        stream: str,
+        prepare: Callable[[], Awaitable[Preparation]],
+        *,
+        caused_by: AnyCause,
+    ) -> tuple[Sequence[AnyEvent], int]:
+        """Append as `change` does, if the streams that *prepare* has read did not move since.
+
+        If one did, nothing was stored, and *prepare* is called again.
+
+        Raises:
+            NewerEvent, DamagedEvent, LogUnavailable: As `change`.
+            Exception: What *prepare* raises.
+        """
+
         async def attempt() -> tuple[Sequence[AnyEvent], int]:
             folded = await self.load(stream)
+            decide, unmoved = await prepare()
             events = decide(folded.state)
             if not events:
                 return (), 0
             failpoints.reach("change.before-append")
             append = Append(stream, folded.version, events, caused_by)
-            position = await self.log.append([append])
+            position = await self.log.append([append, *unmoved])
             failpoints.reach("change.after-append")
             return events, position
 

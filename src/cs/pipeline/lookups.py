@@ -1,8 +1,8 @@
 """The lookups of the log: their brands read and changed, however long the log is away."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from structlog import get_logger
 
@@ -17,7 +17,8 @@ from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.streams import Streams
+from cs.eventlog.port import Append
+from cs.eventlog.streams import Preparation, Streams
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -46,6 +47,13 @@ def with_damage_check(stream: str, decide: Decide) -> Decide:
             raise DamagedEvent(0, stream, 0, why) from error
 
     return checked
+
+
+class PreparedCommand(NamedTuple):
+    """A command, and the streams that it was made of, as appends without events."""
+
+    command: LookupCommand
+    unmoved: Sequence[Append] = ()
 
 
 class Lookups:
@@ -86,8 +94,29 @@ class Lookups:
 
     async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""
-        stream = stream_of(command.lookup)
-        decide = with_damage_check(stream, lambda state: brand.decide(command, state))
+
+        async def prepare() -> PreparedCommand:
+            return PreparedCommand(command)
+
+        await self.change_by_others(command.lookup, prepare, caused_by)
+
+    async def change_by_others(
+        self,
+        lookup: str,
+        prepare: Callable[[], Awaitable[PreparedCommand]],
+        caused_by: AnyCause,
+    ) -> None:
+        """Record a command on *lookup*'s brand that *prepare* makes of other streams.
+
+        It is made again for as long as one of them moves before it is stored.
+        """
+        stream = stream_of(lookup)
+
+        async def prepared() -> Preparation:
+            command, unmoved = await prepare()
+            decide = with_damage_check(stream, lambda state: brand.decide(command, state))
+            return Preparation(decide, unmoved)
+
         await retry_while_unavailable(
-            lambda: self._streams.change(stream, decide, caused_by=caused_by)
+            lambda: self._streams.change_by_others(stream, prepared, caused_by=caused_by)
         )

@@ -39,7 +39,7 @@ from cs.metrics.metrics import Metrics
 from cs.pipeline.errors import ForgedOutcome
 from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
-from cs.pipeline.lookups import Lookups
+from cs.pipeline.lookups import Lookups, PreparedCommand
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
@@ -212,8 +212,10 @@ class OutcomeRecorder:
         caused_by = MessageCause(topic=OUTCOMES, id=answer_id(outcome), attempt=outcome.attempt)
         finding = await self._unsuppressed(outcome, caused_by)
         if finding is not None:
+            self._log_unknown_verifiers(finding, outcome.lookup)
             command = await self._command(replace(outcome, finding=finding))
-            await self._lookups.change(command, caused_by)
+            prepare = partial(self._without_refuted, command)
+            await self._lookups.change_by_others(outcome.lookup, prepare, caused_by)
 
     async def _unsuppressed(self, outcome: Outcome, caused_by: AnyCause) -> AnyFinding | None:
         """Return what *outcome* found, without people who are suppressed; ``None``: nothing.
@@ -233,13 +235,9 @@ class OutcomeRecorder:
         return screened.finding
 
     async def _command(self, outcome: Outcome) -> RecordFinding:
-        self._log_unknown_verifiers(outcome)
         known: dict[str, DomainFacts] = {}
         if isinstance(outcome.finding, RankingDone | DomainVerified | Failed):
             known = await self._lookups.known(outcome.lookup)
-        refuted = frozenset[str]()
-        if self._refuted is not None:
-            refuted = await self._refuted.among(checked_in(outcome.finding))
         return RecordFinding(
             lookup=outcome.lookup,
             stage=outcome.stage,
@@ -248,17 +246,23 @@ class OutcomeRecorder:
             finding=outcome.finding,
             known=known,
             verifiers=self._verifiers,
-            refuted=refuted,
             at=self._clock.now(),
         )
 
-    def _log_unknown_verifiers(self, outcome: Outcome) -> None:
+    async def _without_refuted(self, command: RecordFinding) -> PreparedCommand:
+        """Return *command* with the mailboxes that are refuted as long as nothing moves."""
+        if self._refuted is None:
+            return PreparedCommand(command)
+        addresses, unmoved = await self._refuted.among(checked_in(command.finding))
+        return PreparedCommand(replace(command, refuted=addresses), unmoved)
+
+    def _log_unknown_verifiers(self, finding: AnyFinding, lookup: str) -> None:
         """Log mailboxes that somebody vouches for who is not configured: they are not shown."""
-        found = checked_in(outcome.finding)
+        found = checked_in(finding)
         by = {each.verifier for each in found if each.verdict is Verdict.DELIVERABLE}
         if strangers := by - self._verifiers:
             log.warning(
                 "verifier_not_configured",
-                lookup=outcome.lookup,
+                lookup=lookup,
                 verifiers=sorted(name or "" for name in strangers),
             )

@@ -1,14 +1,29 @@
 """Which mailboxes that a stage found deliverable are refuted: mail to them came back lately."""
 
 from collections.abc import Iterable
-from functools import partial
+from typing import NamedTuple
 
 from cs.domain.contact import CheckedPerson
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail_domain import MailDomain
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import Fingerprinter, email_print
-from cs.eventlog.follow import retry_while_unavailable
+from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
+
+
+class Refuted(NamedTuple):
+    """What mail came back from.
+
+    Attributes:
+        addresses: That no check of now can prove.
+        unmoved: The streams that say so of deliverable ones, as they were read: a bounce
+            that is recorded in the meantime moves one of them.
+    """
+
+    addresses: frozenset[str]
+    unmoved: tuple[Append, ...]
 
 
 class RefutedMailboxes:
@@ -19,20 +34,30 @@ class RefutedMailboxes:
         self._keys = keys
         self._clock = clock
 
-    async def among(self, checked: Iterable[CheckedPerson]) -> frozenset[str]:
-        """Return the addresses in *checked* that no check of now can prove."""
-        refuted: set[str] = set()
-        for each in checked:
-            if each.address is not None and await self._is_refuted(each.address):
-                refuted.add(each.address)
-        return frozenset(refuted)
+    async def among(self, checked: Iterable[CheckedPerson]) -> Refuted:
+        """Return what is refuted of the addresses in *checked*.
 
-    async def _is_refuted(self, address: str) -> bool:
-        domain = address.rpartition("@")[2]
-        try:
-            folded = await retry_while_unavailable(partial(self._streams.mail_domain, domain))
-        except DamagedEvent:
-            return False  # it is set aside, as what is known of its servers
-        if not folded.state.bounced:
-            return False
-        return bool(folded.state.refutes(email_print(self._keys, address), self._clock.now()))
+        Raises:
+            LogUnavailable: The log cannot be read now.
+            NewerEvent: A newer version wrote some of what it says.
+        """
+        by_domain: dict[str, list[CheckedPerson]] = {}
+        for each in checked:
+            if each.address is not None:
+                by_domain.setdefault(each.address.rpartition("@")[2], []).append(each)
+        refuted: set[str] = set()
+        unmoved: list[Append] = []
+        for domain, people in by_domain.items():
+            try:
+                folded = await self._streams.mail_domain(domain)
+            except DamagedEvent:
+                continue  # it is set aside, as what is known of its servers
+            if any(each.verdict is Verdict.DELIVERABLE for each in people):
+                unmoved.append(Append(f"mail-domain-{domain}", folded.version, ()))
+            if folded.state.bounced:
+                addresses = (each.address for each in people if each.address is not None)
+                refuted |= {each for each in addresses if self._refutes(folded.state, each)}
+        return Refuted(frozenset(refuted), tuple(unmoved))
+
+    def _refutes(self, domain: MailDomain, address: str) -> bool:
+        return domain.refutes(email_print(self._keys, address), self._clock.now())

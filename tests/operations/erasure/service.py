@@ -74,8 +74,10 @@ def outside(
     acme: tuple[Sighting, ...] = (ADA, BEN),
     zenith: tuple[Sighting, ...] = (),
     mailboxes: Mailboxes | None = None,
+    *,
+    zenith_mail: tuple[str, ...] = ("zenith.test",),
 ) -> StagePlugins:
-    brands = {"acme": ACME, "zenith": ZENITH}
+    brands = {"acme": ACME, "zenith": replace(ZENITH, mail_domains=zenith_mail)}
     people = Known({"Acme": acme, "Zenith": zenith})
     both = Mailboxes(frozenset({ADA_MAILBOX, BEN_MAILBOX}))
     return StagePlugins([Directory(brands)], [people], [mailboxes or both])
@@ -123,9 +125,10 @@ async def erasable(
     *,
     clock: Clock | None = None,
     months: int | None = None,
+    log: MemoryEventLog | None = None,
 ) -> AsyncIterator[Erasable]:
     keys = keys or MemoryKeyStore()
-    log, views = MemoryEventLog(keys), SqliteViews(None, projections())
+    log, views = log or MemoryEventLog(keys), SqliteViews(None, projections())
     clock = clock or SystemClock()
     try:
         async with one_process(log, keys, views, tools, clock=clock, months=months) as service:

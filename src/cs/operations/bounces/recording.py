@@ -2,8 +2,12 @@
 
 In this order, so that whatever is interrupted is finished by doing it again: the mail domain's
 stream says that the mailbox is refuted, from where on no new search verifies it; then each
-lookup's result goes on, or answers, without it.  A bounce of a mailbox that no search of this
-service returned is left alone: nothing is stored of it.
+lookup's result goes on, or answers, without it.  Which lookups had it is read after that: one
+whose check was stored in the meantime is among them, and one whose check is stored later
+expects the mail domain's stream where it was before (`cs.pipeline.refuted`), and loses.
+
+A bounce of a mailbox that no search of this service returned is left alone: nothing is stored
+of it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -154,9 +158,15 @@ class BounceRecorder:
             self._streams.set_aside.note(damaged)
             return results | {j.place: _result("damaged", j) for j, _ in ours}
         done: set[tuple[str, str]] = set()  # a dry run leaves them for the next to find
-        for judged, deliveries in ours:
+        for judged, _ in ours:
             corrected: frozenset[tuple[str, str]] = frozenset()
             if judged.means.kind is BounceKind.PERMANENT:
+                try:
+                    deliveries = await self._deliveries(judged.print_)  # none is added any more
+                except DamagedEvent as damaged:
+                    self._streams.set_aside.note(damaged)
+                    results[judged.place] = _result("damaged", judged)
+                    continue
                 left = [each for each in deliveries if (each.lookup, each.person) not in done]
                 corrected = await self._correct(judged, left, dry_run=dry_run)
                 done |= corrected
