@@ -10,7 +10,8 @@ brands; five events a search.
 
 Into a SQLite file beside the eventsourcing library's way: its recorder for projections, a
 transaction for each event, with one row and the tracking of its position and no more; with
-``--json`` nothing but that.
+``--json`` nothing but that.  Ours in pages as a running service reads them, and as one that
+catches up does; Python looks for garbage as seldom as in a service.
 """
 
 import argparse
@@ -32,8 +33,10 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
+from cs.projections.runner import CATCH_UP_PAGE
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.garbage import collect_seldom
 
 # In place of this folder, whose module of this name would hide the tests' folder.
 sys.path.pop(0)
@@ -44,6 +47,7 @@ from harness.servers.postgres import running_postgres
 from projections.long_history import write_long
 
 PAGES = (500, 5_000)
+FILE_PAGES = (500, CATCH_UP_PAGE)
 ROUNDS = 5
 
 
@@ -111,14 +115,18 @@ def by_library(path: Path, stream: list[RecordedEvent]) -> float:
 async def into_files(
     folder: Path, stream: list[RecordedEvent]
 ) -> Mapping[str, Sequence[float]]:
-    """Compare both ways by turns; return their events a second, the library's first."""
-    ours, library = list[float](), list[float]()
+    """Compare all ways by turns; return their events a second, the library's first."""
+    speeds: dict[str, list[float]] = {"the library's recorder": []}
+    speeds |= {f"pages of {page:,}": [] for page in FILE_PAGES}
+    collect_seldom()
     for turn in range(ROUNDS):
-        library.append(by_library(folder / f"library-{turn}.db", stream[: len(stream) // 10]))
-        views = SqliteViews(folder / f"views-{turn}.db", projections())
-        ours.append(await project(views, stream, 500))
-        await views.close()
-    return {"the library's recorder": library, "pages of 500": ours}
+        library = by_library(folder / f"library-{turn}.db", stream[: len(stream) // 10])
+        speeds["the library's recorder"].append(library)
+        for page in FILE_PAGES:
+            views = SqliteViews(folder / f"views-{turn}-{page}.db", projections())
+            speeds[f"pages of {page:,}"].append(await project(views, stream, page))
+            await views.close()
+    return speeds
 
 
 async def measure(dsn: str, folder: Path, events: int) -> None:

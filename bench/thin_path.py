@@ -28,6 +28,10 @@ which part of a core that took; near 1 it is the caller that is measured.
 
     PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
         [--postgres postgresql://USER@HOST/DATABASE | --postgres own] [--nodes N]
+        [--only KIND]
+
+``--only "POST from reuse"`` makes no other calls than those whose name has these words, and
+those that they are held against.
 """
 
 import argparse
@@ -311,7 +315,17 @@ def _ratio(mine: Sequence[Measured], others: Sequence[Measured]) -> float:
     return median(one.took.per_s / other.took.per_s for one, other in pairs)
 
 
-async def main(calls: int, postgres: str, nodes: int, *, as_json: bool) -> None:
+def chosen(kinds: Sequence[Kind], only: str) -> list[Kind]:
+    """Return those of *kinds* whose name has *only* in it, and those they are held against."""
+    meant = [kind for kind in kinds if only in kind.name]
+    if not meant:
+        raise SystemExit(f"no kind of call is called {only!r}: {[k.name for k in kinds]}")
+    beside = {kind.against for kind in meant}
+    beside |= {name.replace("CRUD", "CRUD with keys") for name in beside} | {"bare, GET"}
+    return [kind for kind in kinds if kind in meant or kind.name in beside]
+
+
+async def main(calls: int, postgres: str, nodes: int, only: str, *, as_json: bool) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
@@ -334,6 +348,7 @@ async def main(calls: int, postgres: str, nodes: int, *, as_json: bool) -> None:
             postgres = server.dsn
         if postgres:
             kinds += await shared_kinds(stack, postgres, folder, calls, nodes)
+        kinds = chosen(kinds, only)
         began = time.perf_counter()
         measured = await measure(kinds)
         rows = [row(kind, measured) for kind in kinds]
@@ -355,5 +370,8 @@ if __name__ == "__main__":
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--postgres", default="", help="a database, or `own`: a new server")
     parser.add_argument("--nodes", type=int, default=1, help="of ours on PostgreSQL")
+    parser.add_argument("--only", default="", help="words in the names of the kinds of calls")
     given = parser.parse_args()
-    event_loop.run(main(given.calls, given.postgres, given.nodes, as_json=given.json))
+    event_loop.run(
+        main(given.calls, given.postgres, given.nodes, given.only, as_json=given.json)
+    )

@@ -14,7 +14,7 @@ from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.domain.key import KeyEvent, settled
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, EventNeeds
 from cs.eventlog.sealing import open_bytes
 from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
@@ -23,7 +23,7 @@ from cs.projections.generation import table_names
 from cs.projections.projection import Projection
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
-from cs.projections.runner import ViewRunner
+from cs.projections.runner import CATCH_UP_PAGE, ViewRunner
 from cs.projections.sealer import sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
@@ -383,3 +383,22 @@ async def test_views_rest_after_searches_that_nobody_waits_for_and_after_no_othe
 def _reused(search: str) -> list[KeyEvent]:
     charged = settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT)
     return [admitted(search, f"{DONE}.1"), charged]
+
+
+async def test_views_are_made_in_pages_as_large_as_those_that_are_measured(
+    views: Views, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = list[int]()
+    tail = views.log.tail
+
+    async def noted(after: int, limit: int, wanted: EventNeeds | None) -> Any:
+        limits.append(limit)
+        return await tail(after, limit, wanted)
+
+    monkeypatch.setattr(views.log, "tail", noted)
+    store = SqliteViews(None, projections())
+    await ViewRunner(views.log, store, views.keys).catch_up()
+
+    assert limits == [CATCH_UP_PAGE]
+    assert await store.position() == await views.log.head()
+    await store.close()

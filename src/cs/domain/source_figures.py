@@ -26,6 +26,13 @@ WEEKS = 13
 def figures_of(event: object) -> tuple[SourceFigures, ...]:
     """Return what *event*, of any type, adds."""
     match event:
+        case LookupFinished(verified_from=named, verified_by=confirmed):
+            if not named and not confirmed:
+                return ()  # most: answered by nobody, or of before this was noted
+            return (
+                *_of_verified("contact-discovery", named.items()),
+                *_of_verified("verification", confirmed.items()),
+            )
         case AttemptFailed(stage=stage, costs=costs):
             return _of_costs(stage, costs)
         case BrandResolved(costs=costs):
@@ -36,11 +43,6 @@ def figures_of(event: object) -> tuple[SourceFigures, ...]:
             return _of_costs("ranking", costs)
         case MailDomainChecked(costs=costs):
             return _of_costs("verification", costs)
-        case LookupFinished(verified_from=named, verified_by=confirmed):
-            return (
-                *_of_verified("contact-discovery", named.items()),
-                *_of_verified("verification", confirmed.items()),
-            )
         case _:
             return ()
 

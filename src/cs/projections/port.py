@@ -167,5 +167,7 @@ def check_since(position: int, since: int) -> None:
 
 def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[RecordedEvent]:
     """Return what of *page* comes after *checkpoint*; empty if that leaves a gap."""
+    if page and page[0].position == checkpoint + 1:
+        return page
     new = [recorded for recorded in page if recorded.position > checkpoint]
     return new if new and new[0].position == checkpoint + 1 else ()

@@ -41,8 +41,9 @@ class ReturnedPeople:
             case LookupFinished(lookup=lookup, at=at) | SearchSettled(lookup=lookup, at=at):
                 # In either order: a damaged lookup ends here when it is mended.
                 before = rows.get(RETURNED, lookup)
-                if before is None or (before.day is not None and before.day < day_of(at)):
-                    rows.put(RETURNED, lookup, ReturnedRow(day=day_of(at)))
+                day = day_of(at)
+                if before is None or (before.day is not None and before.day < day):
+                    rows.put(RETURNED, lookup, ReturnedRow(day=day))
             case ContactsErased(lookup=lookup, aged_out=True):
                 rows.put(RETURNED, lookup, ReturnedRow(day=None))
             case _:

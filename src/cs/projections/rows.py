@@ -54,10 +54,12 @@ class Rows:
 
     def get(self, table: Table[R], row_id: str) -> R | None:
         row_key = (table.name, row_id)
-        if row_key not in self._seen:
+        try:
+            return self._seen[row_key]  # type: ignore[return-value]  # put there for this table
+        except KeyError:
             data = self._below.row(table.name, row_id)
-            self._seen[row_key] = table.decode(data) if data is not None else None
-        return self._seen[row_key]  # type: ignore[return-value]  # put there for this table
+            row = self._seen[row_key] = table.decode(data) if data is not None else None
+            return row
 
     def put(self, table: Table[R], row_id: str, row: R) -> None:
         row_key = (table.name, row_id)

@@ -33,6 +33,9 @@ WATCH_S = 5.0
 REST_S = 0.025
 #: Events in one.
 PAGE = 500
+#: Events of a page while views are made, or catch up: a row that changes often is written once
+#: a page.  More take memory, and keep who else writes waiting.
+CATCH_UP_PAGE = 2_000
 
 
 class ViewRunner:
@@ -138,7 +141,11 @@ class ViewRunner:
 
     async def _page(self) -> Sequence[RecordedEvent]:
         return await read_past(
-            self._events, self.position, set_aside=self.set_aside, wanted=SHOWN
+            self._events,
+            self.position,
+            CATCH_UP_PAGE,
+            set_aside=self.set_aside,
+            wanted=SHOWN,
         )
 
     async def run(self) -> None:

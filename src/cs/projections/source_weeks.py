@@ -54,20 +54,21 @@ class SourceWeeks:
         del seal
         match recorded.event:
             case (
-                AttemptFailed(at=at)
+                LookupFinished(at=at)
+                | AttemptFailed(at=at)
                 | BrandResolved(at=at)
                 | ContactsDiscovered(at=at)
                 | ContactsRanked(at=at)
                 | MailDomainChecked(at=at)
-                | LookupFinished(at=at)
             ):
                 more = figures_of(recorded.event)
             case _:
                 return
         if more:
-            before = rows.get(WEEK, week_of(at))
+            week = week_of(at)
+            before = rows.get(WEEK, week)
             figures = more if before is None else (*before.figures, *more)
-            rows.put(WEEK, week_of(at), WeekRow(summed(figures)))
+            rows.put(WEEK, week, WeekRow(summed(figures)))
 
 
 async def figures_until(views: Views, now: datetime) -> tuple[SourceFigures, ...]:

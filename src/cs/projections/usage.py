@@ -73,21 +73,21 @@ class Usage:
         if before is None:
             return
         match event:
-            case KeyRotated(secret_hash=secret_hash, last4=last4):
-                row = replace(before, secret_hash=secret_hash, last4=last4)
-            case KeyRevoked():
-                row = replace(before, revoked=True)
-            case QuotaGranted(units=units):
-                row = replace(before, quota=before.quota + units)
             case SearchAdmitted():
                 row = replace(
                     before, reserved=before.reserved + 1, searches=before.searches + 1
                 )
             case SearchSettled(charged=charged):
                 row = replace(before, reserved=before.reserved - 1, used=before.used + charged)
+            case KeyRotated(secret_hash=secret_hash, last4=last4):
+                row = _noted(replace(before, secret_hash=secret_hash, last4=last4), recorded)
+            case KeyRevoked():
+                row = _noted(replace(before, revoked=True), recorded)
+            case QuotaGranted(units=units):
+                row = _noted(replace(before, quota=before.quota + units), recorded)
             case _:
                 return
-        rows.put(USAGE, key_id, _noted(row, recorded))
+        rows.put(USAGE, key_id, row)
 
 
 def _noted(row: UsageRow, recorded: RecordedEvent) -> UsageRow:

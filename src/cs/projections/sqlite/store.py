@@ -276,7 +276,7 @@ class _StoredRows:
     """Rows as they are stored (`cs.projections.rows.Below`)."""
 
     def __init__(self, database: sqlite3.Connection, stored_as: Callable[[str], str]) -> None:
-        self._database = database
+        self._cursor = database.cursor()
         self._stored_as = stored_as
         self._statements: dict[str, str] = {}
 
@@ -285,8 +285,8 @@ class _StoredRows:
         if statement is None:
             statement = _ROW.format(table=self._stored_as(table))
             self._statements[table] = statement
-        found = self._database.execute(statement, (row_id,)).fetchone()
-        return None if found is None else found[0]
+        found = self._cursor.execute(statement, (row_id,)).fetchall()
+        return found[0][0] if found else None
 
 
 #: Rows deleted in one transaction.
