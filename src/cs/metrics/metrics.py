@@ -94,6 +94,18 @@ class Metrics:
     verdicts: Family[Counter] = counter(
         "cs_verdicts_total", "Mailboxes checked, by verdict.", "verdict"
     )
+    bounces: Family[Counter] = counter(
+        "cs_bounces_total",
+        "Bounces of returned mailboxes, told for the first time, by what follows from them: "
+        "`permanent`, `temporary`, `other`.",
+        "kind",
+    )
+    corrected: Family[Counter] = counter(
+        "cs_results_corrected_total",
+        "Results that lost an e-mail as mail to it came back, by the verifier that had "
+        "confirmed it.",
+        "verifier",
+    )
     erased: Family[Counter] = counter(
         "cs_people_erased_total",
         "People left out of lookups, since they asked or their time was over.",

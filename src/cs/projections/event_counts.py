@@ -1,4 +1,4 @@
-"""Counts lookups, charges, verdicts and erased people by their events.
+"""Counts lookups, charges, verdicts, bounces and erased people by their events.
 
 Events are counted where the views are written, which one process does at a time, so that the
 sum over all processes counts each once.  What is stored while nobody leads is not counted.
@@ -9,6 +9,7 @@ from datetime import datetime
 
 from cs.domain.brand.events import (
     AttemptFailed,
+    ContactBounced,
     ContactsErased,
     LookupFinished,
     LookupStarted,
@@ -17,6 +18,7 @@ from cs.domain.brand.events import (
     StageIssued,
 )
 from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.domain.mail_domain import BounceReported
 from cs.domain.stages.table import ClosedWork, closed_work
 from cs.eventlog.port import RecordedEvent
 from cs.metrics.metrics import Metrics
@@ -60,6 +62,10 @@ class EventCounts:
                 metrics.attempts_failed.of(stage, why).inc()
             case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
                 metrics.verdicts.of(checked.verdict.value).inc()
+            case BounceReported(kind=kind):
+                metrics.bounces.of(kind.value).inc()
+            case ContactBounced(verifier=verifier):
+                metrics.corrected.of(verifier).inc()
             case ContactsErased(people=people, aged_out=aged_out):
                 metrics.erased.of("time" if aged_out else "asked").inc(len(people))
             case _:

@@ -8,6 +8,7 @@ from typing import Any
 from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
+    ContactBounced,
     ContactsDiscovered,
     ContactsErased,
     ContactsRanked,
@@ -38,7 +39,7 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
-from cs.domain.mail_domain import DomainLearned
+from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.domain.person import PersonErased
 from cs.eventlog.port import RecordedEvent
 
@@ -494,6 +495,9 @@ def people(events: Recorded, gone: set[str], *, revealed: bool) -> list[Row]:
                     if revealed and not row["erased"]:
                         row["email"] = contact.email
                 continue
+            case ContactBounced(lookup=lookup) as e:
+                rows[f"{lookup}#{e.bounced.person}"]["email"] = None
+                continue
             case _:
                 continue
         for person in found:
@@ -556,6 +560,49 @@ def mail_domains(events: Recorded) -> list[Row]:
     ]
 
 
+def bounces(events: Recorded) -> list[Row]:
+    return [
+        {
+            "mail_domain": r.stream.removeprefix("mail-domain-"),
+            "told_at": time(r.event.at),
+            "bounced_at": time(r.event.bounced_at),
+            "kind": r.event.kind.value,
+            "why": r.event.why,
+            "status": r.event.status,
+            "pattern": r.event.pattern,
+            "position": r.position,
+        }
+        for r in events
+        if isinstance(r.event, BounceReported)
+    ]
+
+
+def bounced_contacts(events: Recorded, gone: set[str], *, revealed: bool) -> list[Row]:
+    rows = []
+    for r in events:
+        if isinstance(r.event, ContactBounced):
+            e, person = r.event, f"{r.event.lookup}#{r.event.bounced.person}"
+            shown = e.bounced if revealed and person not in gone else None
+            rows.append(
+                {
+                    "person": person,
+                    "lookup": e.lookup,
+                    "told_at": time(e.at),
+                    "bounced_at": time(e.bounced_at),
+                    "why": e.why,
+                    "status": e.status,
+                    "verifier": e.verifier,
+                    "rule": e.reason,
+                    "rules": e.rules,
+                    "verified_at": time(e.verified_at),
+                    "address": shown.address if shown else None,
+                    "diagnostic": shown.diagnostic if shown else None,
+                    "position": r.position,
+                }
+            )
+    return rows
+
+
 def tables(events: Recorded, *, revealed: bool = False) -> dict[str, list[Row]]:
     """Return the rows of every table that is made of *events*, people in clear."""
     gone = erased(events)
@@ -569,6 +616,8 @@ def tables(events: Recorded, *, revealed: bool = False) -> dict[str, list[Row]]:
         "mailboxes": mailboxes(events, gone, revealed=revealed),
         "evidence": evidence(events, gone, revealed=revealed),
         "mail_domains": mail_domains(events),
+        "bounces": bounces(events),
+        "bounced_contacts": bounced_contacts(events, gone, revealed=revealed),
         "charges": charges(events),
         "keys": keys(events),
         "key_events": key_events(events),

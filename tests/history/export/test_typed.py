@@ -19,7 +19,13 @@ from hypothesis import settings
 
 from cs.domain import codec
 from cs.domain.brand import brand as brands
-from cs.domain.brand.events import BrandEvent, EraseContacts, MailboxVerified, RetryDue
+from cs.domain.brand.events import (
+    BrandEvent,
+    EraseContacts,
+    MailboxVerified,
+    RecordBounce,
+    RetryDue,
+)
 from cs.domain.causation import (
     AnyCause,
     EventCause,
@@ -30,6 +36,7 @@ from cs.domain.causation import (
     TimerCause,
 )
 from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
+from cs.domain.contact import BouncedMailbox
 from cs.domain.key import KeyEvent
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonErased
@@ -586,6 +593,46 @@ async def test_a_version_that_is_not_written_any_more_is_upcast(
 
 
 # Some of it.
+
+
+async def test_mail_that_came_back_stands_beside_who_had_vouched(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    (ada,) = [e.checked for e in run.events if isinstance(e, MailboxVerified)]
+    told = golden_event("mail-domain.bounce-reported.v1")
+    await store.append("mail-domain-acme.test", (told,))
+    bounced = RecordBounce(
+        lookup=run.finish.lookup,
+        bounced=BouncedMailbox(person="p1", address="ada.kern@acme.test", diagnostic="gone"),
+        bounced_at=run.at,
+        status="5.1.1",
+        why="recipient-refused",
+        checked=ada,
+        verified_at=run.at,
+        contacts=run.finish.contacts,
+        at=run.at,
+    )
+    await store.append(run.stream, brands.decide(bounced, run.state))
+    before = await recorded(store)
+
+    hidden = rows_of(await store.export("hidden.duckdb"))
+    file = await store.export("shown.duckdb", reveal=True)
+
+    found = rows_of(file)
+    agree(hidden, naive.tables(before))
+    agree(found, naive.tables(before, revealed=True))
+    assert [row["email"] for row in found["people"] if row["verified"]] == [None]
+    assert [row["diagnostic"] for row in found["bounced_contacts"]] == ["gone"]
+    with duckdb.connect(file, read_only=True) as database:
+        (row,) = _rows(database, "FROM bounces_by_verifier")
+    assert (row["verified"], row["bounced"], row["share"]) == (1, 1, 1.0)
+
+    await store.keys.destroy([key_name(run.finish.lookup, "p1")])
+    gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p1",))
+    await store.append("person-1", (gone,))
+    later = rows_of(await store.export("erased.duckdb", reveal=True))
+    agree(later, naive.tables([*before, (await recorded(store))[-1]], revealed=True))
+    assert not any(row["address"] or row["diagnostic"] for row in later["bounced_contacts"])
 
 
 async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: Store) -> None:

@@ -44,6 +44,10 @@ FACTS: Mapping[str, str] = {
     "conversation",
     "learned": "position:BIGINT happened_at:TIMESTAMP mail_domain catch_all:BOOLEAN "
     "greylists:BOOLEAN one_recipient:BOOLEAN pattern expires_at:TIMESTAMP",
+    "bounce": "position:BIGINT happened_at:TIMESTAMP mail_domain bounced_at:TIMESTAMP kind why "
+    "status pattern",
+    "bounced": "position:BIGINT happened_at:TIMESTAMP lookup person bounced_at:TIMESTAMP why "
+    "status verifier rule rules verified_at:TIMESTAMP address diagnostic",
     "erased": "person",
 }
 

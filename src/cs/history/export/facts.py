@@ -21,7 +21,7 @@ from cs.domain.causation import (
     TimerCause,
 )
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import Person, RankedPerson
+from cs.domain.contact import BouncedMailbox, Person, RankedPerson
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -31,7 +31,7 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
-from cs.domain.mail_domain import DomainLearned
+from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.domain.person import PersonErased
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
@@ -448,6 +448,49 @@ def _person_erased(to: FactRows, read: ReadEvent) -> None:
     to.rows["erased"] += ((name,) for name in read.said.found_in)
 
 
+# Mail that came back.
+def _bounce_reported(to: FactRows, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    to.rows["bounce"].append(
+        (
+            event.position,
+            event.at,
+            event.stream.removeprefix("mail-domain-"),
+            said.bounced_at,
+            said.kind,
+            said.why,
+            said.status,
+            said.pattern,
+        )
+    )
+
+
+def _contact_bounced(to: FactRows, page: OpenPage, read: ReadEvent) -> None:
+    event, said = read.event, read.said
+    (ref,) = people_named(said.bounced)
+    personal: tuple[str | None, ...] = (None, None)
+    if to.reveal:
+        for each in page.people(read, BouncedMailbox):
+            if each.value is not None:
+                personal = (each.value.address, each.value.diagnostic)
+    to.rows["bounced"].append(
+        (
+            event.position,
+            event.at,
+            said.lookup,
+            key_name(said.lookup, ref),
+            said.bounced_at,
+            said.why,
+            said.status,
+            said.verifier,
+            said.reason,
+            said.rules,
+            said.verified_at,
+            *personal,
+        )
+    )
+
+
 # Mail domains.
 def _learned(to: FactRows, read: ReadEvent) -> None:
     event, said = read.event, read.said
@@ -494,7 +537,9 @@ _SAYS: Mapping[type[AnyEvent], Says] = {
     brand.MailboxVerified: _checked,
     brand.MailboxNotVerified: _checked,
     brand.LookupFinished: _of_no_people(_finished),
+    brand.ContactBounced: _contact_bounced,
     brand.ContactsErased: _of_no_people(_contacts_erased),
     DomainLearned: _of_no_people(_learned),
+    BounceReported: _of_no_people(_bounce_reported),
     PersonErased: _of_no_people(_person_erased),
 }

@@ -29,7 +29,7 @@ OPENED: dict[type[AnyEvent], str] = {
     brand.MailboxNotVerified: "checked",
 }
 #: And where people are revealed.
-REVEALED = OPENED | {brand.ContactsRanked: "ranked"}
+REVEALED = OPENED | {brand.ContactsRanked: "ranked", brand.ContactBounced: "bounced"}
 #: After these, data keys in memory may be destroyed ones.
 _FORGETTING = (PersonErased, brand.ContactsErased)
 
@@ -102,9 +102,9 @@ class OpenPage:
             yield OpenedValue(value.person, said, said is None and lost == len(self.lost))
 
 
-def people_named(raw: bytes) -> list[str]:
-    """Return the people of *raw*, a list of personal values; none of them is opened."""
-    return [each.person for each in _PEOPLE.decode(raw)]
+def people_named(raw: Raw) -> list[str]:
+    """Return the people of *raw*, one or a list of personal values; none of them is opened."""
+    return [each.person for each in _listed(raw, _PEOPLE)]
 
 
 async def open_page(

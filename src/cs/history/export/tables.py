@@ -180,7 +180,7 @@ place INTEGER in the ranking, from 1; empty: not ranked
 ranking_rules VARCHAR the version of the rules that ranked them; empty: not recorded
 left_out VARCHAR why not: `not-eligible`, `former`, `agency`, … (analysts.md has them all)
 shown INTEGER the place among the contacts of the result, from 1; empty: not shown
-verified BOOLEAN whether the result had a verified e-mail of theirs
+verified BOOLEAN whether the result had a verified e-mail of theirs when it was made
 verdict VARCHAR on the mailbox that was verified, else on the one settled last; empty: none
 mail_domain VARCHAR of that verdict
 verifier VARCHAR who found it verified
@@ -195,7 +195,7 @@ headline VARCHAR* as they wrote it
 company VARCHAR* where they work
 linkedin_url VARCHAR* their profile
 location VARCHAR* where they are
-email VARCHAR* the verified address
+email VARCHAR* the verified address; empty if mail to it came back for good
 position BIGINT of the event that names them first
 """),
     """
@@ -206,7 +206,8 @@ WITH best AS (
         CASE WHEN c.verified THEN list_position(mail_domains, c.mail_domain) END NULLS LAST,
         c.position DESC
     ) = 1
-), gone AS (SELECT DISTINCT person FROM erased)
+), gone AS (SELECT DISTINCT person FROM erased),
+back AS (SELECT DISTINCT person FROM bounced)
 SELECT f.person, CASE WHEN g.person IS NULL THEN coalesce(f.who, w.who) END AS who, f.lookup,
        f.happened_at AS found_at,
        CASE WHEN g.person IS NULL THEN f.sources END AS sources,
@@ -226,7 +227,8 @@ SELECT f.person, CASE WHEN g.person IS NULL THEN coalesce(f.who, w.who) END AS w
        CASE WHEN g.person IS NULL THEN f.company END AS company,
        CASE WHEN g.person IS NULL THEN f.linkedin_url END AS linkedin_url,
        CASE WHEN g.person IS NULL THEN f.location END AS location,
-       CASE WHEN g.person IS NULL AND s.verified THEN b.address END AS email,
+       CASE WHEN g.person IS NULL AND s.verified AND k.person IS NULL THEN b.address END
+         AS email,
        f.position
 FROM found f
 LEFT JOIN who w USING (person)
@@ -235,6 +237,7 @@ LEFT JOIN left_out o USING (person)
 LEFT JOIN shown s USING (person)
 LEFT JOIN best b USING (person)
 LEFT JOIN gone g USING (person)
+LEFT JOIN back k USING (person)
 """,
     order="position, length(person), person",
     by_lookup=(
@@ -245,6 +248,7 @@ LEFT JOIN gone g USING (person)
         "shown",
         "checked",
         "resolved",
+        "bounced",
         "erased",
     ),
 )
@@ -308,6 +312,52 @@ FROM evidence e ANTI JOIN erased g USING (person)
 """,
     order="position, n",
     by_lookup=("evidence", "erased"),
+)
+_BOUNCES = TypedTable(
+    "bounces",
+    "A mail that came back from a mailbox which a search had returned, as the operator told.",
+    columns("""
+mail_domain VARCHAR the part behind the @
+told_at TIMESTAMP when it was told
+bounced_at TIMESTAMP when it came back; when it was told, if nobody said
+kind VARCHAR what follows from it: `permanent`, `temporary`, `other`
+why VARCHAR what it was, in a word: `recipient-refused`, `mailbox-full`, …
+status VARCHAR the enhanced code, if one was told
+pattern VARCHAR that the local part follows, if it follows one
+position BIGINT of the event that says so
+"""),
+    """
+SELECT mail_domain, happened_at AS told_at, bounced_at, kind, why, status, pattern, position
+FROM bounce
+""",
+)
+_BOUNCED_CONTACTS = TypedTable(
+    "bounced_contacts",
+    "A contact of a result who lost a verified e-mail, as mail to it came back for good.",
+    columns("""
+person VARCHAR the pseudonym, as in `people`
+lookup VARCHAR the lookup
+told_at TIMESTAMP when it was told
+bounced_at TIMESTAMP when it came back; when it was told, if nobody said
+why VARCHAR as in `bounces`
+status VARCHAR the enhanced code, if one was told
+verifier VARCHAR who had found it verified
+rule VARCHAR by which rule; empty: not recorded
+rules VARCHAR of which version of the rules; empty: not recorded
+verified_at TIMESTAMP when
+address VARCHAR* the address
+diagnostic VARCHAR* what its mail server said
+position BIGINT of the event that says so
+"""),
+    """
+SELECT b.person, b.lookup, b.happened_at AS told_at, b.bounced_at, b.why, b.status, b.verifier,
+       b.rule, b.rules, b.verified_at,
+       CASE WHEN g.person IS NULL THEN b.address END AS address,
+       CASE WHEN g.person IS NULL THEN b.diagnostic END AS diagnostic,
+       b.position
+FROM bounced b LEFT JOIN (SELECT DISTINCT person FROM erased) g USING (person)
+""",
+    by_lookup=("bounced", "erased"),
 )
 _CHARGES = TypedTable(
     "charges",
@@ -486,6 +536,8 @@ TABLES: Sequence[TypedTable] = (
     _MAILBOXES,
     _EVIDENCE,
     _MAIL_DOMAINS,
+    _BOUNCES,
+    _BOUNCED_CONTACTS,
     _CHARGES,
     _KEYS,
     _KEY_EVENTS,

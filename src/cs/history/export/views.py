@@ -102,6 +102,17 @@ FROM evidence GROUP BY verifier, rule, verdict ORDER BY ALL
 """,
     ),
     View(
+        "bounces_by_verifier",
+        "E-mails that each verifier found verified, by rule, and how many of them mail came "
+        "back from; nobody who was erased.",
+        """
+SELECT m.verifier, m.rule, count(*) AS verified, count(b.person) AS bounced,
+       count(b.person) / count(*) AS share
+FROM mailboxes m LEFT JOIN (SELECT DISTINCT person FROM bounced_contacts) b USING (person)
+WHERE m.verified AND m.verifier IS NOT NULL GROUP BY m.verifier, m.rule ORDER BY ALL
+""",
+    ),
+    View(
         "reuse_per_day",
         "Ended searches of a day, and how many an earlier lookup answered.",
         """
