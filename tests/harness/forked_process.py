@@ -85,12 +85,13 @@ _server = ForkServer()
 
 
 class ForkedProcess:
-    """Like a `subprocess.Popen` with nothing on standard input, in a session of its own.
+    """Like a `subprocess.Popen`, in a session of its own.
 
     Args:
         module: What ``python -m`` would run.
         words: Its arguments.
         env: All of its environment.
+        stdin: The descriptor of a file to read standard input from; without one it is empty.
         stdout: The descriptor of a file to write standard output to, if anybody wants it.
         server: What it is forked by.
 
@@ -105,6 +106,7 @@ class ForkedProcess:
         words: Sequence[str],
         env: Mapping[str, str],
         *,
+        stdin: int | None = None,
         stdout: int | None = None,
         server: ForkServer = _server,
     ) -> None:
@@ -116,8 +118,9 @@ class ForkedProcess:
             status, stderr = _pipe(of_the_child), _pipe(of_the_child)
             null = os.open(os.devnull, os.O_RDWR)
             of_the_child.callback(os.close, null)
-            output = null if stdout is None else stdout
-            server.fork(request, [null, output, stderr.writing, status.writing])
+            read_from = null if stdin is None else stdin
+            write_to = null if stdout is None else stdout
+            server.fork(request, [read_from, write_to, stderr.writing, status.writing])
         self._status = status.reading
         weakref.finalize(self, os.close, self._status)
         self.stderr: IO[str] = os.fdopen(stderr.reading)
@@ -157,30 +160,46 @@ class ForkedProcess:
 
 
 def run_command(
-    words: Sequence[str], env: Mapping[str, str], timeout_s: float = 120.0
+    words: Sequence[str],
+    env: Mapping[str, str],
+    timeout_s: float = 120.0,
+    *,
+    stdin: str = "",
+    check: bool = True,
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``cs`` with *words* to its end, in a process of its own.
 
     Raises:
-        subprocess.CalledProcessError: It failed, or was killed after *timeout_s*.
-        subprocess.TimeoutExpired: It was, and could not be forked.
+        subprocess.CalledProcessError: It failed, and *check* is true.
+        subprocess.TimeoutExpired: It could not be forked, and was killed after *timeout_s*;
+            one that was forked has failed then.
     """
     if not can_fork(env):
-        command = [sys.executable, "-m", "cs", *words]
         return subprocess.run(
-            command, env=env, capture_output=True, text=True, check=True, timeout=timeout_s
+            [sys.executable, "-m", "cs", *words],
+            env=env,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=check,
+            timeout=timeout_s,
         )
-    with TemporaryFile("w+") as stdout:
-        process = ForkedProcess("cs", words, env, stdout=stdout.fileno())
+    with TemporaryFile("w+") as read, TemporaryFile("w+") as stdout:
+        read.write(stdin)
+        read.seek(0)
+        process = ForkedProcess("cs", words, env, stdin=read.fileno(), stdout=stdout.fileno())
         killing = threading.Timer(timeout_s, os.kill, (process.pid, signal.SIGKILL))
         killing.start()
-        with process.stderr:
-            stderr = process.stderr.read()
-        code = process.wait(timeout_s)
-        killing.cancel()
+        try:
+            with process.stderr:
+                stderr = process.stderr.read()
+            code = process.wait(timeout_s)
+        finally:
+            killing.cancel()
         stdout.seek(0)
         done = subprocess.CompletedProcess(["cs", *words], code, stdout.read(), stderr)
-    done.check_returncode()
+    if check:
+        done.check_returncode()
     return done
 
 
