@@ -1,7 +1,9 @@
 """Files of bounces as sending tools and mail servers write them, whole and damaged."""
 
+import base64
 import gzip
 import json
+import quopri
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from cs.domain.mail.bounce import Bounce, BounceKind, ToolWord, bounce_meaning
 from cs.operations.bounces import bounce_file, status_mail
 from cs.operations.bounces.bounce_file import BadFile, BounceFile, rows_in
 from cs.operations.bounces.status_mail import bounces_of
+from harness.every_row import check_every
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 AT = datetime(2026, 5, 30, 10, tzinfo=UTC)
@@ -178,11 +181,124 @@ def test_a_report_tells_address_time_status_and_words() -> None:
     assert "User unknown in virtual mailbox table" in first.diagnostic
 
 
+def report(status: str, *, encoding: str = "7bit", kind: str = "delivery-status") -> bytes:
+    """Return a report whose part of that *kind* is *status*, sent on 30 May at 10:00 UTC."""
+    data = status.encode()
+    if encoding == "base64":
+        data = base64.encodebytes(data)
+    elif encoding == "quoted-printable":
+        data = quopri.encodestring(data)
+    head = (
+        "Date: Sat, 30 May 2026 12:00:00 +0200\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b1"\n\n'
+        "--b1\n\nIt could not be delivered.\n\n--b1\n"
+        f"Content-Type: message/{kind}\nContent-Transfer-Encoding: {encoding}\n\n"
+    )
+    return head.encode() + data + b"\n--b1--\n"
+
+
+ABOUT = "Reporting-MTA: dns; mail.sender.test\nArrival-Date: Sat, 30 May 2026 09:00:00 +0000\n"
+FAILED = f"Final-Recipient: rfc822; {JO}\nAction: failed\nStatus: 5.1.1\n"
+LAST = "Last-Attempt-Date: Sat, 30 May 2026 09:30:00 +0000\n"
+ATTEMPT, ARRIVAL = AT.replace(hour=9, minute=30), AT.replace(hour=9)
+TEXT = f"{ABOUT}\n{FAILED}"
+
+#: Shapes of RFC 3464, what came of each: (kind, status, time) of each recipient.
+SHAPES: list[tuple[str, bytes, list[tuple[str | None, str | None, datetime | None]]]] = [
+    ("2.3: a recipient", report(TEXT), [(GONE, "5.1.1", AT)]),
+    ("base64", report(TEXT, encoding="base64"), [(GONE, "5.1.1", AT)]),
+    ("quoted-printable", report(TEXT, encoding="quoted-printable"), [(GONE, "5.1.1", AT)]),
+    ("RFC 6533: in UTF-8", report(TEXT, kind="global-delivery-status"), [(GONE, "5.1.1", AT)]),
+    ("CRLF", report(TEXT).replace(b"\n", b"\r\n"), [(GONE, "5.1.1", AT)]),
+    ("lines of blanks between", report(f"{ABOUT} \n\t\n\n{FAILED}"), [(GONE, "5.1.1", AT)]),
+    ("2.3.7: the last attempt", report(TEXT + LAST), [(GONE, "5.1.1", ATTEMPT)]),
+    (
+        "a last attempt that is no time",
+        report(TEXT + "Last-Attempt-Date: yesterday\n"),
+        [(GONE, "5.1.1", AT)],
+    ),
+    (
+        "a Date that is no time: 2.2.5, its arrival",
+        report(TEXT).replace(b"Sat, 30 May 2026 12:00:00 +0200", b"no day at all"),
+        [(GONE, "5.1.1", ARRIVAL)],
+    ),
+    (
+        "a Date that is still to come",
+        report(TEXT).replace(b"30 May 2026 12", b"30 May 2031 12"),
+        [(GONE, "5.1.1", ARRIVAL)],
+    ),
+    (
+        "no time at all",
+        report(TEXT.replace("Arrival-Date: Sat, 30", "Arrival-Date: 99")).replace(
+            b"Date: Sat, 30 May 2026 12:00:00 +0200\n", b""
+        ),
+        [(GONE, "5.1.1", None)],
+    ),
+    (
+        "2.3.4: a status with a comment",
+        report(TEXT.replace("5.1.1", "5.0.0 (permanent failure)")),
+        [(OTHER, "5.0.0", AT)],
+    ),
+    (
+        "2.3.6: what the server said decides",
+        report(TEXT.replace("5.1.1", "5.0.0") + "Diagnostic-Code: smtp; 550 user unknown\n"),
+        [(GONE, "5.0.0", AT)],
+    ),
+    ("2.3.3: delayed", report(TEXT.replace("failed", "delayed")), [(LATER, "4.0.0", AT)]),
+    (
+        "several recipients, one delivered",
+        report(f"{TEXT}\n{FAILED.replace('failed', 'delivered')}\n{FAILED}"),
+        [(GONE, "5.1.1", AT), (None, None, None), (GONE, "5.1.1", AT)],
+    ),
+    (
+        "2.3.2: the address that was written to",
+        report(TEXT.replace(JO, "other@acme.test") + f"Original-Recipient: rfc822;{JO}\n"),
+        [(GONE, "5.1.1", AT)],
+    ),
+]
+
+
+def test_shapes_of_delivery_status_mails() -> None:
+    def found(row: Any) -> Any:
+        if row is None:
+            return (None, None, None)
+        if isinstance(row, str):
+            return row
+        assert row.address == JO
+        return (bounce_meaning(row).kind.value, row.status, row.at)
+
+    def check(shape: tuple[str, bytes, list[Any]]) -> None:
+        what, mail, expected = shape
+        assert [found(row) for row in bounces_of(mail, NOW)] == expected, what
+
+    check_every(SHAPES, check)
+
+
+def test_tables_of_any_spreadsheet(tmp_path: Path) -> None:
+    line = f'{JO};hard;"no; never"'
+    text = f"Bounces of May\nE-Mail;Type;Reason\n{line}\n"
+    item = json.dumps({"email": JO, "type": "hard", "reason": "no; never"})
+    bounce = Bounce(address=JO, at=None, diagnostic="no; never", tool_word=ToolWord.HARD)
+    for name, written_as in [
+        ("b.csv", text),
+        ("unnamed", text),
+        ("bars.csv", text.replace(";", "|").replace("no|", "no;")),
+        ("tabs.csv", text.replace(";", "\t").replace("no\t", "no;")),
+        ("b.json", f"[{item}]"),
+        ("b.jsonl", f"{item}\n"),
+        ("unnamed-lines", f"{item}\n"),
+    ]:
+        for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+            path = written(tmp_path, name, written_as.encode(encoding))
+            assert read(path) == [bounce], (name, encoding)
+
+
 def test_bad_rows_are_told_one_by_one_and_name_no_address(tmp_path: Path) -> None:
     rows = [
         ('"",hard,,', "no e-mail address"),
         ('"jo lane at acme.test",hard,,', "no e-mail address"),
-        (f"{JO},hard,yesterday,", "time"),
+        (f"{JO},hard,yesterday,", "time is no time: write it as"),
+        (f"{JO},hard,jo lane since may,", "time is no time: write it as"),
         (f"{JO},hard,2031-01-01T00:00:00Z,", "still to come"),
         (f"{JO},hard,nan,", "time"),
         (f"{JO},hard,1e300,", "time"),
@@ -204,7 +320,7 @@ def test_files_that_tell_of_no_bounces_are_refused(
     cases: list[tuple[str, str | bytes, str]] = [
         ("a.csv", "name,city\nJo,Oslo\n", "no column is called email"),
         ("b.csv", "", "empty"),
-        ("c.csv", b"\xff\xfe\x00", "UTF-8"),
+        ("c.csv", b"\xff\xfe\x00", "UTF-16"),
         ("d.json", "[" * 90, "nested too deeply|no JSON"),
         ("e.json", '"text"', "no JSON object"),
         ("f.json", json.dumps(SENDGRID), "longer than"),
@@ -314,7 +430,7 @@ def test_a_time_before_the_first_year_is_a_bad_row() -> None:
     told = {"email": JO, "type": "hard", "time": "0001-01-01T00:00:00+05:00"}
     (row,) = rows_in(json.dumps(told).encode(), NOW)
     assert isinstance(row, str)
-    assert row.startswith("its time is none that is known")
+    assert row.startswith("time is no time: write it as")
 
 
 def test_a_quote_that_nothing_closes_costs_its_line_alone(tmp_path: Path) -> None:

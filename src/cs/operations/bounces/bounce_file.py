@@ -1,16 +1,18 @@
 """Files of bounces, read row by row: CSV, TSV, JSON, JSON lines, a mail or a box of mails.
 
 What a file is its name says (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.eml``, ``.mbox``,
-each also ``.gz``), else its beginning.
+each also ``.gz``), else its beginning.  Text is in UTF-8 or UTF-16, as its bytes say; between
+the cells of a CSV stand commas, semicolons, tabs or bars.
 """
 
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TextIO
 
 import msgspec
 
@@ -19,6 +21,7 @@ from cs.operations.bounces.notifications import rows_of
 from cs.operations.bounces.rows import BadRow, bounce_of, columns_of
 from cs.operations.bounces.status_mail import MAX_MAIL, bounces_of
 from cs.runtime.csv_records import records
+from cs.runtime.table_text import DELIMITERS, find_header, guessed_encoding
 
 Format = Literal["csv", "tsv", "json", "jsonl", "eml", "mbox"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "json", "jsonl", "eml", "mbox")
@@ -66,7 +69,9 @@ class BounceFile:
         try:
             with self._opened() as file:
                 beginning = file.read(_BEGINNING)
-            self.form: Format = form or _form_of(path, beginning)
+            self._encoding = guessed_encoding(beginning)
+            self.form: Format = form or _form_of(path, _as_utf8(beginning, self._encoding))
+            self._delimiter, self._skipped = "\t" if self.form == "tsv" else ",", 0
             if self.form in {"csv", "tsv"}:
                 self._read_header()
         except (*_BROKEN, ValueError) as error:
@@ -96,26 +101,28 @@ class BounceFile:
         return opened  # type: ignore[return-value]  # noqa: RET504  a GzipFile reads as one
 
     def _read_header(self) -> None:
-        with (
-            self._opened() as file,
-            io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="") as text,
-        ):
-            _, header = next(records(text, self._separator), (0, ()))
-        if not header or isinstance(header, str):
-            raise ValueError(header or "it is empty")
+        with self._opened() as file, self._text(file, "surrogateescape") as text:
+            between = "\t" if self.form == "tsv" else DELIMITERS
+            header = find_header(text, _named, between)
+        if header is None:
+            raise ValueError("it is empty, or its first lines are no table")
         # Other rows may have wrong bytes: they cost no more than a sign.
-        "".join(header).encode(errors="surrogateescape").decode()
-        self.columns = columns_of(header)
+        "".join(header.cells).encode(errors="surrogateescape").decode()
+        self._delimiter, self._skipped = header.delimiter, header.skipped
+        self.columns = columns_of(header.cells)
         if "address" not in self.columns:
             raise ValueError("no column is called email, recipient or address")
 
-    @property
-    def _separator(self) -> str:
-        return "\t" if self.form == "tsv" else ","
+    def _text(self, file: BinaryIO, errors: str, newline: str = "") -> TextIO:
+        utf8 = self._encoding.startswith("utf-8")
+        if not utf8 and errors == "surrogateescape":
+            errors = "strict"  # the other one knows single bytes
+        encoding = "utf-8-sig" if utf8 else self._encoding
+        return io.TextIOWrapper(file, encoding, errors=errors, newline=newline)
 
     def _table(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
-        with io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="") as text:
-            found = records(text, self._separator)
+        with self._text(file, "replace") as text:
+            found = islice(records(text, self._delimiter), self._skipped, None)
             _, names = next(found)
             for number, (_, cells) in enumerate(found, 1):
                 if isinstance(cells, str):
@@ -124,7 +131,8 @@ class BounceFile:
                     yield number, self._row(dict(zip(names, cells, strict=False)), self.columns)
 
     def _objects(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
-        for number, item in enumerate(_whole(file) if self.form == "json" else _lines(file), 1):
+        items = _whole(file, self._encoding) if self.form == "json" else self._lines(file)
+        for number, item in enumerate(items, 1):
             if isinstance(item, str):
                 yield number, item
                 continue
@@ -132,6 +140,13 @@ class BounceFile:
                 columns = columns_of(row)
                 self.columns = self.columns or columns
                 yield number, self._row(row, columns)
+
+    def _lines(self, file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
+        if self._encoding.startswith("utf-8"):
+            yield from _lines(file.readline)
+            return
+        with self._text(file, "strict", "\n") as text:
+            yield from _lines(lambda most: text.readline(most).encode(errors="replace"))
 
     def _mails(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
         mails = _split(file) if self.form == "mbox" else iter([file.read(MAX_MAIL + 1)])
@@ -188,12 +203,25 @@ def _form_of(path: Path, beginning: bytes) -> Format:
     return "tsv" if b"\t" in first else "csv"
 
 
-def _whole(file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
+def _named(cells: Sequence[str]) -> int:
+    """Return how many columns *cells* name; 0 if none of them holds addresses."""
+    columns = columns_of(cells)
+    return len(columns) if "address" in columns else 0
+
+
+def _as_utf8(data: bytes, encoding: str) -> bytes:
+    """Return *data*, which may end within a character."""
+    if encoding.startswith("utf-8"):
+        return data
+    return data.decode(encoding, errors="replace").lstrip("\ufeff").encode(errors="replace")
+
+
+def _whole(file: BinaryIO, encoding: str) -> Iterator[Mapping[str, Any] | str]:
     data = file.read(_LONGEST_JSON + 1)
     if len(data) > _LONGEST_JSON:
         raise OSError(f"longer than {_LONGEST_JSON >> 20} MiB: write it as JSON lines")
     try:
-        yield from _objects_in(data)
+        yield from _objects_in(_as_utf8(data, encoding).removeprefix(b"\xef\xbb\xbf"))
     except ValueError as error:
         raise OSError(str(error)) from error
 
@@ -213,11 +241,11 @@ def _objects_in(data: bytes) -> Iterator[Mapping[str, Any] | str]:
         yield item if isinstance(item, dict) else "it is no JSON object"
 
 
-def _lines(file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
-    while line := file.readline(_LONGEST_LINE):
-        if not line.endswith(b"\n") and len(line) == _LONGEST_LINE:
+def _lines(readline: Callable[[int], bytes]) -> Iterator[Mapping[str, Any] | str]:
+    while line := readline(_LONGEST_LINE):
+        if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
             while line and not line.endswith(b"\n"):
-                line = file.readline(_LONGEST_LINE)
+                line = readline(_LONGEST_LINE)
             yield f"the line is longer than {_LONGEST_LINE >> 20} MiB"
             continue
         if not line.strip():
@@ -253,8 +281,8 @@ def _reason(error: Exception) -> str:
     match error:
         case RecursionError():
             return "it is nested too deeply"
-        case UnicodeDecodeError():
-            return "it is not UTF-8"
+        case UnicodeDecodeError(encoding=encoding):
+            return f"it is not {'UTF-8' if encoding.startswith('utf-8') else encoding.upper()}"
         case OSError(strerror=str(why)):
             return why
         case _:

@@ -130,26 +130,24 @@ def bounce_of(
     kinds = [*({*what.values()} - {_BOUNCE}), *([_BOUNCE] if is_type else [])]
     return make_bounce(
         address=texts.get("address", ""),
-        at=texts.get("at", ""),
+        at=_time(texts["at"], columns["at"], now) if texts.get("at") else None,
         status=texts.get("status", ""),
         code=texts.get("code", ""),
         diagnostic=texts.get("diagnostic", ""),
         words=kinds,
-        now=now,
     )
 
 
 def make_bounce(
     *,
     address: str,
-    at: str,
+    at: datetime | None,
     status: str,
     diagnostic: str,
-    now: datetime,
     code: str = "",
     words: Iterable[str] = (),
 ) -> Bounce:
-    """Return the bounce that these texts tell of; all but *address* may be empty.
+    """Return the bounce that these tell of; all but *address* may be empty.
 
     Raises:
         BadRow: One of them is not what it is to be.
@@ -165,7 +163,7 @@ def make_bounce(
     enhanced = next((e for c in codes if (e := _enhanced_in(c)) is not None), None)
     return Bounce(
         address=mailbox,
-        at=_time(at, now) if at else None,
+        at=at,
         status=enhanced,
         code=number,
         diagnostic=diagnostic[:_LONGEST_TEXT],
@@ -196,21 +194,33 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _time(text: str, now: datetime) -> datetime:
-    """Return the moment *text* names: ISO 8601, seconds since 1970, or as in mail (RFC 5322).
+def _time(text: str, column: str, now: datetime) -> datetime:
+    """Return the moment that *text*, a cell of *column*, names.
 
     Raises:
-        BadRow: It names none, or one that is still to come.
+        BadRow: It names none, or one that is still to come; never says what stands there.
+    """
+    at = read_time(text)
+    if at is None:
+        raise BadRow(
+            f"{column[:40]} is no time: write it as 2026-11-01T09:30:00Z, as seconds since "
+            "1970, or as in mail (Sun, 1 Nov 2026 09:30:00 +0000)"
+        )
+    if at > now + AHEAD:
+        raise BadRow(f"{column[:40]} is a time that is still to come: {at.isoformat()}")
+    return at
+
+
+def read_time(text: str) -> datetime | None:
+    """Return the moment *text* names, in UTC; ``None``: none.
+
+    Read are ISO 8601, seconds or milliseconds since 1970, and times as in mail (RFC 5322).
     """
     at = _read_time(text)
-    if at is None:
-        raise BadRow(f"its time is none that is known: {text[:40]!r}")
-    if at > now + AHEAD:
-        raise BadRow(f"its time is still to come: {at.isoformat()}")
     try:
-        return at.astimezone(UTC)
-    except OverflowError as error:
-        raise BadRow(f"its time is none that is known: {text[:40]!r}") from error
+        return None if at is None else at.astimezone(UTC)
+    except OverflowError:
+        return None
 
 
 def _read_time(text: str) -> datetime | None:

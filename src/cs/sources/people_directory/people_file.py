@@ -1,10 +1,8 @@
 """Files of people, read row by row: CSV, JSON lines or Parquet, the first two also gzipped."""
 
-import codecs
 import gzip
 import io
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -14,21 +12,14 @@ from typing import Any, BinaryIO, TextIO, cast
 import msgspec
 
 from cs.runtime.csv_records import LONGEST_LINE, records
+from cs.runtime.table_text import HEAD_BYTES, find_header, guessed_encoding
 from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
 
 #: A larger file is no list of people that one operator has.
 MOST_BYTES = 8 * 2**30
 MOST_ROWS = 10_000_000
-#: Lines in which the columns are named at the latest: LinkedIn has notes above them.
-_HEADER_LINES = 10
 #: Rows of JSON whose names are the columns.
 _JSON_ROWS = 100
-_DELIMITERS = ",;\t|"
-_BOMS: Mapping[bytes, str] = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _BATCH = 2_000
 
 
@@ -139,14 +130,7 @@ class PeopleFile:
 
     def _guessed_encoding(self) -> str:
         with self._opened() as file:
-            head = file.read(200)
-        for mark, encoding in _BOMS.items():
-            if head.startswith(mark):
-                return encoding
-        zeros = Counter(index % 2 for index, byte in enumerate(head) if byte == 0)
-        if sum(zeros.values()) > len(head) // 4:
-            return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
-        return "utf-8"
+            return guessed_encoding(file.read(HEAD_BYTES))
 
     def _text(self, file: BinaryIO) -> TextIO:
         # Wrong bytes are kept as such, so that only the rows with them are refused.
@@ -180,20 +164,11 @@ class PeopleFile:
         Else the first one.
         """
         with self._opened() as file, self._text(file) as text:
-            head = [text.readline(LONGEST_LINE) for _ in range(_HEADER_LINES)]
-        best: tuple[int, int, list[str]] | None = None
-        for delimiter in _DELIMITERS:
-            given = enumerate(records(io.StringIO("".join(head), newline=""), delimiter))
-            for index, (_, cells) in given:
-                if isinstance(cells, str):
-                    continue
-                found = _recognized(cells, chosen)
-                if best is None or (found, len(cells)) > (best[0], best[1]):
-                    best = (found, len(cells), cells)
-                    self._delimiter, self._skipped = delimiter, index
-        if best is None:
+            header = find_header(text, lambda cells: _recognized(cells, chosen))
+        if header is None:
             raise BadFile(f"{self._path}: its first lines name no columns")
-        return [cell.strip().lstrip("\ufeff") for cell in best[2]]
+        self._delimiter, self._skipped = header.delimiter, header.skipped
+        return [cell.strip().lstrip("\ufeff") for cell in header.cells]
 
     def _csv_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         with self._opened() as file, self._text(file) as text:
