@@ -87,7 +87,7 @@ def test_what_is_kept_of_a_page_is_bounded() -> None:
     )
     page = read_home_page("<a href=x>" * (LINKS + 9) + "<a href=last>" + stated)
 
-    assert (len(page.links), page.links[-1], len(page.same_as)) == (LINKS, "last", LINKS)
+    assert (len(page.links), page.links[-1], len(page.stated)) == (LINKS, "last", LINKS)
     assert read_home_page(too_long + script).organization == "A"
     assert ORGANIZATIONS < 400
 

@@ -189,7 +189,8 @@ async def test_the_asked_name_wins_where_the_page_uses_it() -> None:
 @pytest.mark.parametrize(
     ("hrefs", "page"),
     [
-        (["https://linkedin.com/company/bolt"], "https://www.linkedin.com/company/bolt"),
+        (["https://linkedin.com/company/bolt"], None),
+        (["https://linkedin.com/company/acme"], "https://www.linkedin.com/company/acme"),
         (
             ["https://linkedin.com/company/client", "https://linkedin.com/company/Acme/"],
             "https://www.linkedin.com/company/acme",
@@ -279,6 +280,38 @@ async def test_a_redirect_is_followed_while_it_stays_the_brands_site(
 
     assert answer.ended is ended
     assert mail_domains is None or answer.matches[0].facts.mail_domains == mail_domains
+
+
+REFRESH = b'<meta http-equiv="Refresh" content="0; url=%s"><a href="/en/">Go on</a>'
+
+
+@pytest.mark.parametrize(
+    ("where", "ended", "asked"),
+    [
+        (b"/en/", SourceStatus.USED, ["/", "/en/"]),
+        (b"'http://www.acme.test/en/'", SourceStatus.USED, ["/", "/en/"]),
+        (b"http://other.test/en/", SourceStatus.NO_RESULTS, ["/", "/en/"]),
+        (b"/again", SourceStatus.USED, ["/", "/again"]),
+        (b"/missing", SourceStatus.NO_RESULTS, ["/", "/missing"]),
+        (b"ftp://acme.test/", SourceStatus.NO_RESULTS, ["/"]),
+    ],
+)
+async def test_a_page_that_only_sends_its_reader_on_is_followed_once(
+    where: bytes, ended: SourceStatus, asked: list[str]
+) -> None:
+    table = {"/": REFRESH % where, "/again": REFRESH % b"/", "/en/": ACME}
+    async with site(table) as (website, web):
+        answer = await website.find(Query(domain="acme.test"), None)
+
+    assert (answer.ended, web.paths()) == (ended, asked)
+    assert where != b"/en/" or answer.matches[0].facts.name == "Acme"
+
+
+async def test_a_page_that_says_more_is_read_though_it_refreshes() -> None:
+    async with site({"/": REFRESH % b"/en/" + ACME, "/en/": b""}) as (website, web):
+        answer = await website.find(Query(domain="acme.test"), None)
+
+    assert (answer.matches[0].facts.name, web.paths()) == ("Acme", ["/"])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ import re
 
 from cs.domain.names.profile_url import path_at, quoted, split_address
 
+_BARE_HOST = re.compile(
+    r"\s*(?:[a-z0-9-]+\.)?(?:instagram|tiktok|linkedin)\.com/", re.IGNORECASE
+)
 _INSTAGRAM_NAME = re.compile(r"[A-Za-z0-9._]{1,30}")
 _TIKTOK_NAME = re.compile(r"@[A-Za-z0-9._]{2,24}")
 #: First parts of Instagram paths that are no profiles: posts, shares, the company's own.
@@ -46,8 +49,8 @@ def company_page(url: str) -> str | None:
     >>> company_page("https://de.linkedin.com/company/Acme-Co/about/?trk=x")
     'https://www.linkedin.com/company/acme-co'
     """
-    match path_at(url, "linkedin.com"):
-        case ["company", slug, *_] if slug.lower() not in _NO_COMPANY:
+    match path_at(_whole(url), "linkedin.com"):
+        case ["company" | "company-beta", slug, *_] if slug.lower() not in _NO_COMPANY:
             return company_page_of(slug)
         case _:
             return None
@@ -60,9 +63,10 @@ def company_page_of(slug: str) -> str:
 
 def instagram(url: str) -> str | None:
     """Return the Instagram profile that *url* is; no post, no story, no share link."""
-    match path_at(url, "instagram.com"):
-        case [name] if _INSTAGRAM_NAME.fullmatch(name) and name.lower() not in _INSTAGRAM_OWN:
-            return instagram_of(name)
+    match path_at(_whole(url), "instagram.com") or path_at(url, "instagr.am"):
+        case ["_u", name] | [name]:  # "_u" opens the app
+            fits = _INSTAGRAM_NAME.fullmatch(name) and name.lower() not in _INSTAGRAM_OWN
+            return instagram_of(name) if fits else None
         case _:
             return None
 
@@ -74,7 +78,7 @@ def instagram_of(name: str) -> str:
 
 def tiktok(url: str) -> str | None:
     """Return the TikTok profile that *url* is; no video, no share link."""
-    match path_at(url, "tiktok.com"):
+    match path_at(_whole(url), "tiktok.com"):
         case [name] if _TIKTOK_NAME.fullmatch(name):
             return tiktok_of(name)
         case _:
@@ -84,6 +88,11 @@ def tiktok(url: str) -> str | None:
 def tiktok_of(name: str) -> str:
     """Return the TikTok profile called *name*, with or without its "@"."""
     return f"https://www.tiktok.com/@{quoted(name.removeprefix('@').lower())}"
+
+
+def _whole(url: str) -> str:
+    """Return *url*, a host without a scheme made an address: "www.instagram.com/acme"."""
+    return f"//{url.strip()}" if _BARE_HOST.match(url) else url
 
 
 def is_hosted(url: str) -> bool:

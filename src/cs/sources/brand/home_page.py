@@ -6,6 +6,7 @@ bounded (docs/decisions, 20).
 
 import codecs
 import html
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -24,6 +25,22 @@ ORGANIZATIONS = 50
 _NAME_LENGTH = 120  # longer is no name
 _TITLE_READ = 1_024  # characters of a title, of which entities take ten for one
 _META_SEARCHED = 1024  # bytes in which a page declares its encoding (HTML 13.2.3.2)
+#: A page that names its next one: at once, or within seconds for those who read.
+_REFRESH = re.compile(
+    r"\s*+[0-5](?:\.\d{0,3})?\s*+[;,]\s*+(?:url\s*+=)?\s*+['\"]?(?P<url>[^'\"]++)",
+    re.IGNORECASE,
+)
+#: A page that leads on has no more links than this: "if nothing happens, click here".
+_LEADING_ON = 2
+_SOCIAL = re.compile(
+    r"(?:https?:)?//(?:[a-z0-9-]{1,20}\.)?(?:instagram|tiktok|linkedin)\.com"
+    r"(?:/[^\s\"'`<>\\/]{1,100}){1,3}",
+    re.IGNORECASE,
+)
+_COPYRIGHT = re.compile(r"©|&copy;?|&#169;|&#xa9;|\bcopyright\b", re.IGNORECASE)
+_COPYRIGHTS = 5  # signs of one page that are looked at, the last ones
+_COPYRIGHT_READ = 300  # characters behind one, tags among them
+_TAG = re.compile(r"<[^<>]*>")
 #: The encodings of the web (Encoding Standard, 4.2), as Python calls them.  Others are not
 #: asked for: some take time by the square of the length ("punycode", "idna").
 _ENCODINGS = frozenset(
@@ -43,8 +60,12 @@ class HomePage(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     site_name: str | None = None  # og:site_name
     organization: str | None = None  # name of the Organization in JSON-LD
-    same_as: tuple[str, ...] = ()  # its other pages, JSON-LD sameAs
-    links: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()  # its other pages, as such: JSON-LD sameAs, rel=me
+    links: tuple[str, ...] = ()  # without those of who made the page
+    scripted: tuple[str, ...] = ()  # social pages within scripts, which draw the footer later
+    parents: tuple[str, ...] = ()  # parentOrganization in JSON-LD
+    copyright: tuple[str, ...] = ()  # what stands behind "©", without tags
+    refresh: str | None = None  # where a page sends its reader at once that has no more
 
 
 def decode(body: bytes, content_type: str) -> str:
@@ -62,37 +83,84 @@ def decode(body: bytes, content_type: str) -> str:
 def read_home_page(page: str) -> HomePage:
     """Return what *page*, a text of HTML, says; never raises, whatever it is."""
     title: str | None = None
-    site_name = ""
+    site_name, refresh = "", None
     links: deque[str] = deque(maxlen=LINKS)
+    scripted: deque[str] = deque(maxlen=LINKS)
+    stated: list[str] = []
     data: list[str] = []
     left = DATA
-    for tag in tags(page, frozenset({"a", "title", "meta", "script"})):
+    for tag in tags(page, frozenset({"a", "area", "link", "title", "meta", "script"})):
         attributes = tag.attributes
         match tag.name:
-            case "a" if attributes.get("href"):
-                links.append(attributes["href"])
+            case "a" | "area" | "link" if href := attributes.get("href"):
+                if _is_stated(attributes):
+                    stated.append(href)
+                elif tag.name != "link":
+                    links.append(href)
             case "title" if title is None:  # an SVG further down has titles, too
                 title = html.unescape(tag.text[:_TITLE_READ]) if _is_short(tag.text) else ""
-            case "meta" if attributes.get("property", attributes.get("name")) == "og:site_name":
-                site_name = site_name or attributes.get("content", "")
+            case "meta":
+                content = attributes.get("content", "")
+                match attributes.get("property", attributes.get("name")):
+                    case "og:site_name":
+                        site_name = site_name or content
+                    case "og:see_also":
+                        stated.append(content)
+                    case _ if attributes.get("http-equiv", "").lower() == "refresh":
+                        refresh = refresh or _refreshed(content)
             case "script" if attributes.get("type", "").lower() == "application/ld+json":
                 if len(tag.text) <= left:
                     left -= len(tag.text)
                     data.append(tag.text)
+            case "script":
+                scripted.extend(_written_in(tag.text))
             case _:
                 pass
     organizations = list(islice(_all_organizations(data), ORGANIZATIONS))
-    names = [
-        _one_line(name) for org in organizations if isinstance(name := org.get("name"), str)
-    ]
     same_as = (url for org in organizations for url in _texts(org.get("sameAs")))
+    short = (url for url in (*same_as, *stated) if len(url) <= VALUE)
+    parents = (name for org in organizations for name in _names(org.get("parentOrganization")))
     return HomePage(
         title=_one_line(title or ""),
         site_name=_one_line(site_name),
-        organization=next(filter(None, names), None),
-        same_as=tuple(islice((url for url in same_as if len(url) <= VALUE), LINKS)),
+        organization=next((name for org in organizations for name in _names(org)), None),
+        stated=tuple(islice(short, LINKS)),
         links=tuple(links),
+        scripted=tuple(scripted),
+        parents=tuple(parents),
+        copyright=tuple(_behind_copyright(page)),
+        refresh=refresh if len(links) <= _LEADING_ON and not stated else None,
     )
+
+
+def _is_stated(attributes: Mapping[str, str]) -> bool:
+    """Say whether a link is said to lead to the same one's page elsewhere."""
+    return "me" in attributes.get("rel", "").lower().split() or (
+        "sameas" in attributes.get("itemprop", "").lower().split()
+    )
+
+
+def _refreshed(content: str) -> str | None:
+    """Return where "0; url=/en/" leads, unless it is the page again or takes long."""
+    found = _REFRESH.match(content)
+    return found["url"].strip() if found else None
+
+
+def _written_in(script: str) -> Iterator[str]:
+    """Yield the social pages whose addresses *script* has, its slashes escaped or not."""
+    for escaped in ("\\/", "\\u002F", "\\u002f"):
+        script = script.replace(escaped, "/")
+    yield from (found[0] for found in _SOCIAL.finditer(script))
+
+
+def _behind_copyright(page: str) -> Iterator[str]:
+    """Yield the words behind the last signs of copyright, tags left out."""
+    signs = deque(_COPYRIGHT.finditer(page), maxlen=_COPYRIGHTS)
+    for sign in signs:
+        text = _TAG.sub(" ", page[sign.end() : sign.end() + _COPYRIGHT_READ])
+        line = _one_line(html.unescape(text.partition("<")[0])[:_NAME_LENGTH])
+        if line is not None:
+            yield line
 
 
 def _is_short(title: str) -> bool:
@@ -122,6 +190,18 @@ def _organizations(text: str) -> Iterator[Mapping[str, Any]]:
                 left.append(publisher)
             case _:
                 pass
+
+
+def _names(node: Any) -> tuple[str, ...]:
+    """Return the names of *node*, an organization or several."""
+    match node:
+        case {"name": str(name)}:
+            line = _one_line(name)
+            return () if line is None else (line,)
+        case list():
+            return tuple(name for each in node for name in _names(each))
+        case _:
+            return ()
 
 
 def _is_organization(kind: str) -> bool:

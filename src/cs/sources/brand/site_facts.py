@@ -1,15 +1,28 @@
 """From what a home page says to what is known of the brand it belongs to.  Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from cs.domain.contact import BrandFacts
-from cs.domain.names.brand_match import COMPANY, best_likeness, likeness, name_keys, names_host
+from cs.domain.names.brand_houses import is_house
+from cs.domain.names.brand_match import (
+    COMPANY,
+    begins_with,
+    best_likeness,
+    likeness,
+    names_host,
+)
 from cs.sources import social_pages
 from cs.sources.brand.home_page import HomePage
+from cs.sources.brand.own_pages import own_page
 
 _BETWEEN_NAMES = re.compile(r"\s+[|\-–—·•:]\s+|\s*[|•]\s*|:\s+")
 _MAX_TITLE = 60  # a longer part of a title is a sentence, not a name
+_YEARS = re.compile(r"^(?:copyright|©|\(c\)|[\s,.]|by\b|\d{4}|[-–—])+", re.IGNORECASE)
+_NAME_ENDS = re.compile(
+    r"[.,|•·–—/]|\s-\s|\b(?:all rights|alle rechte|tous droits|todos|tutti|\d{4})\b",
+    re.IGNORECASE,
+)
 
 
 def site_facts(home: HomePage, domain: str, *, brand: str | None, end: str) -> BrandFacts:
@@ -24,18 +37,18 @@ def site_facts(home: HomePage, domain: str, *, brand: str | None, end: str) -> B
     names = _names(home)
     name = _name(names, domain, brand)
 
-    def page(of: Callable[[str], str | None]) -> str | None:
-        stated = _the_one(filter(None, map(of, home.same_as)), domain, name)
-        return stated or _the_one(filter(None, map(of, home.links)), domain, name)
-
-    company_page = page(social_pages.company_page)
+    # The first words of a title may be anybody's: "Home", "Welcome".
+    by_domain = name if names_host(domain, name) else None
+    called = tuple(filter(None, (brand, home.organization, home.site_name, by_domain)))
+    company_page = own_page(home, social_pages.company_page, domain, called)
     moved = end.partition(".")[0] == domain.partition(".")[0]
     return BrandFacts(
         name=name,
         domain=domain,
         linkedin_company_url=company_page,
-        instagram=page(social_pages.instagram),
-        tiktok=page(social_pages.tiktok),
+        parent_company=_parent(home, domain, called),
+        instagram=own_page(home, social_pages.instagram, domain, called),
+        tiktok=own_page(home, social_pages.tiktok, domain, called),
         aliases=tuple(_aliases(names, company_page, domain, name)),
         mail_domains=tuple(dict.fromkeys((domain, end) if moved else (domain,))),
     )
@@ -74,19 +87,26 @@ def _aliases(
             yield other
 
 
-def _the_one(pages: Iterable[str], domain: str, name: str) -> str | None:
-    """Return the page that is the brand's: the only one, or the one called like it.
+def _parent(home: HomePage, domain: str, called: Sequence[str]) -> str | None:
+    """Return the owner that the page names: as such, or as the firm with the rights in it.
 
-    Of several called otherwise none is: clients, partners and sister brands have places in
-    footers, too.
+    Whoever else stands behind "©" may have made the site, or be the brand's firm in one
+    country: only a company that is known for its brands is taken for an owner there.
     """
-    each = list(dict.fromkeys(pages))
-    if len(each) <= 1:
-        return each[0] if each else None
-    own = {name_keys(domain.partition(".")[0]).spelling, name_keys(name).spelling} - {""}
-    called = [page for page in each if _called(page) in own]
-    return called[0] if called else None
+    holders = (name for text in home.copyright for name in _holders(text))
+    owners = (*home.parents, *filter(is_house, holders))
+    others = (name for name in owners if not _is_its_own(name, domain, called))
+    return next(others, None)
 
 
-def _called(page: str) -> str:
-    return name_keys(page.rpartition("/")[2].lstrip("@").replace(".", " ")).spelling
+def _holders(text: str) -> Iterator[str]:
+    """Yield what may be the name at the beginning of *text*, which stands behind "©"."""
+    name = _YEARS.sub("", text)
+    yield from dict.fromkeys(part.strip(" .,") for part in (name, *_NAME_ENDS.split(name)[:1]))
+
+
+def _is_its_own(owner: str, domain: str, called: Sequence[str]) -> bool:
+    """Say whether *owner* is the brand, by a longer or shorter name: "Mars Incorporated"."""
+    return names_host(domain, owner) or any(
+        begins_with(owner, name) or begins_with(name, owner) for name in called
+    )

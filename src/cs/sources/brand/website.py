@@ -1,6 +1,7 @@
 """A brand's own web site: what it is called, and the social pages its footer names."""
 
 import asyncio
+from urllib.parse import urljoin
 
 from cs.domain.names.brand_names import canonical_domain
 from cs.plugins.sources import (
@@ -28,6 +29,8 @@ _HTML = ("text/html", "application/xhtml+xml")
 class Website:
     """A brand source that reads one page: the home page of the asked or known domain.
 
+    If that one only sends its reader on ("0; url=/en/"), the next one is read.
+
     Args:
         fetcher: For addresses of strangers (`cs.outside.http.GuardedClient`).
     """
@@ -47,8 +50,9 @@ class Website:
         domain = (known.domain if known else None) or query.domain
         if domain is None:
             return self._nothing("no domain to look at")
+        brand = known.name if known else query.brand
         try:
-            page = await self._home(domain)
+            return await self._read(await self._home(domain), domain, brand)
         except Forbidden as error:
             return self._nothing(f"may not be fetched: {error}")
         except Unreachable as error:
@@ -59,8 +63,6 @@ class Website:
                     return self._nothing(f"{domain} asks robots to stay away")
                 case _:
                     return self._failed(f"{domain} does not answer: {error}")
-        brand = known.name if known else query.brand
-        return await self._read(page, domain, brand)
 
     async def _home(self, domain: str) -> Response:
         """Return what the first place that answers says.
@@ -79,7 +81,9 @@ class Website:
                 reasons.append(error)
         raise next((error for error in reasons if error.why != "no-host"), reasons[0])
 
-    async def _read(self, page: Response, domain: str, brand: str | None) -> BrandAnswer:
+    async def _read(
+        self, page: Response, domain: str, brand: str | None, *, sent_on: bool = False
+    ) -> BrandAnswer:
         if page.status == 429:
             return self._ended(SourceStatus.RATE_LIMITED, f"{domain} answers 429")
         if page.status in {404, 410}:
@@ -94,6 +98,9 @@ class Website:
             return self._nothing(f"{domain} shows no page but {kind}")
         # Up to half a second for the worst 2 MiB, so not on the loop.
         home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
+        if home.refresh is not None and not sent_on:
+            following = await self._fetcher.get(_joined(page.url, home.refresh))
+            return await self._read(following, domain, brand, sent_on=True)
         facts = site_facts(home, domain, brand=brand, end=end)
         match = BrandMatch(facts=facts, score=1.0, key=domain)
         return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=(match,))
@@ -118,6 +125,14 @@ def _domain_of(url: str) -> str | None:
         return canonical_domain(url)
     except ValueError:
         return None
+
+
+def _joined(url: str, other: str) -> str:
+    """Return the address of *other* as a page at *url* writes it; *url* if it is none."""
+    try:
+        return urljoin(url, other)
+    except ValueError:
+        return url
 
 
 def _same_site(domain: str, end: str) -> bool:
