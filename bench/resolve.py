@@ -29,6 +29,7 @@ import msgspec
 
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.domain.names.typos import MOST
 from cs.pipeline.brand_candidates import SURE
 from cs.pipeline.brand_resolver import BrandResolver, Resolution
 from cs.sources.brand.directory import BundledDirectory
@@ -186,17 +187,23 @@ class _Without(DirectoryEntries):
     def _of(self, index, keys):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         return [entry for entry in super()._of(index, keys) if id(entry) not in self._gone]
 
-    def near(self, key):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return [near for near in super().near(key) if id(near.entry) not in self._gone]
+    def near(self, key, most=MOST):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        return [near for near in super().near(key, most) if id(near.entry) not in self._gone]
 
 
 def from_file(file: Path) -> Iterator[Asked]:
     for line in file.read_text().splitlines():
         row = json.loads(line)
         expected = row["expected"]
-        domain = row["domain"] and canonical_domain(row["domain"])
         right = {expected["domain"]} if expected["status"] == "found" else set()
-        query = Query(row["name"] or None, domain)
+        right = {canonical_domain(domain) for domain in right}
+        try:
+            query = Query(
+                row["name"] and clean_brand(row["name"]),
+                row["domain"] and canonical_domain(row["domain"]),
+            )
+        except Unacceptable:  # as no search would accept it (contract B6, B18)
+            query = Query()
         yield Asked(row["kind"], query, frozenset(right), row["contested"])
 
 

@@ -43,7 +43,7 @@ DIGESTS = {
     "ranking-7": "6218eaa01796b5ee",
     "mail-replies-2": "8b443eb2b34b4311",
     "verification-3": "890ff663ce14f603",
-    "resolution-3": "b58eb12bc6c21eaf",
+    "resolution-4": "73b2a6f9d2b4c89e",
 }
 
 

@@ -17,7 +17,7 @@ MAIL_REPLIES = "mail-replies-2"
 #: Which addresses of a person are tried, and what counts of what was found about them.
 VERIFICATION = "verification-3"
 #: Which brand is meant, by the answers of the sources: `cs.pipeline.brand_choice`.
-RESOLUTION = "resolution-3"
+RESOLUTION = "resolution-4"
 
 #: How a set that was not recorded is named to people.
 NOT_RECORDED = "not recorded"

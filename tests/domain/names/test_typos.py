@@ -46,6 +46,8 @@ def test_slips_are_near_and_other_names_are_not() -> None:
         ("Calvin Kline", "Calvin Klein", True),
         ("Petit Gateau", "Petit Bateau", False),
         ("Fedora Express", "Federal Express", False),
+        ("Michael Hil", "Michael Hill", True),
+        ("Michael Hit", "Michael Hill", False),
     ],
 )
 def test_each_word_is_looked_at(asked: str, known: str, *, same: bool) -> None:

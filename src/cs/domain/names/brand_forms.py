@@ -32,6 +32,12 @@ from cs.domain.names.brand_words import (
 _JOINED = 6
 
 _SIGNS = re.compile(r"[™®©℠]|\((?:r|tm|c)\)", re.IGNORECASE)
+#: What stands before a name in a list or a form: "3. Acme", "Brand: Acme".
+_LIST_MARK = re.compile(
+    r"^(?:#?\d{1,4}[.)]\s+|(?:brand|company|client|customer|name|firma|kunde|marke|marque|marca"
+    r"|cliente|empresa|merk)\s*:\s*)+(?=\S)",
+    re.IGNORECASE,
+)
 _APOSTROPHES = str.maketrans("´`’‘ʼ′＇", "'''''''")
 _POSSESSIVE = re.compile(r"(?<=\w)'s?(?!\w)")
 _BRACKETS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
@@ -46,6 +52,15 @@ def undecorated(name: str) -> str:
     "Wendy's"
     """
     return " ".join(_SIGNS.sub(" ", name.translate(_APOSTROPHES)).split()) or name
+
+
+def without_list_mark(name: str) -> str:
+    """Return *name* without what a list or a form has in front of it.
+
+    >>> without_list_mark("1. Pep Boys"), without_list_mark("Brand: Zara Home")
+    ('Pep Boys', 'Zara Home')
+    """
+    return _LIST_MARK.sub("", name)
 
 
 @lru_cache(maxsize=4096)

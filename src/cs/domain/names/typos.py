@@ -21,10 +21,14 @@ SHORTEST = 5
 #: Of a word among others more may be wrong, and it must not be shorter.
 _MOST_OF_WORD = 0.22
 _WORD = 4
-#: ... but for a word with the same consonants, as many as this.
+#: ... but for one letter doubled or not: "Michael Hil".
+_SHORT_WORD, _MOST_OF_SHORT_WORD = 3, 0.11
+#: ... and for a word with the same consonants, as many as this.
 _CONSONANTS_OF_WORD = 3
 
 _VOWELS = frozenset("aeiouy")
+#: Two letters that are heard as one: "Vodaphone".
+_SOUND_OF_TWO = {"ph": "f", "ck": "k", "ks": "x", "qu": "k", "oo": "u", "ee": "i"}
 #: Letters that are heard alike.
 _SOUNDS = ("ckqxh", "szxc", "vwf", "iyj", "dt", "bp", "gj", "mn", "uw")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -113,7 +117,7 @@ def _is_slip_of_word(asked: str, known: str) -> bool:
     "Petit Gateau" is not Petit Bateau.
     """
     if min(len(asked), len(known)) < _WORD:
-        return False
+        return len(asked) >= _SHORT_WORD and slip(asked, known) <= _MOST_OF_SHORT_WORD
     begins = asked[0] == known[0] or (asked[0], known[0]) in _ALIKE
     heard = _consonants(known)
     same_consonants = len(heard) >= _CONSONANTS_OF_WORD and heard == _consonants(asked)
@@ -144,11 +148,19 @@ def _weight(asked: str, known: str) -> float:
                 rows[i][j - 1] + _left_out(known, j - 1),
                 rows[i - 1][j - 1] + _instead(asked, i - 1, known[j - 1]),
             )
+            if _sounds_as(asked[i - 2 : i], known[j - 1]):
+                best = min(best, rows[i - 2][j - 1] + _LIKE_SOUND)
+            if _sounds_as(known[j - 2 : j], asked[i - 1]):
+                best = min(best, rows[i - 1][j - 2] + _LIKE_SOUND)
             for apart, weight in ((1, _SWAPPED), (2, _SWAPPED_OVER_ONE)):
                 if _swapped(asked, known, i - 1, j - 1, apart):
                     best = min(best, rows[i - apart - 1][j - apart - 1] + weight)
             rows[i][j] = best
     return rows[-1][-1]
+
+
+def _sounds_as(two: str, one: str) -> bool:
+    return len(two) == 2 and _SOUND_OF_TWO.get(two) == one
 
 
 def _swapped(asked: str, known: str, i: int, j: int, apart: int) -> bool:

@@ -16,7 +16,7 @@ from cs.domain.names.brand_match import (
     names_host,
 )
 from cs.domain.names.brand_words import FIRM_WORDS, SHOP_WORDS
-from cs.domain.names.typos import SimilarKeys
+from cs.domain.names.typos import MOST, SimilarKeys
 
 #: Short aliases are shared by strangers ("CIA", "EMS"): up to this many letters they count
 #: only where the brand's own site is called so.
@@ -176,10 +176,10 @@ class DirectoryEntries:
         """Return the entries with an Instagram or TikTok page called *handle*."""
         return self._of(self._loose.by_handle, [handle])
 
-    def near(self, key: str) -> list[Near]:
+    def near(self, key: str, most: float = MOST) -> list[Near]:
         """Return the entries with a name that *key* may be a slip of, the nearest first."""
         found: dict[int, Near] = {}
-        for near, off in self._loose.similar.near(key):
+        for near, off in self._loose.similar.near(key, most):
             for entry in self._loose.by_close_form[near]:
                 if id(entry) not in found:
                     names = (entry.name, *entry.telling_aliases)
