@@ -7,7 +7,7 @@ import asyncpg
 
 from cs.keystore.errors import KeysUnavailable
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import Pool, PooledConnection, transaction, translate_errors
+from cs.postgres.pool import Pool, PooledConnection, connected, transaction
 
 
 @asynccontextmanager
@@ -30,8 +30,17 @@ async def read(pool: Pool, query: str, values: Iterable[str]) -> Sequence[asyncp
     Raises:
         KeysUnavailable: The database is away.
     """
+    return await fetched(pool, query, list(values))
+
+
+async def fetched(pool: Pool, query: str, *arguments: object) -> Sequence[asyncpg.Record]:
+    """Return the rows of *query*, a transaction by itself.
+
+    Raises:
+        KeysUnavailable: The database is away.
+    """
     try:
-        with translate_errors():
-            return await pool.fetch(query, list(values))
+        async with connected(pool) as connection:
+            return await connection.fetch(query, *arguments)
     except DatabaseUnavailable as error:
         raise KeysUnavailable(f"the key store: {error}") from error

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from cs.keystore.cached_store import CachedKeyStore
-from cs.keystore.postgres.database import read, writing
+from cs.keystore.postgres.database import fetched, read, writing
 from cs.keystore.postgres.master_in_use import MasterInUse
 from cs.keystore.postgres.parts import replace_parts
 from cs.keystore.postgres.rotation import Rotation
@@ -62,10 +62,7 @@ class PostgresKeyStore(CachedKeyStore):
         if not rows:
             return
         prints, names = [row[0] for row in rows], [row[1] for row in rows]
-        async with writing(self._pool) as connection:
-            await connection.execute(_NOBODY_SUPPRESSES)
-            await connection.execute(_INDEX, prints, names)
-            destroyed = await connection.fetch(_DESTROY_SUPPRESSED, prints, names)
+        destroyed = await fetched(self._pool, _INDEX, prints, names)
         self._open.drop(row["name"] for row in destroyed)
         await replace_parts(self._pool, destroyed)
 
@@ -112,14 +109,16 @@ class PostgresKeyStore(CachedKeyStore):
     async def _make_keys(self, names: Sequence[str]) -> Mapping[str, bytes]:
         stored = await self._stored_keys(names)
         while missing := sorted(set(names) - stored.keys()):
-            made = [self._master.wrapped(name, os.urandom(32)) for name in missing]
-            async with writing(self._pool) as connection:
-                count = await connection.fetchval(
-                    _MAKE, missing, made, self._master.proof, self._master.named
-                )
-                if not count:  # all are there by now, or another master key is in use
+            keys = {name: os.urandom(32) for name in missing}
+            wrapped = [self._master.wrapped(name, keys[name]) for name in missing]
+            in_use = (self._master.proof, self._master.named)
+            made = await fetched(self._pool, _MAKE, missing, wrapped, *in_use)
+            stored |= {row["name"]: keys[row["name"]] for row in made}
+            if not made:  # all are there by now, or another master key is in use
+                async with writing(self._pool) as connection:
                     await self._master.read(connection)
-            stored |= await self._stored_keys(missing)
+            if len(made) < len(missing):
+                stored |= await self._stored_keys(missing)
         return {name: key for name, key in stored.items() if key is not None}
 
     async def _stored_keys(self, names: Sequence[str]) -> dict[str, bytes | None]:
@@ -141,34 +140,19 @@ class PostgresKeyStore(CachedKeyStore):
         return frozenset(row[0] for row in await read(self._pool, query, values))
 
 
-#: Nobody suppresses while an index is written; several indexes run beside each other.
-_NOBODY_SUPPRESSES = "LOCK TABLE suppressed IN ROW SHARE MODE"
-_INDEX = """
-INSERT INTO person_index SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING
-"""
+_INDEX = "SELECT name, part FROM index_people($1::text[], $2::text[])"
 _MAKE_MASTER = "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING RETURNING one"
 _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
-WITH made AS (
-    INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[])
-    WHERE EXISTS (SELECT FROM master WHERE proof = $3 AND named = $4)
-    ON CONFLICT DO NOTHING RETURNING 1
-)
-SELECT count(*) FROM made
+INSERT INTO data_key SELECT * FROM unnest($1::text[], $2::bytea[])
+WHERE EXISTS (SELECT FROM master WHERE proof = $3 AND named = $4)
+ON CONFLICT DO NOTHING RETURNING name
 """
 _LOOK = "SELECT name, wrapped FROM data_key WHERE name = ANY($1)"
 _DESTROY = """
 INSERT INTO data_key SELECT DISTINCT unnest($1::text[]), NULL::bytea
 ON CONFLICT (name) DO UPDATE SET wrapped = NULL
 RETURNING tableoid::regclass::text AS part
-"""
-_DESTROY_SUPPRESSED = """
-INSERT INTO data_key
-SELECT DISTINCT entry.name, NULL::bytea
-FROM unnest($1::text[], $2::text[]) AS entry (fingerprint, name)
-JOIN suppressed USING (fingerprint)
-ON CONFLICT (name) DO UPDATE SET wrapped = NULL
-RETURNING name, tableoid::regclass::text AS part
 """
 _MATCHING = "SELECT DISTINCT name FROM person_index WHERE fingerprint = ANY($1)"
 _SUPPRESSED = "SELECT fingerprint FROM suppressed WHERE fingerprint = ANY($1)"
