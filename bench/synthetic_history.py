@@ -235,7 +235,7 @@ async def fill(folder: Path, events: int, happened: Iterator[Happened]) -> None:
                 page.append(Envelope(stream, version, event))
             left -= len(of_stream[:left])
             if len(page) >= AT_ONCE * 30 or left == 0:
-                stored = await store_form(data.keys, page)
+                stored = (await store_form(data.keys, page)).stored
                 rows = [
                     (e.originator_id, e.originator_version, e.topic, e.state) for e in stored
                 ]

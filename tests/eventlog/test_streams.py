@@ -8,18 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from cs.domain.causation import StartCause
+from cs.domain.brand.events import LookupStarted, PeopleFound
+from cs.domain.causation import OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
+from cs.domain.contact import Person, Query
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
 from cs.eventlog import categories, streams
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
+from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
-from cs.eventlog.streams import PAGE, Streams
+from cs.eventlog.streams import PAGE, Decision, Preparation, Streams
 from cs.keystore.memory import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
+PROFILE = "https://www.linkedin.com/in/ada"
+ADA = Person(person="p1", full_name="Ada", linkedin_url=PROFILE)
 ISSUED = KeyIssued(label="a", quota=0, secret_hash="h", last4="", at=AT)
 
 
@@ -126,7 +131,7 @@ async def test_a_slow_machine_is_no_reason_to_lose_a_race(
         "key-a", lambda _: [ISSUED], caused_by=StartCause()
     )
 
-    assert stored == [ISSUED]
+    assert stored == (ISSUED,)
 
 
 def _bound(monkeypatch: pytest.MonkeyPatch, category: str, cached: int) -> None:
@@ -331,3 +336,81 @@ async def test_what_is_dropped_is_folded_anew(log: MemoryEventLog) -> None:
 
     assert "key-a" not in folded._cache["key"]
     assert (await folded.key("a")).state == before.state
+
+
+class Reads(MemoryEventLog):
+    """Counts how often a stream is read."""
+
+    count = 0
+
+    async def read(
+        self, stream: str, after: int = NO_STREAM, limit: int | None = None
+    ) -> Sequence[RecordedEvent]:
+        self.count += 1
+        return await super().read(stream, after, limit)
+
+
+async def test_who_wrote_last_decides_without_reading_and_a_stranger_s_event_is_read() -> None:
+    log = Reads(MemoryKeyStore())
+    await _issue(log)
+    mine, other = Streams(log), Streams(log)
+    await mine.change("key-a", grant(1), caused_by=StartCause())
+    before = log.count
+
+    await mine.change("key-a", grant(2), caused_by=StartCause())
+
+    assert log.count == before
+    await other.change("key-a", grant(4), caused_by=StartCause())
+    events, _ = await mine.change("key-a", grant(8), caused_by=StartCause())
+    assert [event.units for event in events if isinstance(event, QuotaGranted)] == [8]
+    assert (await mine.key("a")).state.quota == 15
+
+
+async def test_what_is_decided_together_stands_in_its_order_each_with_its_cause(
+    log: MemoryEventLog,
+) -> None:
+    await _issue(log)
+    start, operator = StartCause(), OperatorCause(command="keys grant")
+
+    async def prepare() -> Preparation:
+        granted = ((1, start), (0, start), (2, operator))
+        return Preparation([Decision(grant(units), cause) for units, cause in granted])
+
+    events, position = await Streams(log).change_by_others("key-a", prepare)
+
+    assert [event.units for event in events if isinstance(event, QuotaGranted)] == [1, 2]
+    assert position == 3
+    stored = await log.read("key-a", 0)
+    assert [(each.version, each.caused_by) for each in stored] == [(1, start), (2, operator)]
+
+
+async def test_if_one_of_them_is_refused_nothing_is_stored(log: MemoryEventLog) -> None:
+    await _issue(log)
+
+    def refuse(_: Any) -> Sequence[AnyEvent]:
+        raise Refusal("invalid_request", "no")
+
+    async def prepare() -> Preparation:
+        return Preparation([Decision(each, StartCause()) for each in (grant(1), refuse)])
+
+    with pytest.raises(Refusal):
+        await Streams(log).change_by_others("key-a", prepare)
+
+    assert await log.head() == 1
+
+
+async def test_somebody_who_has_no_key_any_more_is_read_as_they_were_stored() -> None:
+    """What this process was given is not what it remembers of them."""
+    keys = MemoryKeyStore()
+    log, lookup = MemoryEventLog(keys), "brand-1.1-x"
+    streams_ = Streams(log)
+    started = LookupStarted(lookup=lookup, number=1, query=Query("Nike"), deadline_at=AT, at=AT)
+    await log.append([Append("brand-1", NO_STREAM, [started])])
+    await keys.suppress([profile_print(keys, PROFILE)])
+    seen = PeopleFound(lookup=lookup, people=(ADA,), at=AT)
+
+    await streams_.change("brand-1", lambda _: (seen,), caused_by=StartCause())
+
+    live = (await streams_.brand("brand-1")).state.live
+    assert live is not None
+    assert [person.full_name for person in live.people] == [""]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -150,7 +150,18 @@ class EventMapper(Mapper[str]):
         return decode(topic, state)
 
 
-async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[StoredEvent]:
+class StoreForm(NamedTuple):
+    """Events ready to store.
+
+    Attributes:
+        as_given: Read back they say the same; else somebody in them has no key any more.
+    """
+
+    stored: Sequence[StoredEvent]
+    as_given: bool
+
+
+async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> StoreForm:
     """Return *envelopes* ready to store.
 
     The data keys they need, and the index that finds a person's keys, are durable on
@@ -172,7 +183,8 @@ async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> list[Stor
         await keys.index(entries)  # first: who is suppressed gets no key
     opened = await keys.ensure(names) if names else {}
     mapper = EventMapper(opened)
-    return [mapper.stored(*each) for each in zip(envelopes, states, strict=True)]
+    stored = [mapper.stored(*each) for each in zip(envelopes, states, strict=True)]
+    return StoreForm(stored, as_given=names <= opened.keys())
 
 
 def _is_newer(topic: str) -> bool:

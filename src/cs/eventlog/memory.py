@@ -22,6 +22,7 @@ from cs.eventlog.port import (
     Where,
 )
 from cs.eventlog.recent import RecentEvents
+from cs.eventlog.table_log import joined
 
 
 class MemoryEventLog:
@@ -31,10 +32,11 @@ class MemoryEventLog:
         self._streams: dict[str, list[int]] = {}  # where the events of each are
         self._starts: list[datetime] = []
         self._recent = RecentEvents()
+        self._as_given = 0  # the last position, if what was appended last reads as it was given
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
-        stored = await store_form(self._keys, list(envelopes(appends)))
-        for append in appends:
+        stored, as_given = await store_form(self._keys, list(envelopes(appends)))
+        for append in joined(appends):
             found = len(self._streams.get(append.stream, ())) - 1
             if found != append.expected:
                 raise WrongExpectedVersion(append.stream, append.expected, found)
@@ -46,6 +48,7 @@ class MemoryEventLog:
         for event in stored:
             self._events.append(event)
             self._streams.setdefault(str(event.originator_id), []).append(len(self._events))
+        self._as_given = len(self._events) if as_given else 0
         self._recent.moved(len(self._events))
         return len(self._events)
 
@@ -93,6 +96,9 @@ class MemoryEventLog:
 
     def ends_with(self, stream: str, version: int) -> bool:  # noqa: ARG002
         return False  # as a log that has to be asked
+
+    def reads_as_given(self, position: int) -> bool:
+        return position == self._as_given
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         if ceiling.limit is None or len(self._starts) < ceiling.limit:

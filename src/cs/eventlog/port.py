@@ -140,6 +140,9 @@ class EventLog(Protocol):
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         """Store all events of all *appends*, or none; return the last position.
 
+        Several of one stream stand one after the other, each expected where the one before
+        it ends: events that were caused by different things.
+
         Raises:
             WrongExpectedVersion: A stream is not at its expected version.
             CeilingReached: *ceiling* forbids it.
@@ -220,6 +223,12 @@ class EventLog(Protocol):
         """Return whether *stream* has no event after *version*, without waiting.
 
         ``False``: it has, or that would have to be waited for.
+        """
+
+    def reads_as_given(self, position: int) -> bool:
+        """Return whether what this process has just appended there says what it was given.
+
+        ``False``: it is to be read, since somebody in it may have been erased meanwhile.
         """
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:

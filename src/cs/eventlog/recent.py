@@ -59,6 +59,11 @@ class RecentEvent:
         return (self.position, self.stream, self.version, self.topic, self.state or b"")
 
     @property
+    def is_opened(self) -> bool:
+        """Whether all that it says is at hand, people and all."""
+        return self._opened is not None
+
+    @property
     def forgets(self) -> bool:
         """Whether it says that people were forgotten, whom earlier events show."""
         return self.kind in FORGETTING
@@ -141,6 +146,11 @@ class RecentEvents:
                 break
             found.append(event)
         return found
+
+    def is_opened(self, position: int) -> bool:
+        """Return whether the event at *position* is in memory, people and all."""
+        event = self._events.get(position)
+        return event is not None and event.is_opened
 
     def drop(self, position: int) -> None:
         """Forget what is at *position*: it is not what was stored."""

@@ -13,7 +13,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from itertools import count
+from functools import reduce
+from itertools import chain, count
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -67,15 +68,22 @@ class FoldedState(msgspec.Struct, Generic[S], frozen=True):
     snapshot: int = NO_STREAM
 
 
+class Decision(NamedTuple):
+    """What *decide* makes of a stream's state, because of *caused_by*."""
+
+    decide: Callable[[Any], Sequence[AnyEvent]]
+    caused_by: AnyCause
+
+
 class Preparation(NamedTuple):
     """How a stream is changed, by what other streams say.
 
     Attributes:
-        decide: Makes events of its state.
+        decisions: Each on the state that those before it leave.
         unmoved: Appends without events: the other streams, at the versions that were read.
     """
 
-    decide: Callable[[Any], Sequence[AnyEvent]]
+    decisions: Sequence[Decision]
     unmoved: Sequence[Append] = ()
 
 
@@ -223,39 +231,46 @@ class Streams:
         """
 
         async def prepare() -> Preparation:
-            return Preparation(decide)
+            return Preparation([Decision(decide, caused_by)])
 
-        return await self.change_by_others(stream, prepare, caused_by=caused_by)
+        return await self.change_by_others(stream, prepare)
 
     async def change_by_others(
-        self,
-        stream: str,
-        prepare: Callable[[], Awaitable[Preparation]],
-        *,
-        caused_by: AnyCause,
+        self, stream: str, prepare: Callable[[], Awaitable[Preparation]]
     ) -> tuple[Sequence[AnyEvent], int]:
         """Append as `change` does, if the streams that *prepare* has read did not move since.
 
-        If one did, nothing was stored, and *prepare* is called again.
+        If one did, nothing was stored, and *prepare* is called again.  What several decisions
+        make is stored at once, or nothing.
 
         Raises:
             NewerEvent, DamagedEvent, LogUnavailable: As `change`.
             Exception: What *prepare* raises.
         """
+        remembered: FoldedState[Any] | None = None
 
         async def attempt() -> tuple[Sequence[AnyEvent], int]:
-            folded = await self.load(stream)
-            decide, unmoved = await prepare()
-            events = decide(folded.state)
-            if not events:
+            nonlocal remembered
+            # If it is not the newest, the append says so; then all is read.
+            folded, remembered = remembered, None
+            decisions, unmoved = await prepare()
+            changed = None if folded is None else _changed_in_memory(stream, folded, decisions)
+            if changed is None or not changed.appends:
+                changed = _changed(stream, await self.load(stream), decisions)
+            if not changed.appends:
                 return (), 0
             failpoints.reach("change.before-append")
-            append = Append(stream, folded.version, events, caused_by)
-            position = await self.log.append([append, *unmoved])
+            position = await self.log.append([*changed.appends, *unmoved])
             failpoints.reach("change.after-append")
+            events = tuple(chain.from_iterable(each.events for each in changed.appends))
+            if self.log.reads_as_given(position):  # else the next to load it reads them
+                self.appended(
+                    stream, changed.before, changed.state, events=len(events), last=position
+                )
             return events, position
 
         async with self.lock(stream):
+            remembered = self.remembered(stream)
             return await self.retry_on_conflict(attempt)
 
     async def retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -328,6 +343,41 @@ class Streams:
         shape = shape_of(category_name(stream))
         self._snapshots.submit(shape.snapshot(stream, folded.version, folded.state))
         return msgspec.structs.replace(folded, snapshot=folded.version)
+
+
+class _Changed(msgspec.Struct, frozen=True):
+    """A state *before*, what is to be appended to it, and the *state* after that."""
+
+    before: FoldedState[Any]
+    appends: Sequence[Append]
+    state: Any
+
+
+def _changed(stream: str, before: FoldedState[Any], decisions: Sequence[Decision]) -> _Changed:
+    """Return what *decisions* make of *before*, one after the other."""
+    evolve = category_of(stream).evolve
+    state, version = before.state, before.version
+    appends: list[Append] = []
+    for decision in decisions:
+        events = decision.decide(state)
+        if events:
+            appends.append(Append(stream, version, events, decision.caused_by))
+            state = reduce(evolve, events, state)
+            version += len(events)
+    return _Changed(before, appends, state)
+
+
+def _changed_in_memory(
+    stream: str, before: FoldedState[Any], decisions: Sequence[Decision]
+) -> _Changed | None:
+    """Do as `_changed` on a state that may not be the newest; ``None``: something refused.
+
+    Neither that nor doing nothing may rest on such a state.
+    """
+    try:
+        return _changed(stream, before, decisions)
+    except Exception:  # noqa: BLE001  whatever it is: it is decided anew, on the newest
+        return None
 
 
 def _fold(

@@ -15,6 +15,7 @@ from operator import attrgetter, itemgetter
 
 import msgspec
 from eventsourcing.persistence import StoredEvent
+from msgspec.structs import replace
 
 from cs.domain.codec import event_of
 from cs.eventlog.append_counts import counted_append
@@ -52,11 +53,39 @@ _place: Callable[[tuple[int, str]], EventPlace] = partial(tuple.__new__, EventPl
 
 
 class PreparedAppend(msgspec.Struct, frozen=True):
-    """One append, ready to store."""
+    """One append, ready to store.
+
+    Attributes:
+        appends: One for each stream.
+        given: The same as it was given, perhaps several for one stream.
+        as_given: As in `StoreForm`.
+    """
 
     appends: Sequence[Append]
     stored: Sequence[StoredEvent]
     ceiling: Ceiling | None
+    given: Sequence[Append] = ()
+    as_given: bool = True
+
+
+def joined(appends: Sequence[Append]) -> Sequence[Append]:
+    """Return *appends* with one for each stream: those that follow each other are one.
+
+    Raises:
+        ValueError: They do not follow each other.
+    """
+    if len(appends) == 1:
+        return appends
+    found: dict[str, Append] = {}
+    for each in appends:
+        before = found.get(each.stream)
+        if before is None:
+            found[each.stream] = each
+        elif each.expected != before.expected + len(before.events):
+            raise ValueError(f"appends to {each.stream} do not follow each other")
+        else:
+            found[each.stream] = replace(before, events=(*before.events, *each.events))
+    return list(found.values())
 
 
 class TableLog(ABC):
@@ -138,23 +167,29 @@ class TableLog(ABC):
 
     async def _append(self, appends: Sequence[Append], ceiling: Ceiling | None) -> int:
         try:
-            stored = await store_form(self._keys, list(envelopes(appends)))
+            form = await store_form(self._keys, list(envelopes(appends)))
         except KeysUnavailable as error:
             raise LogUnavailable(f"the data keys could not be stored: {error}") from error
-        return await self._writer.submit(PreparedAppend(appends, stored, ceiling))
+        prepared = PreparedAppend(
+            joined(appends), form.stored, ceiling, given=appends, as_given=form.as_given
+        )
+        return await self._writer.submit(prepared)
 
     def _wrote(self, request: PreparedAppend, last: int) -> None:
         position = last - len(request.stored)
         stored = iter(request.stored)
         events = []
-        for append in request.appends:
+        for append in request.given or request.appends:
             category = category_name(append.stream)
             self._metrics.events_appended.of(category).inc(len(append.events))
             for n, event in enumerate(append.events, 1):
                 position += 1
-                place = (position, append.stream, append.expected + n)
-                opened = RecordedEvent(*place, event, append.caused_by)
-                events.append(RecentEvent(*place, next(stored).topic, None, opened=opened))
+                place, form = (position, append.stream, append.expected + n), next(stored)
+                if request.as_given:
+                    opened = RecordedEvent(*place, event, append.caused_by)
+                    events.append(RecentEvent(*place, form.topic, None, opened=opened))
+                else:  # it is read as it was stored
+                    events.append(RecentEvent(*place, form.topic, form.state))
         self._recent.add(events)
 
     async def read(
@@ -171,6 +206,9 @@ class TableLog(ABC):
 
     def ends_with(self, stream: str, version: int) -> bool:  # noqa: ARG002
         return False
+
+    def reads_as_given(self, position: int) -> bool:
+        return self._recent.is_opened(position)
 
     async def tail(
         self, after: int, limit: int = 500, wanted: EventNeeds | None = None
