@@ -12,13 +12,14 @@ from cs.domain.brand.events import LookupCommand
 from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
+from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import Append
-from cs.eventlog.streams import Preparation, Streams
+from cs.eventlog.streams import Decision, Preparation, Streams
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -49,10 +50,14 @@ def with_damage_check(stream: str, decide: Decide) -> Decide:
     return checked
 
 
-class PreparedCommand(NamedTuple):
-    """A command, and the streams that it was made of, as appends without events."""
+class PreparedCommands(NamedTuple):
+    """Commands in order, each with its cause.
 
-    command: LookupCommand
+    Attributes:
+        unmoved: The streams that they were made of, as appends without events.
+    """
+
+    commands: Sequence[tuple[LookupCommand, AnyCause]]
     unmoved: Sequence[Append] = ()
 
 
@@ -76,7 +81,7 @@ class Lookups:
 
     async def known(self, lookup: str) -> dict[str, DomainFacts]:
         """Return what is known of the mail domains of *lookup*, if it runs."""
-        live = (await self.brand(lookup)).live
+        live = await self._resolved(lookup)
         if live is None or live.brand is None:
             return {}
         known = {}
@@ -95,28 +100,35 @@ class Lookups:
     async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""
 
-        async def prepare() -> PreparedCommand:
-            return PreparedCommand(command)
+        async def prepare() -> PreparedCommands:
+            return PreparedCommands([(command, caused_by)])
 
-        await self.change_by_others(command.lookup, prepare, caused_by)
+        await self.change_by_others(command.lookup, prepare)
 
     async def change_by_others(
-        self,
-        lookup: str,
-        prepare: Callable[[], Awaitable[PreparedCommand]],
-        caused_by: AnyCause,
+        self, lookup: str, prepare: Callable[[], Awaitable[PreparedCommands]]
     ) -> None:
-        """Record a command on *lookup*'s brand that *prepare* makes of other streams.
+        """Record on *lookup*'s brand, at once, what *prepare* makes of other streams.
 
         It is made again for as long as one of them moves before it is stored.
         """
         stream = stream_of(lookup)
 
         async def prepared() -> Preparation:
-            command, unmoved = await prepare()
-            decide = with_damage_check(stream, lambda state: brand.decide(command, state))
-            return Preparation(decide, unmoved)
+            commands, unmoved = await prepare()
+            decisions = [
+                Decision(with_damage_check(stream, partial(brand.decide, command)), caused_by)
+                for command, caused_by in commands
+            ]
+            return Preparation(decisions, unmoved)
 
-        await retry_while_unavailable(
-            lambda: self._streams.change_by_others(stream, prepared, caused_by=caused_by)
-        )
+        await retry_while_unavailable(lambda: self._streams.change_by_others(stream, prepared))
+
+    async def _resolved(self, lookup: str) -> Lookup | None:
+        """Return *lookup* with the brand that it matched, if it runs."""
+        remembered = self._streams.remembered(stream_of(lookup))
+        if remembered is not None:
+            live: Lookup | None = remembered.state.live
+            if live is not None and live.id == lookup and live.brand is not None:
+                return live  # which brand it is never changes
+        return (await self.brand(lookup)).live

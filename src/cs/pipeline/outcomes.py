@@ -5,8 +5,9 @@ is the referee, and the domain answers anything recorded twice with no events.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -39,10 +40,11 @@ from cs.metrics.metrics import Metrics
 from cs.pipeline.errors import ForgedOutcome
 from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
-from cs.pipeline.lookups import Lookups, PreparedCommand
+from cs.pipeline.lookups import Lookups, PreparedCommands
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
+from cs.pipeline.waiting_together import WaitingTogether
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -58,6 +60,8 @@ AT_ONCE = 64
 DRAIN_S = 5.0
 #: What a stage sends while it works on.  A result needs no note: it ends the work.
 HEARTBEATS = (Alive, *PROGRESS)
+#: After these, what is known of mail domains may matter.
+ENDING_WITH_DOMAINS = (RankingDone, DomainVerified, Failed)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 
@@ -105,6 +109,7 @@ class OutcomeRecorder:
         self._without_slot = set[asyncio.Task[None] | None]()
         self._gate = VersionGate("outcomes")
         self._forgery_alarm = ForgeryAlarm(clock)
+        self._together = WaitingTogether(self._record_together)
 
     @property
     def forged(self) -> int:
@@ -152,7 +157,16 @@ class OutcomeRecorder:
     async def _process(self, outcome: Outcome, headers: Mapping[str, str]) -> None:
         if not await self._is_answer(outcome):
             return
-        await self._record_heartbeat(outcome)
+        if not isinstance(outcome.finding, HEARTBEATS):
+            await self._record_finding(outcome, headers)
+            return
+        heartbeat = asyncio.ensure_future(self._record_heartbeat(outcome))
+        try:
+            await self._record_finding(outcome, headers)
+        finally:
+            await heartbeat
+
+    async def _record_finding(self, outcome: Outcome, headers: Mapping[str, str]) -> None:
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
             with self._traces.span(
@@ -162,7 +176,7 @@ class OutcomeRecorder:
                 lookup=outcome.lookup,
                 finding=str(outcome.finding.__struct_config__.tag),
             ):
-                await self._once_readable(partial(self._decide, outcome))
+                await self._once_readable(partial(self._record_in_turn, outcome))
             failpoints.reach("outcome.after-append")
 
     async def _is_answer(self, outcome: Outcome) -> bool:
@@ -185,10 +199,9 @@ class OutcomeRecorder:
         return work is not None
 
     async def _record_heartbeat(self, outcome: Outcome) -> None:
-        if isinstance(outcome.finding, HEARTBEATS):
-            await self._heartbeats.record(
-                outcome.lookup, outcome.stage, outcome.item, outcome.attempt
-            )
+        await self._heartbeats.record(
+            outcome.lookup, outcome.stage, outcome.item, outcome.attempt
+        )
 
     async def _once_readable(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return what *attempt* gives, once its stream has no event of a newer version.
@@ -207,54 +220,81 @@ class OutcomeRecorder:
             self._without_slot.remove(task)
             return found
 
-    async def _decide(self, outcome: Outcome) -> None:
-        """Decide on what a stage found, without people who are suppressed."""
-        caused_by = MessageCause(topic=OUTCOMES, id=answer_id(outcome), attempt=outcome.attempt)
-        finding = await self._unsuppressed(outcome, caused_by)
-        if finding is not None:
-            self._log_unknown_verifiers(finding, outcome.lookup)
-            command = await self._command(replace(outcome, finding=finding))
-            prepare = partial(self._without_refuted, command)
-            await self._lookups.change_by_others(outcome.lookup, prepare, caused_by)
+    async def _record_in_turn(self, outcome: Outcome) -> None:
+        await self._together.do(outcome.lookup, outcome)
 
-    async def _unsuppressed(self, outcome: Outcome, caused_by: AnyCause) -> AnyFinding | None:
-        """Return what *outcome* found, without people who are suppressed; ``None``: nothing.
+    async def _record_together(self, outcomes: Sequence[Outcome]) -> None:
+        """Record *outcomes* of one lookup at once, without people who are suppressed."""
+        lookup = outcomes[0].lookup
+        causes = [
+            MessageCause(topic=OUTCOMES, id=answer_id(each), attempt=each.attempt)
+            for each in outcomes
+        ]
+        findings = await self._unsuppressed(outcomes, causes)
+        left = [
+            (replace(outcome, finding=finding), caused_by)
+            for outcome, finding, caused_by in zip(outcomes, findings, causes, strict=True)
+            if finding is not None
+        ]
+        if left:
+            commands = await self._commands([outcome for outcome, _ in left])
+            because = [caused_by for _, caused_by in left]
+            prepare = partial(self._without_refuted, commands, because)
+            await self._lookups.change_by_others(lookup, prepare)
+
+    async def _unsuppressed(
+        self, outcomes: Sequence[Outcome], causes: Sequence[AnyCause]
+    ) -> Sequence[AnyFinding | None]:
+        """Return what *outcomes* found, without people who are suppressed; ``None``: nothing.
 
         Of whom a mailbox shows that they are, everything is erased.
         """
+        found = [outcome.finding for outcome in outcomes]
         if self._suppression is None:
-            return outcome.finding
-        screened = await self._suppression.screen(outcome.finding)
-        if screened.suppressed:
+            return found
+        screened = await self._suppression.screen(found)
+        for outcome, each, caused_by in zip(outcomes, screened, causes, strict=True):
+            if not each.suppressed:
+                continue
             live = (await self._lookups.brand(outcome.lookup)).live
             people = live.people if live and live.id == outcome.lookup else ()
             for person in people:
-                if person.person in screened.suppressed:
-                    print_ = screened.suppressed[person.person]
+                if person.person in each.suppressed:
+                    print_ = each.suppressed[person.person]
                     await self._suppression.erase(outcome.lookup, person, print_, caused_by)
-        return screened.finding
+        return [each.finding for each in screened]
 
-    async def _command(self, outcome: Outcome) -> RecordFinding:
+    async def _commands(self, outcomes: Sequence[Outcome]) -> Sequence[RecordFinding]:
+        for outcome in outcomes:
+            self._log_unknown_verifiers(outcome.finding, outcome.lookup)
         known: dict[str, DomainFacts] = {}
-        if isinstance(outcome.finding, RankingDone | DomainVerified | Failed):
-            known = await self._lookups.known(outcome.lookup)
-        return RecordFinding(
-            lookup=outcome.lookup,
-            stage=outcome.stage,
-            item=outcome.item,
-            attempt=outcome.attempt,
-            finding=outcome.finding,
-            known=known,
-            verifiers=self._verifiers,
-            at=self._clock.now(),
-        )
+        if any(isinstance(each.finding, ENDING_WITH_DOMAINS) for each in outcomes):
+            known = await self._lookups.known(outcomes[0].lookup)
+        at = self._clock.now()
+        return [
+            RecordFinding(
+                lookup=outcome.lookup,
+                stage=outcome.stage,
+                item=outcome.item,
+                attempt=outcome.attempt,
+                finding=outcome.finding,
+                known=known,
+                verifiers=self._verifiers,
+                at=at,
+            )
+            for outcome in outcomes
+        ]
 
-    async def _without_refuted(self, command: RecordFinding) -> PreparedCommand:
-        """Return *command* with the mailboxes that are refuted as long as nothing moves."""
+    async def _without_refuted(
+        self, commands: Sequence[RecordFinding], causes: Sequence[AnyCause]
+    ) -> PreparedCommands:
+        """Return *commands* with the mailboxes that are refuted as long as nothing moves."""
         if self._refuted is None:
-            return PreparedCommand(command)
-        addresses, unmoved = await self._refuted.among(checked_in(command.finding))
-        return PreparedCommand(replace(command, refuted=addresses), unmoved)
+            return PreparedCommands(list(zip(commands, causes, strict=True)))
+        checked = chain.from_iterable(checked_in(each.finding) for each in commands)
+        addresses, unmoved = await self._refuted.among(checked)
+        prepared = [replace(each, refuted=addresses) for each in commands]
+        return PreparedCommands(list(zip(prepared, causes, strict=True)), unmoved)
 
     def _log_unknown_verifiers(self, finding: AnyFinding, lookup: str) -> None:
         """Log mailboxes that somebody vouches for who is not configured: they are not shown."""

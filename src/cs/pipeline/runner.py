@@ -143,13 +143,16 @@ class Runner:
         failpoints.reach("stage.before-work")
         async with asyncio.TaskGroup() as tasks:
             alive = tasks.create_task(self._send_heartbeats(work, incoming))
-            finding = await self._measured(work, incoming)
+            finding = await self._measured(work, incoming, tasks)
             alive.cancel()
-        failpoints.reach("stage.before-result")
-        await self._report_result(work, incoming, finding)
+            failpoints.reach("stage.before-result")
+            # A task too, so that it is sent after the progress, whose answer it need not await.
+            await tasks.create_task(self._report_result(work, incoming, finding))
         failpoints.reach("stage.after-result")
 
-    async def _measured(self, work: Work, incoming: Mapping[str, str]) -> AnyFinding:
+    async def _measured(
+        self, work: Work, incoming: Mapping[str, str], tasks: asyncio.TaskGroup
+    ) -> AnyFinding:
         began = perf_counter()
         with self._metrics.traces.span(
             f"stage {work.stage}",
@@ -159,18 +162,23 @@ class Runner:
             attempt=work.attempt,
         ) as span:
             with metered() as meter:
-                finding = await self._handle(work, incoming)
+                finding = await self._handle(work, incoming, tasks)
             finding = with_costs(finding, meter.costs())
             span.note(ended=_ending(finding))
         spent = self._metrics.stage_seconds.of(self._stage.name, _ending(finding))
         spent.observe(perf_counter() - began)
         return finding
 
-    async def _handle(self, work: Work, incoming: Mapping[str, str]) -> AnyFinding:
-        async def report(finding: AnyFinding) -> None:
+    async def _handle(
+        self, work: Work, incoming: Mapping[str, str], tasks: asyncio.TaskGroup
+    ) -> AnyFinding:
+        async def publish(finding: AnyFinding) -> None:
             failpoints.reach("stage.before-progress")
             await self._report(work, incoming, finding)
             failpoints.reach("stage.after-progress")
+
+        async def report(finding: AnyFinding) -> None:
+            tasks.create_task(publish(finding))  # the stage goes on meanwhile
 
         try:
             # One mail domain is asked by one at a time, whoever wants it.

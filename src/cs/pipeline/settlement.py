@@ -10,7 +10,7 @@ from functools import partial
 
 from cs.bus.headers import root_place
 from cs.domain import key
-from cs.domain.brand.brand import Finish, stream_of
+from cs.domain.brand.brand import Brand, Finish, stream_of
 from cs.domain.brand.events import LookupFinished
 from cs.domain.causation import AnyCause
 from cs.domain.key import Key, SettleSearch
@@ -120,6 +120,10 @@ class SearchSettler:
         self.remove_waiting(search, finish.lookup)
 
     async def _finish_of(self, lookup: str) -> Finish | None:
+        remembered = self._streams.remembered(stream_of(lookup))
+        state: Brand | None = None if remembered is None else remembered.state
+        if state is not None and (found := state.finish_of(lookup)) is not None:
+            return found  # how it ended never changes
         state = await self._lookups.brand(lookup)
         found = state.finish_of(lookup)
         if found is not None or (state.live is not None and state.live.id == lookup):

@@ -7,6 +7,7 @@ then they are erased from everything, by what has become known of them since.
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import msgspec
@@ -60,11 +61,16 @@ class SuppressionFilter:
         self._keys = keys
         self._erase = erase
 
-    async def screen(self, finding: AnyFinding) -> ScreenedFinding:
-        """Return *finding* without anybody who is suppressed now."""
+    async def screen(self, findings: Sequence[AnyFinding]) -> Sequence[ScreenedFinding]:
+        """Return each of *findings* without anybody who is suppressed now."""
+        prints = [self._prints_in(finding) for finding in findings]
+        gone = await self._suppressed(frozenset[str]().union(*prints))
+        return [self._screened(finding, gone) for finding in findings]
+
+    def _screened(self, finding: AnyFinding, gone: frozenset[str]) -> ScreenedFinding:
         sightings, checked = sightings_in(finding), checked_in(finding)
-        left = await self._unsuppressed(sightings) if sightings else ()
-        suppressed = await self._suppressed_in(checked) if checked else {}
+        left = tuple(each for each in sightings if gone.isdisjoint(self._prints(each)))
+        suppressed = self._suppressed_in(checked, gone)
         others = tuple(each for each in checked if each.person not in suppressed)
         nobody_left = bool(sightings or checked) and not (left or others)
         if nobody_left and isinstance(finding, PROGRESS):
@@ -79,29 +85,33 @@ class SuppressionFilter:
         name = key_name(lookup, person.person)
         await self._erase(SuppressedPerson(print_, prints, name, caused_by))
 
-    async def _unsuppressed(self, people: Sequence[Sighting]) -> tuple[Sighting, ...]:
-        prints = [frozenset(self._prints(sighting)) for sighting in people]
-        gone = await self._suppressed(frozenset[str]().union(*prints))
-        return tuple(
-            sighting for sighting, of in zip(people, prints, strict=True) if not of & gone
-        )
-
-    async def _suppressed(self, prints: Iterable[str]) -> frozenset[str]:
+    async def _suppressed(self, prints: frozenset[str]) -> frozenset[str]:
         """Return those of *prints* that are suppressed, however long the keys are away."""
+        if not prints:
+            return frozenset()
         return await retry_while_unavailable(partial(self._keys.suppressed, tuple(prints)))
+
+    def _prints_in(self, finding: AnyFinding) -> frozenset[str]:
+        """Return by what everybody in *finding* may be suppressed."""
+        of_sightings = (self._prints(sighting) for sighting in sightings_in(finding))
+        of_mailboxes = self._mailboxes(checked_in(finding)).values()
+        return frozenset(chain(*of_sightings, of_mailboxes))
 
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))
 
-    async def _suppressed_in(self, checked: Iterable[CheckedPerson]) -> dict[str, str]:
-        checked = tuple(checked)
-        prints = {
+    def _mailboxes(self, checked: Iterable[CheckedPerson]) -> dict[str, str]:
+        return {
             each.person: email_print(self._keys, each.address)
             for each in checked
             if each.address is not None
         }
-        gone = await self._suppressed(prints.values())
-        suppressed = {person: print_ for person, print_ in prints.items() if print_ in gone}
+
+    def _suppressed_in(
+        self, checked: Sequence[CheckedPerson], gone: frozenset[str]
+    ) -> dict[str, str]:
+        mailboxes = self._mailboxes(checked)
+        suppressed = {person: print_ for person, print_ in mailboxes.items() if print_ in gone}
         # A service may not tell of them (HTTP 451): they are suppressed from now on.
         restricted = {
             each.person: email_print(self._keys, found.address)

@@ -49,7 +49,8 @@ class Suppressed:
         self.suppressing = SuppressionFilter(self.keys, erase)
 
     async def screen(self, finding: AnyFinding) -> ScreenedFinding:
-        return await self.suppressing.screen(finding)
+        (screened,) = await self.suppressing.screen([finding])
+        return screened
 
 
 @pytest.fixture
