@@ -116,7 +116,7 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     assert await _admissions(log, caller.key_id) == 1
 
 
-async def none_is_reused(lookup: str) -> Reusable:
+async def none_is_reused(lookup: str, _changed_at: int | None) -> Reusable:
     raise AssertionError(f"{lookup} answers nobody here")
 
 

@@ -67,7 +67,7 @@ class SearchAdmission:
         deadline: timedelta,
         contacts: int,
         lookups: RunningLookups,
-        reusable: Callable[[str], Awaitable[Reusable]],
+        reusable: Callable[[str, int | None], Awaitable[Reusable]],
     ) -> None:
         self._streams = streams
         self._clock = clock
@@ -217,7 +217,9 @@ class SearchAdmission:
             return None
         body = None
         if admission.charged_for is not None:
-            reused = await self._reused(admission.charged_for, ask)
+            of_brand = stream_of(admission.charged_for) == ask.stream
+            changed_at = brand.position if of_brand else None
+            reused = await self._reused(admission.charged_for, ask, changed_at)
             if not reused.shows_somebody:
                 return None
             body = reused.body
@@ -304,14 +306,18 @@ class SearchAdmission:
             return None  # it is set aside; not to know of that search only costs another
         return folded.state
 
-    async def _reused(self, lookup: str, ask: AskSearch) -> Reusable:
+    async def _reused(
+        self, lookup: str, ask: AskSearch, changed_at: int | None = None
+    ) -> Reusable:
         """Return what *ask* would be charged for if *lookup* answered it.
+
+        *changed_at* is as that of `cs.projections.reading.Reading.reusable`.
 
         Raises:
             DamagedEvent: That is not known, nor could a lookup of that brand be started.
         """
         try:
-            return await self._reusable(lookup)
+            return await self._reusable(lookup, changed_at)
         except DamagedEvent:
             if stream_of(lookup) == ask.stream:
                 raise

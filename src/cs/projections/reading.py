@@ -21,8 +21,9 @@ from cs.projections.ended import EndedSearches
 from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
 from cs.projections.newer_rows import NewerRows
-from cs.projections.port import Views
+from cs.projections.port import Views, check_since
 from cs.projections.result_contacts import ResultContacts, spliced
+from cs.projections.reused_results import ReusedResults
 from cs.projections.search_record import SearchParts
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
@@ -94,9 +95,11 @@ class Reading:
         self._rows = CurrentRows(events, views, follower)
         self._newer = NewerRows(events, keys)
         self._results = ResultContacts(keys)
+        self._reused = ReusedResults(metrics=metrics)
         self.secrets = KeySecrets(events, views, self._rows)
         follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
         follower.listen_replaced(self._ended.forget)
+        follower.listen_replaced(self._reused.forget)
 
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""
@@ -248,17 +251,25 @@ class Reading:
             self._follower.set_aside.note(damage_of(aside))
             self._check_readable(stream)
 
-    async def reusable(self, lookup: str) -> Reusable:
+    async def reusable(self, lookup: str, changed_at: int | None = None) -> Reusable:
         """Return what a search is answered with that reuses what *lookup* found.
 
         Nobody is in it if the data keys of its contacts are lost.  Of what the views do not
         have yet, the log is believed.
 
+        Args:
+            lookup: Which one.
+            changed_at: The position of the newest event of its brand, if that is known and
+                whoever asks stores nothing should there be a newer one by then.
+
         Raises:
             DamagedEvent: Its contacts cannot be opened, and its stream is damaged.
             LogUnavailable: Log, views or keys are away.
         """
-        result = await self._result(lookup)
+        if changed_at is None:
+            result = await self._result(lookup)
+        else:
+            result = await self._result_since(lookup, changed_at)
         if result is None:
             await self._check_whole(stream_of(lookup))
             return Reusable(shows_somebody=True)
@@ -273,6 +284,18 @@ class Reading:
         since = self._follower.position
         result = self._views.at_once(RESULTS, lookup, since)
         return await self._views.get(RESULTS, lookup, since) if result is None else result
+
+    async def _result_since(self, lookup: str, changed_at: int) -> ResultRow | None:
+        """Do as `_result`, from memory if the row there reflects *changed_at*."""
+        since = self._follower.position
+        result = self._views.at_once(RESULTS, lookup, since)
+        result = result or self._reused.get(lookup, changed_at)
+        if result is None:
+            position, result = await self._views.get_at(RESULTS, lookup)
+            check_since(position, since)
+            if result is not None and position >= changed_at:
+                self._reused.keep(lookup, position, result)
+        return result
 
     async def _sealed_anew(self, lookup: str, result: ResultRow) -> bytes | None:
         """Return the contacts of *lookup* if *result*, which does not open, is an old one.

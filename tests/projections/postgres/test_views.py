@@ -14,19 +14,22 @@ from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.streams import Streams
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.catalogue import projections
+from cs.projections.following import ViewFollower
 from cs.projections.generation import table_names
 from cs.projections.postgres import views as postgres_views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.projection import Projection
+from cs.projections.reading import Reading
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
 from domain.acme_run import AT
 from harness.servers.postgres import Postgres
-from projections.history import issued, write
+from projections.history import ADA_IS_AT, DONE, issued, write
 from projections.long_history import write_long
 
 
@@ -112,6 +115,38 @@ async def test_a_move_in_one_process_wakes_another(database: str, history: Histo
         async with asyncio.timeout(0.8):
             await history.apply(writer, [*await history.log.tail(0, 3)])
             assert await waiting == 3
+
+
+async def test_what_many_reuse_is_read_once_until_its_brand_changes(
+    database: str, history: History
+) -> None:
+    async with node(database) as views:
+        await history.runner(views).catch_up()
+        reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
+        changed_at = (await Streams(history.log).brand(DONE)).position
+        read = await reading.reusable(f"{DONE}.1", changed_at)
+        await views.drop()
+
+        assert read.body is not None
+        assert ADA_IS_AT.encode() in read.body
+        assert await reading.reusable(f"{DONE}.1", changed_at) == read
+        with pytest.raises(LogUnavailable):  # the views are asked, and gone
+            await reading.reusable(f"{DONE}.1", await history.log.head() + 1)
+        assert (await reading.reusable(f"{DONE}.1")).body is None, "they are made anew"
+
+
+async def test_a_row_from_before_its_brand_changed_is_not_kept(
+    database: str, history: History
+) -> None:
+    async with node(database) as views:
+        await history.runner(views).catch_up()
+        reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
+        ahead = await views.position() + 1
+        assert (await reading.reusable(f"{DONE}.1", ahead)).body is not None
+        await views.drop()
+
+        with pytest.raises(LogUnavailable):
+            await reading.reusable(f"{DONE}.1", ahead)
 
 
 async def test_a_move_that_was_notified_is_not_asked_for(

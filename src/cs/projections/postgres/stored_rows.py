@@ -32,9 +32,9 @@ class RowReader:
         )
 
     async def get(self, table: Table[R], row_id: str, since: int) -> R | None:
-        position, data = await self._batches.ask((table.name, _readable(row_id)))
+        position, row = await self.get_at(table, row_id)
         check_since(position, since)
-        return None if data is None else table.decode(data)
+        return row
 
     async def _get_all(
         self, asked: Sequence[tuple[str, str]]
@@ -44,17 +44,14 @@ class RowReader:
         async with self._database.reading() as connection:
             for table in {table for table, _ in asked}:
                 statement = _GET_ALL.format(table=self._names.table(table))
-                ids = [row_id for of, row_id in asked if of == table]
+                ids = list({row_id for of, row_id in asked if of == table})
                 rows = await connection.fetch(statement, self._names.generation, ids)
                 found |= {(table, row["id"]): (row["position"], row["row"]) for row in rows}
         return [found.get(each, (0, None)) for each in asked]
 
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         """Return the checkpoint and a row of the same moment."""
-        found = await self._with_checkpoint(_GET, table, _readable(row_id))
-        if not found:
-            return 0, None
-        position, _, data = found[0]
+        position, data = await self._batches.ask((table.name, _readable(row_id)))
         return position, None if data is None else table.decode(data)
 
     async def tagged(self, table: Table[R], tag: str, since: int) -> list[tuple[str, R]]:
@@ -140,10 +137,6 @@ _GET_ALL = """
 SELECT s.position, asked.id, r.row
 FROM view_sets AS s CROSS JOIN unnest($2::text[]) AS asked (id)
 LEFT JOIN {table} AS r ON r.id = asked.id
-WHERE s.generation = $1
-"""
-_GET = """
-SELECT s.position, r.id, r.row FROM view_sets AS s LEFT JOIN {table} AS r ON r.id = $2
 WHERE s.generation = $1
 """
 _TAGGED = """
