@@ -397,9 +397,11 @@ async def test_a_log_at_its_greatest_size_says_that_the_disk_is_full_and_goes_on
     class Small(BatchRecorder):
         pages = 12
 
-        def _write_one(self, cursor: SQLiteCursor, request: PreparedAppend) -> int | Exception:
+        def _write_all(
+            self, cursor: SQLiteCursor, requests: Sequence[PreparedAppend]
+        ) -> list[int | Exception]:
             cursor.execute(f"PRAGMA max_page_count={self.pages}")
-            return super()._write_one(cursor, request)
+            return super()._write_all(cursor, requests)
 
     async with SqliteEventLog(path, MemoryKeyStore(), recorder=Small) as log:
         answered = 0

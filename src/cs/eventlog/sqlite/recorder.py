@@ -7,7 +7,7 @@ it, so that versions have no gaps and position order is commit order.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 import msgspec
+from eventsourcing.persistence import StoredEvent
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
 from structlog import get_logger
 
@@ -28,6 +29,8 @@ from cs.sqlite.database import transaction
 
 log = get_logger()
 
+#: Events stored by one statement.
+_ROWS = 500
 #: SQLite's word for a page without an end.
 _ALL = -1
 _COLUMNS = "rowid, originator_id, originator_version, topic"
@@ -69,7 +72,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
     def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         """Store each request or say why not; all that are stored commit together."""
         with self._writing() as cursor:
-            answers = [self._write_one(cursor, request) for request in requests]
+            answers = self._write_all(cursor, requests)
             failpoints.reach("log.before-commit")
         failpoints.reach("log.after-commit")
         return answers
@@ -88,9 +91,38 @@ class BatchRecorder(SQLiteApplicationRecorder):
     def _commit(self, cursor: SQLiteCursor) -> None:
         cursor.execute("COMMIT")
 
-    def _write_one(self, cursor: SQLiteCursor, request: PreparedAppend) -> int | Exception:
+    def _write_all(
+        self, cursor: SQLiteCursor, requests: Sequence[PreparedAppend]
+    ) -> list[int | Exception]:
+        """Store *requests*, one after the other: two statements for however many there are.
+
+        Whoever executes one lets go of the interpreter, and waits to have it back.
+        """
+        streams = {append.stream for request in requests for append in request.appends}
+        versions = self._versions(cursor, streams)
+        refusals, stored = list[Exception | None](), list[StoredEvent]()
+        for request in requests:
+            refusal = self._refusal(cursor, request, versions)
+            refusals.append(refusal)
+            if refusal is None:
+                stored += request.stored
+                for append in request.appends:
+                    versions[append.stream] = append.expected + len(append.events)
+        position = self._insert(cursor, stored) - len(stored)
+        answers = list[int | Exception]()
+        for request, refusal in zip(requests, refusals, strict=True):
+            if refusal is None:
+                assert request.stored, "an append has events"
+                position += len(request.stored)
+            answers.append(position if refusal is None else refusal)
+        return answers
+
+    def _refusal(
+        self, cursor: SQLiteCursor, request: PreparedAppend, versions: Mapping[str, int]
+    ) -> Exception | None:
+        """Return why *request* is not stored; ``None`` if it is, its start numbered."""
         for append in request.appends:
-            found = self._version(cursor, append.stream)
+            found = versions.get(append.stream, NO_STREAM)
             if found != append.expected:
                 return WrongExpectedVersion(append.stream, append.expected, found)
         if request.ceiling is not None:
@@ -98,18 +130,38 @@ class BatchRecorder(SQLiteApplicationRecorder):
             if opens_at is not None:
                 return CeilingReached(opens_at)
             self._starts.add(cursor, request.ceiling.at)
-        positions = self._insert_events(cursor, request.stored)
-        assert positions
-        return positions[-1]
+        return None
 
-    def _version(self, cursor: SQLiteCursor, stream: str) -> int:
+    def _versions(self, cursor: SQLiteCursor, streams: Collection[str]) -> dict[str, int]:
+        """Return the version of each of *streams* that there is."""
         cursor.execute(
-            f"SELECT MAX(originator_version) FROM {self.events_table_name} "  # noqa: S608
-            "WHERE originator_id = ?",
-            (stream,),
+            "SELECT value, (SELECT MAX(originator_version) "  # noqa: S608
+            f"FROM {self.events_table_name} WHERE originator_id = value) FROM json_each(?)",
+            (_json(streams),),
         )
-        version: int | None = cursor.fetchone()[0]
-        return NO_STREAM if version is None else version
+        return {stream: found for stream, found in cursor.fetchall() if found is not None}
+
+    def _insert(self, cursor: SQLiteCursor, stored: Sequence[StoredEvent]) -> int:
+        """Store events in their order; return the position of the last, each has the next."""
+        last = 0
+        for first in range(0, len(stored), _ROWS):
+            rows = stored[first : first + _ROWS]
+            values = ",".join(["(?,?,?,?)"] * len(rows))
+            cursor.execute(
+                f"INSERT INTO {self.events_table_name} VALUES {values}",  # noqa: S608
+                [
+                    value
+                    for each in rows
+                    for value in (
+                        each.originator_id,
+                        each.originator_version,
+                        each.topic,
+                        each.state,
+                    )
+                ],
+            )
+            last = int(cursor.lastrowid)
+        return last
 
     def opens_at(self, ceiling: Ceiling) -> datetime | None:
         with self.datastore.transaction(commit=False) as cursor:
