@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from cs.bus.memory import MemoryBus
 from cs.domain.brand.events import MailDomainChecked
+from cs.domain.key import settled
 from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
@@ -18,6 +19,7 @@ from cs.runtime.clock import ManualClock
 from cs.runtime.part import WHOLE, Part, all_parts
 from domain.acme_run import AT, AcmeRun
 from pipeline.receipted import RECEIPTS
+from projections.history import admitted
 
 HALVES = all_parts(2)
 BRANDS = [f"brand-{n}" for n in range(12)]
@@ -66,6 +68,19 @@ def test_what_an_event_wants_done_is_noted_in_one_part() -> None:
     assert not first & second
     for kind in ("lookup", "mail-domain"):
         assert all(any(what == kind for what, _ in each) for each in (first, second))
+
+
+def test_a_search_stored_with_its_end_is_not_settled_again() -> None:
+    clock = ManualClock(AT)
+    notes = DriverNotes(Streams(MemoryEventLog(MemoryKeyStore())), clock, clock)
+    joined = RecordedEvent(1, "key-a", 0, admitted("s-joined", "brand-a.1"))
+    reused = RecordedEvent(2, "key-b", 0, admitted("s-reused", "brand-a.1"))
+    charged = settled("s-reused", "brand-a.1", "done", 1, cached=True, at=AT)
+
+    wanted = notes.note_page([joined, reused, RecordedEvent(3, "key-b", 1, charged)])
+
+    assert [recorded.position for recorded, _ in wanted] == [1]  # a moment too late
+    assert notes.settler.waiting("brand-a.1") == {"s-joined": "a"}
 
 
 class RecordingBus(MemoryBus):

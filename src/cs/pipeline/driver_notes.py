@@ -90,6 +90,8 @@ class DriverNotes:
         """Note all of *page*; return what is to be done for which of its events."""
         wanted = []
         to_start = {each.event.lookup for each in page if isinstance(each.event, LookupStarted)}
+        # Stored with their end, as nearly all that an earlier lookup answers.
+        settled = {each.event.search for each in page if isinstance(each.event, SearchSettled)}
         for recorded in page:
             follow_up = self.note(recorded)
             if isinstance(recorded.event, LookupStarted):
@@ -97,7 +99,8 @@ class DriverNotes:
             elif isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
                 is_over = lookup not in self.open and lookup not in to_start
-                if is_over and self.falls_here(lookup):
+                waits = is_over and recorded.event.search not in settled
+                if waits and self.falls_here(lookup):
                     # It joined just after the finish was stored.
                     follow_up = self._settlement(lookup, recorded.position)
             if follow_up is not None:
