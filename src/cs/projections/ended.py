@@ -7,14 +7,10 @@ erased from that.
 
 from collections.abc import Sequence
 
-import msgspec
-
-from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import RecordedEvent
 from cs.metrics.metrics import Metrics
-from cs.projections.rows import Rows
-from cs.projections.searches import SEARCHES, Searches, SearchRow
+from cs.projections.searches import SearchRow, admitted_row, settled_row
 from cs.runtime.lru import LruDict
 
 #: Rows in memory, some 300 bytes each; the least recently used goes first.
@@ -25,14 +21,12 @@ class EndedSearches:
     """Give `on_events` pages of events.  Running searches are in memory until they end."""
 
     def __init__(self, most: int = CACHED, metrics: Metrics | None = None) -> None:
-        self._rows = rows = LruDict[str, bytes](most)
+        self._rows = rows = LruDict[str, SearchRow](most)
         self._counters = (metrics or Metrics()).cache("ended-searches", rows.__len__, most)
-        self._projection = Searches()
 
     def get(self, search: str) -> SearchRow | None:
         """Return how *search* ended, if that is known here."""
-        data = self._rows.use(search)
-        row = None if data is None else SEARCHES.decode(data)
+        row = self._rows.use(search)
         if row is None or row.status == "running":
             self._counters.misses.inc()
             return None
@@ -46,33 +40,23 @@ class EndedSearches:
     def keep(self, search: str, row: SearchRow) -> None:
         """Remember *row*, which was read, if *search* has ended."""
         if row.status != "running":
-            self._rows[search] = msgspec.json.encode(row)
+            self._rows[search] = row
 
     def forget(self) -> None:
         """Forget every row: those that were read may have been wrong."""
         self._rows.clear()
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
-        news = [each for each in page if self._is_news(each.event)]
-        if not news:
-            return
-        rows = Rows(self)
-        for recorded in news:
-            self._projection.apply(rows, recorded, _seal_nothing)
-        for _, search, _, data in rows.changes():
-            self._rows[search] = data
+        for recorded in page:
+            event = recorded.event
+            if isinstance(event, SearchAdmitted):
+                if not self._has_ended(event.search):  # else its start is heard again
+                    self._rows[event.search] = admitted_row(recorded.stream, event)
+            elif isinstance(event, SearchSettled):
+                row = self._rows.get(event.search)
+                if row is not None and row.status == "running":
+                    self._rows[event.search] = settled_row(row, event)
 
-    def _is_news(self, event: AnyEvent) -> bool:
-        """Return whether *event* is of a search, and not the start of an ended one again."""
-        if isinstance(event, SearchAdmitted):
-            return self.get(event.search) is None
-        return isinstance(event, SearchSettled)
-
-    def row(self, table: str, row_id: str) -> bytes | None:
-        """Return the row in memory (the port `cs.projections.rows.Below`)."""
-        assert table == SEARCHES.name, "nothing else is asked for by these events"
-        return self._rows.get(row_id)
-
-
-def _seal_nothing(name: str, body: bytes) -> bytes:
-    raise AssertionError(f"{name} is no part of a search's row: {len(body)} bytes")
+    def _has_ended(self, search: str) -> bool:
+        row = self._rows.get(search)
+        return row is not None and row.status != "running"

@@ -64,6 +64,24 @@ def key_of(recorded: RecordedEvent) -> str | None:
             return None
 
 
+def admitted_row(stream: str, admitted: SearchAdmitted) -> SearchRow:
+    """Return the row of a search of the key *stream* that runs."""
+    key_id = stream.removeprefix("key-")
+    return SearchRow(key_id=key_id, brand=admitted.brand, lookup=admitted.lookup)
+
+
+def settled_row(before: SearchRow, settled: SearchSettled) -> SearchRow:
+    """Return the row of a search that was *before*, and has ended."""
+    done = settled.outcome == "done"
+    return msgspec.structs.replace(
+        before,
+        status="done" if done else "failed",
+        reason=None if done else settled.outcome,
+        cached=settled.cached,
+        charged=settled.charged,
+    )
+
+
 class Searches:
     name = "searches"
     version = 3
@@ -74,22 +92,12 @@ class Searches:
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         match recorded.event:
-            case SearchAdmitted(search=search, brand=brand, lookup=lookup):
-                key_id = recorded.stream.removeprefix("key-")
-                rows.put(SEARCHES, search, SearchRow(key_id=key_id, brand=brand, lookup=lookup))
-            case SearchSettled(search=search, outcome=outcome):
+            case SearchAdmitted(search=search) as admitted:
+                rows.put(SEARCHES, search, admitted_row(recorded.stream, admitted))
+            case SearchSettled(search=search) as settled:
                 before = rows.get(SEARCHES, search)
-                if before is None:
-                    return
-                done = outcome == "done"
-                settled = msgspec.structs.replace(
-                    before,
-                    status="done" if done else "failed",
-                    reason=None if done else outcome,
-                    cached=recorded.event.cached,
-                    charged=recorded.event.charged,
-                )
-                rows.put(SEARCHES, search, settled)
+                if before is not None:
+                    rows.put(SEARCHES, search, settled_row(before, settled))
             case LookupFinished(lookup=lookup) as finished:
                 head = msgspec.json.encode(brand_fields(finished))
                 rows.put(RESULTS, lookup, _result(head, recorded, finished.contacts, seal))

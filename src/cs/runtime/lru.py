@@ -39,10 +39,11 @@ class LruDict(OrderedDict[K, V], Generic[K, V]):
 
     def use(self, key: K) -> V | None:
         """Return what *key* has, now the most recently used; ``None`` if there is none."""
-        value = self.get(key)
-        if key in self:
+        try:
             self.move_to_end(key)
-        return value
+        except KeyError:
+            return None
+        return self[key]
 
     def evict_while(self, may_go: Callable[[V], bool]) -> None:
         """Take the least recently used entries out, up to the first that may not go.
