@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cs.api.errors import TooManyWaiting
 from cs.api.key_limiter import KeyLimiter
+from cs.eventlog.errors import LogUnavailable
 
 
 async def settled() -> None:
@@ -74,3 +75,14 @@ async def act(acts: list[str]) -> None:
     await asyncio.gather(*(each for each, _ in callers), return_exceptions=True)
     assert len(limiter) == 0
     await limiter.acquire("a")
+
+
+async def test_a_slot_is_waited_for_no_longer_than_told() -> None:
+    limiter = KeyLimiter(1, 2)
+    async with limiter.slot("a", 0.01):
+        with pytest.raises(LogUnavailable):
+            async with limiter.slot("a", 0.01):
+                pytest.fail("there is one slot")
+
+    async with limiter.slot("a", 0.01):
+        assert len(limiter) == 1

@@ -42,3 +42,37 @@ async def test_one_that_is_cancelled_is_cancelled() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_of_two_limits_the_one_that_passed_is_told() -> None:
+    with pytest.raises(LogUnavailable, match=r"within 0\.01 s"):
+        async with within(0.01), within(60):
+            await asyncio.Event().wait()
+
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+
+
+async def test_whoever_is_cancelled_as_the_time_passes_is_cancelled() -> None:
+    async def wait() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        async with within(0):
+            asyncio.get_running_loop().call_soon(task.cancel)
+            await asyncio.Event().wait()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(wait())
+
+
+async def test_what_is_done_in_time_leaves_no_timer() -> None:
+    async with within(0):
+        pass
+    later = asyncio.Event()
+    asyncio.get_running_loop().call_later(0, later.set)
+    await later.wait()
+
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()

@@ -4,8 +4,6 @@ The gate has found the caller's key (`cs.api.app`).  Whether the secret opens it
 whoever reads the key: admission, or the check before a refusal that reads nothing else.
 """
 
-from contextlib import AsyncExitStack
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,7 +22,6 @@ from cs.api.key_access import (
 from cs.api.rate_limit_headers import daily_headers, hit_headers, too_many_checks
 from cs.api.stored_admission import StoredAdmission
 from cs.api.stored_search import StoredSearch
-from cs.api.time_limits import within
 from cs.domain.refusal import Refusal
 
 
@@ -61,9 +58,7 @@ async def _admit(
         AppendInDoubt: Perhaps it was.
     """
     try:
-        async with AsyncExitStack() as stack:
-            async with within(api.time_limits.wait_s):
-                await stack.enter_async_context(api.search_limiter.slot(caller.key_id))
+        async with api.search_limiter.slot(caller.key_id, api.time_limits.wait_s):
             failures.may_be_stored(request)
             admitted = await api.admission.admit(
                 caller, asked, request.state.request_id, api.time_limits

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 
 from cs.api.errors import TooManyWaiting
+from cs.api.time_limits import within
 
 #: Calls of one key worked on at once.  A held call is not worked on.
 AT_ONCE_PER_KEY = 4
@@ -30,19 +31,30 @@ class KeyLimiter:
         self._let_through: dict[str, int] = {}
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
 
-    def slot(self, key_id: str) -> "KeySlot":
+    def slot(self, key_id: str, wait_s: float | None = None) -> "KeySlot":
         """Return what waits for a slot of *key_id* when entered, and has it until left.
+
+        Args:
+            key_id: Of whoever calls.
+            wait_s: For how long at most; ``None``: the caller sees to that.
 
         Raises:
             TooManyWaiting: On entering: as many calls wait as may.
+            LogUnavailable: On entering: none came free in time.
         """
-        return KeySlot(self, key_id)
+        return KeySlot(self, key_id, wait_s)
+
+    def take(self, key_id: str) -> bool:
+        """Return whether a slot of *key_id* was free, which the caller has now."""
+        taken = self._let_through.get(key_id, 0)
+        if taken >= self._at_once:
+            return False
+        self._let_through[key_id] = taken + 1
+        return True
 
     async def acquire(self, key_id: str) -> None:
         """Wait for a slot of *key_id*; whoever has one must `release` it."""
-        taken = self._let_through.get(key_id, 0)
-        if taken < self._at_once:
-            self._let_through[key_id] = taken + 1
+        if self.take(key_id):
             return
         queue = self._queues.setdefault(key_id, deque())
         if len(queue) >= self._waiting:
@@ -83,12 +95,19 @@ class KeyLimiter:
 class KeySlot:
     """A slot of a key, while inside."""
 
-    def __init__(self, limiter: KeyLimiter, key_id: str) -> None:
+    def __init__(self, limiter: KeyLimiter, key_id: str, wait_s: float | None) -> None:
         self._limiter = limiter
         self._key_id = key_id
+        self._wait_s = wait_s
 
     async def __aenter__(self) -> None:
-        await self._limiter.acquire(self._key_id)
+        if self._limiter.take(self._key_id):
+            return
+        if self._wait_s is None:
+            await self._limiter.acquire(self._key_id)
+            return
+        async with within(self._wait_s):
+            await self._limiter.acquire(self._key_id)
 
     async def __aexit__(self, *_: object) -> None:
         self._limiter.release(self._key_id)
