@@ -98,11 +98,13 @@ class CallRecord:
 
     def _trace(self, took_s: float, name: str, status: int) -> None:
         """Put a call into the trace of its lookup, which the one that started it begins."""
-        state = self._scope["state"]
-        root, traces = root_place(state["lookup"]), self._metrics.traces
+        state, traces = self._scope["state"], self._metrics.traces
+        if state["admitted"] not in {"started", "joined", "repeated"}:
+            return  # of a lookup of another day
+        root = root_place(state["lookup"])
         if state["admitted"] == "started":
             traces.past_call(name, within=None, place=root, took_s=took_s, status=status)
-        elif state["admitted"] in {"joined", "repeated"}:  # not of a lookup of another day
+        else:
             traces.past_call(name, within=root, place=None, took_s=took_s, status=status)
 
     def _log(self, took_s: float, method: str, path: str, status: int | None) -> None:

@@ -112,7 +112,7 @@ class Reading:
         self._ended.on_events([RecordedEvent(0, stream, 0, event) for event in events])
 
     async def search(
-        self, search: str, key_id: str, key: Key | None = None, body: bytes | None = None
+        self, search: str, key_id: str, key: Key | None = None
     ) -> SearchParts | None:
         """Return *search* if it was made with the key *key_id*.
 
@@ -125,13 +125,12 @@ class Reading:
             search: Any text.
             key_id: Of whoever asks.
             key: Its state, as the caller has just read it, if it did.
-            body: What it found, as the caller has just read it, if it did.
 
         Raises:
             LogUnavailable: Log, views or keys are away, or the views too far behind.
         """
         if key is not None:
-            found = await self._known_to_have_ended(search, key_id, key, body)
+            found = await self._known_to_have_ended(search, key_id, key)
             if found is not None:
                 return found
         stream = f"key-{key_id}"
@@ -164,6 +163,18 @@ class Reading:
             return None
         result = self._views.at_once(RESULTS, ended.row.lookup, ended.since)
         return None if result is None else self._shown(ended, result)
+
+    def with_body(self, search: str, key_id: str, key: Key, body: bytes) -> SearchParts | None:
+        """Return what `search` does if it has ended, with what it found.
+
+        Args:
+            search: Any text.
+            key_id: Of whoever asks.
+            key: Its state, as the caller has just read it.
+            body: What it found, as the caller has just read it.
+        """
+        ended = self.ended(search, key_id, key)
+        return None if ended is None else SearchParts(search, ended.row, key, body)
 
     def ended(self, search: str, key_id: str, key: Key) -> EndedSearch | None:
         """Return how *search* of the key *key_id* ended, if it has and that is in memory.
@@ -210,7 +221,7 @@ class Reading:
         raise LogUnavailable("the views are made anew, and know too little yet")
 
     async def _known_to_have_ended(
-        self, search: str, key_id: str, key: Key, body: bytes | None
+        self, search: str, key_id: str, key: Key
     ) -> SearchParts | None:
         """Return *search* if it is known to have ended and what it found is in the views.
 
@@ -221,8 +232,6 @@ class Reading:
             return None
         if _runs(search, key):
             return None  # it ended after *key* was read, which lacks its charge
-        if body is not None:
-            return SearchParts(search, row, key, body)
         with suppress(LogUnavailable):  # the longer way may still go
             result = await self._result(row.lookup)
             contacts = None if result is None else await self._results.contacts(result)
