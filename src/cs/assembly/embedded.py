@@ -1,5 +1,6 @@
 """The whole service in one process, on a data folder: what ``cs serve`` runs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +24,7 @@ from cs.domain.service import World
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
+from cs.projections.runner import REST_S
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import Settings
 
@@ -83,6 +85,7 @@ async def run_embedded(
                 forget_calls=partial(erase_paid_calls, settings),
                 directory=directory,
                 metrics=metrics,
+                rest=partial(asyncio.sleep, REST_S),
             ) as service:
                 yield service
 

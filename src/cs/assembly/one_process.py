@@ -91,6 +91,7 @@ async def run_service(
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     directory: DirectoryErasure | None = None,
     metrics: Metrics | None = None,
+    rest: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
 
@@ -110,11 +111,12 @@ async def run_service(
         forget_calls: Erases the paid calls of lookups in which somebody is erased.
         directory: The operator's own people, from whom somebody who is erased is taken.
         metrics: Where all of it is counted.
+        rest: What the views await after a page that nobody waits for (`ViewRunner`).
     """
     metrics = metrics or Metrics()
     bus = MeasuredBus(bus, metrics)
     streams = Streams(log, snapshots, metrics)
-    runner = ViewRunner(log, views, keys, set_aside=streams.set_aside)
+    runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest=rest)
     metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen_early(streams.on_events, streams.READS)
     runner.listen_early(EventCounts(metrics).on_events)
