@@ -10,12 +10,14 @@ import pytest
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
+from cs.verifiers.smtp.exchanger import Exchanger
 from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.session import SmtpTimeouts
+from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
 from cs.verifiers.smtp.session_limit import SessionLimiter
 from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
 from verifiers.smtp.dns_server import dns_server
-from verifiers.smtp.mail_world import NOW, Clock
+from verifiers.smtp.mail_world import DOMAIN, NOW, Clock
+from verifiers.smtp.smtp_servers import Script, Waits, people, smtp_server
 
 HOST = "127.77.25.1"
 
@@ -113,3 +115,29 @@ async def test_who_is_cancelled_while_waiting_leaves_the_place_to_the_next() -> 
     limiter.release("a")
     limiter.release("b")
     assert len(limiter) == 0
+
+
+async def test_who_is_cancelled_before_a_good_bye_leaves_no_session_behind() -> None:
+    heard_quit = asyncio.Event()
+    script = Script(people("jo"), quit=Waits("221 2.0.0 Bye", heard_quit))
+    async with smtp_server(script, HOST, 0) as (_, port):
+        limiter = SessionLimiter(2)
+        exchanger = Exchanger(
+            MxAddress("mx.host.test", HOST, port),
+            DOMAIN,
+            Identity("out.verify.test", "check@verify.test"),
+            SmtpTimeouts(quit_s=60.0),
+            lambda _who, _text: None,
+            limiter=limiter,
+        )
+        await exchanger.ask(f"jo@{DOMAIN}")
+        await exchanger.hang_up()
+        await exchanger.ask(f"jo@{DOMAIN}")  # while the first says good-bye
+
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):  # the check's time is over while it waits for that
+                await exchanger.hang_up()
+        heard_quit.set()
+        await exchanger.abort()
+
+        assert len(limiter) == 0, "or this host is asked by a session fewer for good"

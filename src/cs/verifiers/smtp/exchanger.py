@@ -117,10 +117,10 @@ class Exchanger:
 
     async def hang_up(self) -> None:
         """End the session at hand, politely; its good-bye is not waited for."""
-        session, self._session = self._session, None
-        if session is None:
+        if self._session is None:
             return
-        await self._hear_goodbye()
+        await self._hear_goodbye()  # first: who is cancelled here leaves the session to `abort`
+        session, self._session = self._session, None
         session.say_goodbye()
         self._goodbye = asyncio.create_task(session.close(self._timeouts.quit_s))
         self._goodbye.add_done_callback(self._release)
