@@ -14,18 +14,20 @@ KEPT_FOR = timedelta(days=60)
 
 
 class Watched(MemoryDirectory):
-    """Says when nobody old is left, and is away the first time."""
+    """Says when nobody old is left; first it is away, then fails as nobody thought it would."""
 
     def __init__(self) -> None:
         super().__init__(KEY)
         self.looked = asyncio.Queue[str]()
-        self.away = True
+        self.fails: list[Exception] = [
+            DirectoryUnavailable("the disk is full"),
+            RuntimeError("permission denied for schema public"),
+        ]
 
     async def forget_before(self, day: date) -> int:
-        if self.away:
-            self.away = False
-            self.looked.put_nowait("away")
-            raise DirectoryUnavailable("the disk is full")
+        if self.fails:
+            self.looked.put_nowait("failed")
+            raise self.fails.pop(0)
         gone = await super().forget_before(day)
         if not gone:
             self.looked.put_nowait(f"{(await self.status()).people} left")
@@ -38,9 +40,9 @@ async def test_people_go_once_they_are_too_old_and_not_before() -> None:
 
     async with asyncio.timeout(10), forget_old_people(directory, clock, KEPT_FOR):
         told = [await directory.looked.get()]
-        for now in (AT + EVERY, AT + KEPT_FOR, AT + 2 * KEPT_FOR):
+        for now in (AT + EVERY, AT + 2 * EVERY, AT + KEPT_FOR, AT + 2 * KEPT_FOR):
             clock.set(now)
             told.append(await directory.looked.get())
 
-    assert told == ["away", "2 left", "1 left", "0 left"]
+    assert told == ["failed", "failed", "2 left", "1 left", "0 left"]
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "ageing-directory"]

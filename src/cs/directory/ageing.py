@@ -9,6 +9,7 @@ from structlog import get_logger
 
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.port import PeopleDirectory
+from cs.domain.cause import fault
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -40,4 +41,7 @@ async def _forget(directory: PeopleDirectory, clock: Clock, kept_for: timedelta)
                 log.info("directory_aged_out", people=people)
         except DirectoryUnavailable as error:
             log.warning("directory_not_aged_out", why=str(error))
+        except Exception as error:  # noqa: BLE001  or nobody is forgotten until a restart
+            # A role that may not replace a table, a schema that is not there, a bug.
+            log.warning("directory_not_aged_out", **fault(error))
         await clock.sleep_until(clock.now() + EVERY)

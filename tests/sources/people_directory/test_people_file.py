@@ -1,5 +1,6 @@
 import gzip
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cs.runtime import csv_records
-from cs.sources.people_directory import people_file
+from cs.sources.people_directory import parquet_rows, people_file
 from cs.sources.people_directory.people_file import BadFile, PeopleFile
 
 HEADER = "name,linkedin,company\n"
@@ -126,6 +127,68 @@ def test_parquet_is_read(tmp_path: Path) -> None:
         (2, {"Name": "Ben", "LinkedIn": None, "Company": "B"}),
     ]
     assert list(file.rows()) == expected
+
+
+def test_cells_of_parquet_that_would_fill_the_memory_cost_their_row_alone(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.parquet"
+    long = "x" * (parquet_rows.LONGEST_CELL + 1)
+    names = ["Ada", "Ben", None, long, "Eve", "Ed"]
+    coded = pa.array(["A", long, "A", "A", None, "é" * parquet_rows.LONGEST_CELL])
+    table = pa.table(
+        {
+            "Name": names,
+            "LinkedIn": pa.array([b"x", b"x", None, b"x", b"x", b"x"]),
+            "Company": coded.dictionary_encode(),
+            "company.domain": [None, None, None, None, [long], None],
+            "as of": [None, date(2026, 1, 1), None, None, None, None],
+        }
+    )
+    pq.write_table(table, path)
+
+    found = [row for _, row in PeopleFile(path).rows()]
+
+    assert [row if isinstance(row, str) else row["Name"] for row in found] == [
+        "Ada",
+        "Company has 65537 bytes, of 65536",
+        None,
+        "Name has 65537 bytes, of 65536",
+        "a cell holds a list or an object: give one text",
+        "Company has 131072 bytes, of 65536",
+    ]
+
+
+def test_a_text_of_parquet_that_is_repeated_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rows = 4_000
+    text = "x" * (1 << 20)  # 4 GiB if it was
+    company = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), [text])
+    pq.write_table(
+        pa.table({"Name": ["Ada"] * rows, "LinkedIn": ["x"] * rows, "Company": company}),
+        path,
+        store_schema=False,
+    )
+
+    found = {row for _, row in PeopleFile(path).rows() if isinstance(row, str)}
+
+    assert found == {"Company has 1048576 bytes, of 65536"}
+
+
+def test_a_group_of_parquet_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table(
+        {"Name": ["Ada"], "LinkedIn": ["x"], "Company": ["A"], "Other": ["y" * 9_999]}
+    )
+    pq.write_table(table, path, compression="none", use_dictionary=False)
+    monkeypatch.setattr(parquet_rows, "MOST_GROUP_BYTES", 1_000)
+    assert len(list(PeopleFile(path).rows())) == 1  # what is not read does not count
+
+    monkeypatch.setattr(parquet_rows, "MOST_GROUP_BYTES", 50)
+    with pytest.raises(BadFile, match=r"row group 1 .* smaller groups, such as row_group_size"):
+        list(PeopleFile(path).rows())
 
 
 @pytest.mark.parametrize(

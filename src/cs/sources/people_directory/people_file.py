@@ -14,6 +14,7 @@ import msgspec
 from cs.runtime.csv_records import LONGEST_LINE, records
 from cs.runtime.table_text import HEAD_BYTES, find_header, guessed_encoding
 from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
+from cs.sources.people_directory.parquet_rows import rows_of, texts_in, too_large
 
 #: A larger file is no list of people that one operator has.
 MOST_BYTES = 8 * 2**30
@@ -196,14 +197,18 @@ class PeopleFile:
     def _parquet_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         wanted = list(self.columns.values())
         number = 0
-        with self._opened_parquet() as file, _parquet_told(self._path):
+        # What is repeated stays coded until it is known to be short: a few bytes could
+        # stand for gigabytes.
+        with self._opened_parquet(wanted) as file, _parquet_told(self._path):
+            if told := too_large(file.metadata, wanted):
+                raise BadFile(f"{self._path}: {told}")
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
-                for row in _parquet_rows(batch):
+                for row in rows_of(batch):
                     number += 1
                     yield number, row
 
     @contextmanager
-    def _opened_parquet(self) -> Iterator[Any]:
+    def _opened_parquet(self, coded: Sequence[str] = ()) -> Iterator[Any]:
         try:
             # Imported here: it is large, and an extra.
             import pyarrow.parquet as pq  # noqa: PLC0415
@@ -213,24 +218,11 @@ class PeopleFile:
                 "pip install 'contact-search[analytics]', or save it as CSV"
             ) from error
         with _parquet_told(self._path):
-            file = pq.ParquetFile(self._path)
+            metadata = pq.read_metadata(self._path)
+            texts = texts_in(metadata.schema, coded)
+            file = pq.ParquetFile(self._path, metadata=metadata, read_dictionary=texts)
         with file:
             yield file
-
-
-def _parquet_rows(batch: Any) -> Sequence[Mapping[str, Any] | str]:
-    """Return the rows of *batch*, of each that cannot be read what is wrong with it."""
-    try:
-        found: Sequence[Mapping[str, Any]] = batch.to_pylist()
-    except (ValueError, OverflowError) as error:
-        if batch.num_rows > 1:
-            return [
-                row for n in range(batch.num_rows) for row in _parquet_rows(batch.slice(n, 1))
-            ]
-        if isinstance(error, UnicodeError):
-            return ["a text is not UTF-8, as those of Parquet are"]
-        return ["a date or time that cannot be read: give it in whole microseconds"]
-    return found
 
 
 @contextmanager
