@@ -22,6 +22,7 @@ RULES = (
     "cs.pipeline.brand_candidates",
     "cs.pipeline.brand_choice",
     "cs.pipeline.brand_resolver",
+    "cs.pipeline.refusals",
     "cs.pipeline.verification",
     "cs.pipeline.waterfall",
     "cs.verifiers.smtp.domain_check",
@@ -42,7 +43,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-7": "6218eaa01796b5ee",
     "mail-replies-2": "8b443eb2b34b4311",
-    "verification-3": "890ff663ce14f603",
+    "verification-4": "8275313de9e9f2c3",
     "resolution-4": "73b2a6f9d2b4c89e",
 }
 

@@ -11,7 +11,7 @@ import pytest
 
 from cs.domain.contact import Candidate, CheckedPerson, Query
 from cs.domain.mail.conclusion import DISAGREE, concluded, decisive
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict, bounce_evidence
 from cs.domain.stages.work import (
     AnyFinding,
     DomainVerified,
@@ -82,6 +82,10 @@ def candidate(person: str, name: str, *addresses: str) -> Candidate:
 
 
 ADA, BEN = candidate("p1", "Ada Kern"), candidate("p2", "Ben Ode")
+
+
+async def _unheard(_: AnyFinding) -> None:
+    """Take a finding, of which nothing is done."""
 
 
 async def verify(
@@ -299,6 +303,64 @@ async def test_a_paid_verifier_is_never_asked_what_is_settled(verdict: Verdict) 
     await checked(ScriptedVerifier(otherwise=(verdict, None)), dear)
 
     assert dear.asked == []
+
+
+@pytest.mark.parametrize("without_free", [False, True])
+async def test_nobody_is_asked_about_a_mailbox_that_is_known_to_be_none(
+    *, without_free: bool
+) -> None:
+    """As one from which mail came back; the other guesses are asked about."""
+    bounced = bounce_evidence("ada.kern@acme.example", AT)
+    ada = msgspec.structs.replace(ADA, settled=(bounced,))
+    free, dear = ScriptedVerifier({"ada.kern": (YES, None)}, (UNKNOWN, None)), paid()
+
+    (found,) = await checked(*([dear] if without_free else [free, dear]), people=(ada,))
+
+    assert "ada.kern@acme.example" not in free.asked + dear.asked
+    assert dear.asked
+    assert bounced in found.evidence
+    assert found.address is None
+
+
+async def test_who_has_nothing_but_a_refuted_mailbox_costs_no_question() -> None:
+    bounced = bounce_evidence("press@acme.example", AT)
+    nameless = msgspec.structs.replace(
+        candidate("p1", "", "press@acme.example"), first_name="Press", settled=(bounced,)
+    )
+    free = ScriptedVerifier(otherwise=(YES, None))
+
+    (found,) = await checked(free, people=(nameless,))
+
+    assert (free.asked, found.verdict, found.evidence) == ([], NO, (bounced,))
+
+
+async def test_a_retry_does_not_ask_again_what_was_refused() -> None:
+    server = ScriptedVerifier({"ada.kern": (NO, None)}, (UNKNOWN, 60.0))
+    stage = Verification((server,))
+
+    async def attempt(number: int) -> AnyFinding:
+        work = Work(
+            lookup="brand-a.1",
+            stage="verification",
+            item="acme.example",
+            attempt=number,
+            deadline_at=AT,
+            input=VerificationInput("acme.example", (ADA,), DomainFacts()),
+        )
+        return await stage.handle(work, _unheard)
+
+    first = await attempt(1)
+    asked, server.asked = server.asked, []
+    server.otherwise = (NO, None)
+    second = await attempt(2)
+
+    assert isinstance(first, Failed)
+    assert isinstance(second, DomainVerified)
+    assert asked[0] == "ada.kern@acme.example"
+    assert server.asked == asked[1:]
+    (ada,) = second.checked
+    assert [each.address for each in ada.evidence] == asked
+    assert ada.verdict is NO
 
 
 async def test_a_greylist_that_opens_in_time_is_waited_for_and_nobody_is_paid() -> None:

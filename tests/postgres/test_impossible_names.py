@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from cs.domain.brand.events import BrandResolved
 from cs.domain.causation import StartCause
 from cs.domain.mail.mailbox import DomainFacts
-from cs.domain.mail_domain import LearnDomain, decide
+from cs.domain.mail_domain import KnownDomain, LearnDomain, decide
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
@@ -42,4 +42,4 @@ async def test_a_mail_domain_that_cannot_be_a_name_is_not_known(database: str) -
 
         known = await Lookups(streams, ManualClock(AT)).known(f"{STREAM}.1")
 
-    assert known == {HOME: facts}
+    assert known == {HOME: KnownDomain(facts)}

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.mail.bounce import BounceKind
-from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.domain.messages import Command, Event
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
@@ -160,6 +160,17 @@ def is_refuted(verified_at: datetime, bounced_at: datetime) -> bool:
     It outweighs every check before it, and those of `REFUTED_FOR` after it.
     """
     return verified_at < bounced_at + REFUTED_FOR
+
+
+class KnownDomain(msgspec.Struct, frozen=True):
+    """What is known of a mail domain before a lookup goes on to it.
+
+    Attributes:
+        settled: By person, what is known of addresses that they may have there.
+    """
+
+    facts: DomainFacts = DomainFacts()
+    settled: Mapping[str, tuple[Evidence, ...]] = {}
 
 
 INITIAL = MailDomain()

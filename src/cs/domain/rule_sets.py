@@ -15,7 +15,7 @@ RANKING = "ranking-7"
 #: questions that `cs.verifiers.smtp` asks.
 MAIL_REPLIES = "mail-replies-2"
 #: Which addresses of a person are tried, and what counts of what was found about them.
-VERIFICATION = "verification-3"
+VERIFICATION = "verification-4"
 #: Which brand is meant, by the answers of the sources: `cs.pipeline.brand_choice`.
 RESOLUTION = "resolution-4"
 

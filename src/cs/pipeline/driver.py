@@ -29,6 +29,7 @@ from cs.pipeline.due_timers import DueTimers
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.in_flight import AttemptId
 from cs.pipeline.lanes import Lanes, save_position_while
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.resumption import Resumption
 from cs.pipeline.side_by_side import AT_ONCE, do_or_set_aside
 from cs.pipeline.silence import SILENCE_CHECK_S, Silence
@@ -51,6 +52,7 @@ class Driver:
         silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
         part: Of all brands and mail domains, which it drives.
+        refuted: Knows from which mailboxes mail came back; without it from none.
         metrics: Where it says how far it is, and how many lookups run.
     """
 
@@ -67,6 +69,7 @@ class Driver:
         silence_check_s: float = SILENCE_CHECK_S,
         metrics: Metrics | None = None,
         part: Part = WHOLE,
+        refuted: RefutedMailboxes | None = None,
     ) -> None:
         self._part = part
         self._metrics = metrics or Metrics()
@@ -74,7 +77,9 @@ class Driver:
         self._streams = streams
         self._set_aside = streams.set_aside
         self._restart_work = restart_work
-        self._notes = DriverNotes(streams, clock, real, self._metrics.traces, part)
+        self._notes = DriverNotes(
+            streams, clock, real, self._metrics.traces, part, refuted=refuted
+        )
         self._resumption = Resumption(streams, open_work, self._notes, clock)
         self._due_timers = DueTimers(self._notes, clock, streams.set_aside)
         self._silence = Silence(

@@ -31,6 +31,7 @@ from cs.eventlog.streams import Streams
 from cs.metrics.traces import NO_TRACES, Traces
 from cs.pipeline.in_flight import InFlightWork
 from cs.pipeline.lookups import Lookups
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.settlement import SearchSettler
 from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
@@ -62,6 +63,7 @@ class DriverNotes:
         real: Measures how long work is silent.
         traces: Where the spans of settlements go.
         part: What is remembered: the lookups of brands that fall to it, and the mail domains.
+        refuted: Knows from which mailboxes mail came back; without it from none.
 
     Attributes:
         open: The lookups that run.
@@ -74,11 +76,13 @@ class DriverNotes:
         real: Clock,
         traces: Traces = NO_TRACES,
         part: Part = WHOLE,
+        *,
+        refuted: RefutedMailboxes | None = None,
     ) -> None:
         self._part = part
         self._streams = streams
         self._clock = clock
-        self.lookups = Lookups(streams, clock)
+        self.lookups = Lookups(streams, clock, refuted)
         self.open: set[str] = set()
         self.timers = Timers(clock)
         self.in_flight = InFlightWork(real.monotonic)

@@ -1,6 +1,6 @@
 """The lookups of the log: their brands read and changed, however long the log is away."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,13 +13,15 @@ from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
 from cs.domain.lookup.state import Lookup
-from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail.mailbox import Evidence
 from cs.domain.mail.syntax import is_mail_domain
+from cs.domain.mail_domain import KnownDomain, MailDomain
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Decision, Preparation, Streams
+from cs.pipeline.refuted import RefutedMailboxes
 from cs.runtime.clock import Clock
 
 log = get_logger()
@@ -64,14 +66,20 @@ class PreparedCommands(NamedTuple):
 class Lookups:
     """Reads and changes.
 
+    Args:
+        refuted: Knows from which mailboxes mail came back; without it from none.
+
     Raises:
         DamagedEvent: From every method: the lookup's stream cannot be read, and is set aside.
         NewerEvent: From every method: a newer version wrote some of it.
     """
 
-    def __init__(self, streams: Streams, clock: Clock) -> None:
+    def __init__(
+        self, streams: Streams, clock: Clock, refuted: RefutedMailboxes | None = None
+    ) -> None:
         self._streams = streams
         self._clock = clock
+        self._refuted = refuted
 
     async def brand(self, lookup: str) -> Brand:
         """Return the brand of *lookup* as it is now."""
@@ -79,8 +87,8 @@ class Lookups:
             await retry_while_unavailable(partial(self._streams.brand, stream_of(lookup)))
         ).state
 
-    async def known(self, lookup: str) -> dict[str, DomainFacts]:
-        """Return what is known of the mail domains of *lookup*, if it runs."""
+    async def known(self, lookup: str) -> dict[str, KnownDomain]:
+        """Return what is known of the mail domains of *lookup*, if it runs, by domain."""
         live = await self._resolved(lookup)
         if live is None or live.brand is None:
             return {}
@@ -94,8 +102,19 @@ class Lookups:
                 )
             except DamagedEvent:
                 continue  # it is set aside; not to know only costs a probe
-            known[domain] = folded.state.known(self._clock.now())
+            facts = folded.state.known(self._clock.now())
+            settled = await self._settled(lookup, domain, folded.state)
+            known[domain] = KnownDomain(facts, settled)
         return known
+
+    async def _settled(
+        self, lookup: str, mail_domain: str, state: MailDomain
+    ) -> Mapping[str, tuple[Evidence, ...]]:
+        """Return by person what is known of addresses that they may have at *mail_domain*."""
+        if self._refuted is None or not state.bounced:
+            return {}
+        live = (await self.brand(lookup)).live
+        return self._refuted.of_people(live.people if live else (), mail_domain, state)
 
     async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""

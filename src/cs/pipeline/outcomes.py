@@ -21,7 +21,8 @@ from cs.bus.port import Bus, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
 from cs.domain.causation import AnyCause, MessageCause
-from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail_domain import KnownDomain
 from cs.domain.stages.table import PROGRESS
 from cs.domain.stages.work import (
     Alive,
@@ -96,7 +97,7 @@ class OutcomeRecorder:
         metrics: Metrics | None = None,
     ) -> None:
         self._traces = (metrics or Metrics()).traces
-        self._lookups = Lookups(streams, clock)
+        self._lookups = Lookups(streams, clock, refuted)
         self._bus = bus
         self._clock = clock
         self._heartbeats = heartbeats
@@ -267,7 +268,7 @@ class OutcomeRecorder:
     async def _commands(self, outcomes: Sequence[Outcome]) -> Sequence[RecordFinding]:
         for outcome in outcomes:
             self._log_unknown_verifiers(outcome.finding, outcome.lookup)
-        known: dict[str, DomainFacts] = {}
+        known: dict[str, KnownDomain] = {}
         if any(isinstance(each.finding, ENDING_WITH_DOMAINS) for each in outcomes):
             known = await self._lookups.known(outcomes[0].lookup)
         at = self._clock.now()

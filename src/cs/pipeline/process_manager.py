@@ -64,7 +64,14 @@ class ProcessManager:
             metrics=metrics,
         )
         self._make_driver = partial(
-            Driver, streams, open_work, clock, heartbeats, real=real, metrics=metrics
+            Driver,
+            streams,
+            open_work,
+            clock,
+            heartbeats,
+            real=real,
+            metrics=metrics,
+            refuted=refuted,
         )
         self._driver = self._make_driver(restart_work=restart_work)
         self._gate = VersionGate("driver")

@@ -1,16 +1,22 @@
-"""Which mailboxes that a stage found deliverable are refuted: mail to them came back lately."""
+"""Which mailboxes are refuted: mail to them came back lately."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cs.domain.contact import CheckedPerson
-from cs.domain.mail.mailbox import Verdict
+from cs.domain.contact import CheckedPerson, Person
+from cs.domain.mail.mailbox import Evidence, Verdict, bounce_evidence
+from cs.domain.mail.patterns import candidates
 from cs.domain.mail_domain import MailDomain
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import Fingerprinter, email_print
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
+
+#: Addresses of one person that are looked up: all that any pattern makes of a name.
+_GUESSES = 1_000
+#: Of them refuted ones that go with the work (`cs.domain.stages.limits`); the likeliest first.
+_REFUTED = 20
 
 
 class Refuted(NamedTuple):
@@ -61,3 +67,34 @@ class RefutedMailboxes:
 
     def _refutes(self, domain: MailDomain, address: str) -> bool:
         return domain.refutes(email_print(self._keys, address), self._clock.now())
+
+    def of_people(
+        self, people: Iterable[Person], mail_domain: str, state: MailDomain
+    ) -> dict[str, tuple[Evidence, ...]]:
+        """Return by person what refutes addresses that *people* may have at *mail_domain*.
+
+        Args:
+            people: Of one lookup.
+            mail_domain: Lower-case.
+            state: What is known of it.
+        """
+        if not state.bounced:
+            return {}
+        now = self._clock.now()
+        refuted = {}
+        for who in people:
+            guesses = candidates(
+                who.first_name,
+                who.last_name,
+                mail_domain,
+                named=who.addresses,
+                limit=_GUESSES,
+            )
+            found = tuple(
+                bounce_evidence(address, now)
+                for address, _ in guesses
+                if state.refutes(email_print(self._keys, address), now)
+            )
+            if found:
+                refuted[who.person] = found[:_REFUTED]
+        return refuted

@@ -23,6 +23,7 @@ from cs.domain.stages.work import (
 )
 from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
+from cs.pipeline.refusals import EvidenceByAddress, Refusals
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
 from cs.plugins.verifiers import MICROS_OF_COST, DomainCheck, Verifier
@@ -57,6 +58,7 @@ class Verification:
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     questions: PaidQuestions = field(default_factory=lambda: PaidQuestions(PaidCaps()))
     first: Sequence[str] = ()
+    refusals: Refusals = field(default_factory=Refusals)
     name: StageName = "verification"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -85,6 +87,7 @@ class Verification:
             ]
             pattern = asked.known.pattern
             # Until somebody is verified, guessing begins with what sources say.
+            refused = self.refusals.pop(work)
             guess = named_pattern(
                 ((c.first_name, c.last_name, c.addresses) for c in asked.candidates),
                 asked.mail_domain,
@@ -94,7 +97,11 @@ class Verification:
                     opened, self.questions, work.lookup, candidate.person, work.deadline_at
                 )
                 checkup = await _check(
-                    waterfall, candidate, asked.mail_domain, pattern or guess
+                    waterfall,
+                    candidate,
+                    asked.mail_domain,
+                    pattern or guess,
+                    refused.get(candidate.person, {}),
                 )
                 pattern = checkup.made_by or pattern
                 if checkup.checked.verifier is not None:
@@ -107,6 +114,7 @@ class Verification:
                     waits.append(checkup.retry_in_s)
             learned = _learned([each.domain for each in opened], pattern)
         if later:
+            self.refusals.note(work, later)
             return Failed(
                 why="try-later",
                 retryable=True,
@@ -119,9 +127,17 @@ class Verification:
 
 
 async def _check(
-    waterfall: Waterfall, candidate: Candidate, mail_domain: str, pattern: str | None
+    waterfall: Waterfall,
+    candidate: Candidate,
+    mail_domain: str,
+    pattern: str | None,
+    refused: EvidenceByAddress,
 ) -> PersonCheck:
-    """Ask about the addresses that *candidate* may have, likeliest first."""
+    """Ask about the addresses that *candidate* may have, likeliest first.
+
+    Not about those that are known to be no mailbox, nor those *refused* at an earlier attempt.
+    """
+    settled = {**refused, **{each.address: (each,) for each in candidate.settled}}
     made_by = dict(
         candidates(
             candidate.first_name,
@@ -131,7 +147,7 @@ async def _check(
             named=candidate.addresses,
         )
     )
-    tried = await waterfall.ask(tuple(made_by))
+    tried = await waterfall.ask(tuple(made_by), settled)
     checked = _checked(candidate, mail_domain, tried)
     if checked.address is not None:
         return PersonCheck(checked, made_by[checked.address])

@@ -94,12 +94,15 @@ class Waterfall(NamedTuple):
     person: str
     deadline_at: datetime
 
-    async def ask(self, addresses: Sequence[str]) -> dict[str, list[Evidence]]:
+    async def ask(
+        self, addresses: Sequence[str], settled: Mapping[str, Sequence[Evidence]]
+    ) -> dict[str, list[Evidence]]:
         """Return what was found out about *addresses*, by address, in the order of asking.
 
-        It ends with a deliverable one, or an answer that is about all of the domain.
+        It ends with a deliverable one, or an answer that is about all of the domain.  Nobody is
+        asked about those that are *settled*: what is known of them is returned as it is.
         """
-        tried: dict[str, list[Evidence]] = {}
+        tried = {each: list(settled[each]) for each in addresses if each in settled}
         if not await self._ask_free(addresses, tried) and not self._is_worth_waiting(tried):
             await self._ask_paid(addresses, tried)
         return tried
@@ -112,6 +115,8 @@ class Waterfall(NamedTuple):
         if not free:
             return False
         for address in addresses:
+            if address in tried:
+                continue
             tried[address] = found = await ask(free, address)
             answer = decisive(found)
             if ends_guessing(answer):

@@ -23,7 +23,8 @@ from cs.domain.brand.events import (
 from cs.domain.contact import BrandFacts
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import PEOPLE, unsettled_candidates
-from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.domain.mail.mailbox import DomainFacts, Verdict, bounce_evidence
+from cs.domain.mail_domain import KnownDomain
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
@@ -337,7 +338,9 @@ def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
         why="greylisted", retryable=True, retry_in_s=30, checked=(checked("p2", UNKNOWN),)
     )
     run.failed("verification", later, item=HOME)
-    known = {HOME: DomainFacts(greylists=True)}
+    bounced = bounce_evidence(f"old@{HOME}", run.at)
+    settled = {"p1": (bounced,), "p2": (bounced, bounced)}
+    known = {HOME: KnownDomain(DomainFacts(greylists=True), settled)}
     (again,) = run.send(
         RetryDue(lookup=run.live.id, known=known, at=run.at + timedelta(seconds=30))
     )
@@ -345,7 +348,8 @@ def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
     assert isinstance(again, StageIssued)
     assert isinstance(again.input, VerificationInput)
     assert [c.person for c in again.input.candidates] == ["p2"]
-    assert again.input.known == known[HOME]
+    assert [c.settled for c in again.input.candidates] == [(bounced, bounced)]
+    assert again.input.known == known[HOME].facts
     run.record("verification", DomainVerified((checked("p2", YES),)), item=HOME, attempt=2)
     assert run.ended == ("done", True, False)
 

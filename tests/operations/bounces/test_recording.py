@@ -129,7 +129,9 @@ async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_va
         await service.search(key, brand="Acme")
 
         await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        mailboxes.checked.clear()
         again = (await service.search(key, brand="Acme")).json()
+        asked = list(mailboxes.checked)
         clock.set(NOW + REFUTED_FOR)
         later = (await service.search(key, brand="Acme")).json()
 
@@ -139,6 +141,8 @@ async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_va
             False,
         )
         assert again["usage"]["used"] == 1
+        assert asked, "about her other guesses, and about others"
+        assert ADA_MAILBOX not in asked
         assert (later["status"], emails(later)) == ("done", [ADA_MAILBOX, None])
 
 

@@ -68,6 +68,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         retention = Retention(
             data.log, data.views, ageing, clock, months=settings.people_kept_for
         )
+        refuted = RefutedMailboxes(streams, data.keys, clock)
         recorder = OutcomeRecorder(
             streams,
             MeasuredBus(bus, metrics),
@@ -76,7 +77,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
             suppression=build_suppression(erasure, data.keys),
-            refuted=RefutedMailboxes(streams, data.keys, clock),
+            refuted=refuted,
             metrics=metrics,
         )
 
@@ -90,6 +91,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
                 real=SystemClock(),
                 metrics=metrics,
                 part=part,
+                refuted=refuted,
             ).run()
 
         async def retain(_: int) -> None:

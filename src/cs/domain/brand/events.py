@@ -23,6 +23,7 @@ from cs.domain.contact import (
 )
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail_domain import KnownDomain
 from cs.domain.messages import Command, Event
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import AnyFinding, StageInput, StageName
@@ -250,7 +251,7 @@ class RecordFinding(Command, frozen=True, kw_only=True):
     item: str = ""
     attempt: int
     finding: AnyFinding
-    known: dict[str, DomainFacts] = {}
+    known: dict[str, KnownDomain] = {}
     verifiers: frozenset[str] = frozenset()
     refuted: frozenset[str] = frozenset()
 
@@ -259,7 +260,7 @@ class RetryDue(Command, frozen=True, kw_only=True):
     """Issue again what is due at ``at``."""
 
     lookup: str
-    known: dict[str, DomainFacts] = {}
+    known: dict[str, KnownDomain] = {}
 
 
 class ReissueSilent(Command, frozen=True, kw_only=True):
@@ -269,14 +270,14 @@ class ReissueSilent(Command, frozen=True, kw_only=True):
     stage: StageName
     item: str = ""
     attempt: int
-    known: dict[str, DomainFacts] = {}
+    known: dict[str, KnownDomain] = {}
 
 
 class Restart(Command, frozen=True, kw_only=True):
     """Whatever was in flight is lost: issue all open work again."""
 
     lookup: str
-    known: dict[str, DomainFacts] = {}
+    known: dict[str, KnownDomain] = {}
 
 
 class PassDeadline(Command, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from cs.domain.contact import Candidate, CheckedPerson, Contact, Person, RankedPerson, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
-from cs.domain.mail.mailbox import BOUNCED, BOUNCES, Evidence, Verdict
+from cs.domain.mail.mailbox import Evidence, Verdict, bounce_evidence
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.person_name import split_name
 
@@ -165,13 +165,7 @@ def without_email(contacts: Iterable[Contact], person: str) -> list[Contact]:
 def after_bounce(checked: CheckedPerson, at: datetime) -> CheckedPerson:
     """Return *checked* with the evidence of *at* that mail to its mailbox came back before."""
     assert checked.address is not None, "a mailbox bounced"
-    bounced = Evidence(
-        address=checked.address,
-        verdict=Verdict.UNDELIVERABLE,
-        reason=BOUNCED,
-        verifier=BOUNCES,
-        at=at,
-    )
+    bounced = bounce_evidence(checked.address, at)
     return replace(
         checked,
         verdict=Verdict.UNDELIVERABLE,

@@ -34,6 +34,7 @@ from cs.domain.lookup.contacts import new_people, unsettled_candidates
 from cs.domain.lookup.retry_times import retry_at
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DomainFacts
+from cs.domain.mail_domain import KnownDomain
 from cs.domain.personal import Personal
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
 from cs.domain.stages.work import (
@@ -87,7 +88,7 @@ def issue(
     *,
     item: str = "",
     attempt: int = 1,
-    known: Mapping[str, DomainFacts] | None = None,
+    known: Mapping[str, KnownDomain] | None = None,
 ) -> StageIssued:
     """Issue work to *stage*, for as long as one attempt may take."""
     return StageIssued(
@@ -103,7 +104,7 @@ def issue(
 
 
 def input_of(
-    state: Lookup, stage: StageName, item: str, known: Mapping[str, DomainFacts]
+    state: Lookup, stage: StageName, item: str, known: Mapping[str, KnownDomain]
 ) -> StageInput:
     """Return the input of *stage*, from what the run knows now."""
     match stage:
@@ -114,8 +115,12 @@ def input_of(
         case "ranking":
             return RankingInput(_brand(state), state.people, state.contacts)
         case "verification":
-            candidates = unsettled_candidates(state, item)
-            return VerificationInput(item, candidates, known.get(item, DomainFacts()))
+            domain = known.get(item, KnownDomain())
+            candidates = tuple(
+                replace(each, settled=domain.settled.get(each.person, ()))
+                for each in unsettled_candidates(state, item)
+            )
+            return VerificationInput(item, candidates, domain.facts)
         case _:
             assert_never(stage)
 
@@ -229,7 +234,7 @@ def _discovered(state: Lookup, finding: Discovered, at: datetime) -> tuple[Brand
 
 
 def _ranked(
-    state: Lookup, finding: RankingDone, at: datetime, known: Mapping[str, DomainFacts]
+    state: Lookup, finding: RankingDone, at: datetime, known: Mapping[str, KnownDomain]
 ) -> tuple[BrandEvent, ...]:
     ranked = ContactsRanked(
         lookup=state.id,
@@ -249,7 +254,7 @@ def _ranked(
 
 
 def next_mail_domain(
-    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+    state: Lookup, at: datetime, known: Mapping[str, KnownDomain]
 ) -> StageIssued | None:
     """Return the work at the next mail domain; ``None`` if there is none, or nobody is left.
 
@@ -283,7 +288,7 @@ def failed(
     *,
     verifiers: Collection[str],
     refuted: Collection[str],
-    known: Mapping[str, DomainFacts],
+    known: Mapping[str, KnownDomain],
 ) -> tuple[BrandEvent, ...]:
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last.
 
@@ -335,7 +340,7 @@ def failed(
 
 # Work is issued again.
 def retry_due(
-    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+    state: Lookup, at: datetime, known: Mapping[str, KnownDomain]
 ) -> tuple[BrandEvent, ...]:
     """Issue again everything whose retry is due at *at*."""
     return tuple(
@@ -358,7 +363,7 @@ def reissue_silent(
 
 
 def restart(
-    state: Lookup, at: datetime, known: Mapping[str, DomainFacts]
+    state: Lookup, at: datetime, known: Mapping[str, KnownDomain]
 ) -> tuple[BrandEvent, ...]:
     """Issue again all work that is in flight."""
     return tuple(
@@ -369,7 +374,7 @@ def restart(
 
 
 def _reissue(
-    state: Lookup, work: IssuedWork, at: datetime, known: Mapping[str, DomainFacts]
+    state: Lookup, work: IssuedWork, at: datetime, known: Mapping[str, KnownDomain]
 ) -> StageIssued:
     """Issue *work* as its next attempt, with what is known by now."""
     attempt = work.attempt + 1

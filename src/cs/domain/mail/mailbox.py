@@ -53,6 +53,17 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     rules: str | None = None  # that read it (`cs.domain.rule_sets`); `None`: not recorded
 
 
+def bounce_evidence(address: str, at: datetime) -> Evidence:
+    """Return what is known at *at* of a mailbox from which mail came back before."""
+    return Evidence(
+        address=address,
+        verdict=Verdict.UNDELIVERABLE,
+        reason=BOUNCED,
+        verifier=BOUNCES,
+        at=at,
+    )
+
+
 class DomainFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a mail domain; nothing of any person."""
 

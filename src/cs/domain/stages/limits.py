@@ -183,6 +183,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "first_name": NAME,
         "last_name": NAME,
         "addresses": ListLimit(5, MAILBOX),
+        "settled": ListLimit(20),
     },
     CheckedPerson: {
         "person": PERSON,
