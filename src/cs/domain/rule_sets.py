@@ -13,7 +13,7 @@ none, has ``None``: not recorded.
 RANKING = "ranking-7"
 #: What a mail server's replies say of a mailbox: `cs.domain.mail.reply_meaning`, and the
 #: questions that `cs.verifiers.smtp` asks.
-MAIL_REPLIES = "mail-replies-2"
+MAIL_REPLIES = "mail-replies-3"
 #: Which addresses of a person are tried, and what counts of what was found about them.
 VERIFICATION = "verification-4"
 #: Which brand is meant, by the answers of the sources: `cs.pipeline.brand_choice`.

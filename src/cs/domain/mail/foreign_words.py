@@ -48,7 +48,7 @@ _NOUNS = r"""
     \b(?:utente|destinatario|casella|indirizzo|account)\b
     \b(?:gebruiker|ontvanger|postbus|postvak|account|mailbox)\b|adres\b
     \b(?:mottagare|anvandare|brevlada|kontot?\b|adress(?:en)?\b)
-    \b(?:modtager|bruger|postkasse|mottaker|mottakar|postboks|innboks)
+    \b(?:modtager|bruger|postkasse|mottaker|mottakar|brukar|bruker|postboks|innboks)
     \b(?:kayttaja|vastaanottaja|postilaatikko|osoite)
     \b(?:uzytkownik|odbiorc|skrzynk|kont[oau]\b|adresata?\b|adresu?\b)
     \b(?:uzivatel|pouzivatel|prijemc|schrank|adresat|ucet)
@@ -69,23 +69,27 @@ _NOUNS = r"""
     사용자|수신자|받는 ?사람|메일함|메일박스|편지함|계정|주소
 """
 _NOT_THERE = r"""
-    unbekannt|existier(?:t|en) nicht|gibt es nicht|ungu(?:e)?ltig|inexistent
+    unbekannt|existier(?:t|en) (?:[^ ]+ ){0,4}nicht|gibt es (?:[^ ]+ ){0,2}nicht
+    ungu(?:e)?ltig|inexistent
     nicht (?:bekannt|gefunden|vorhanden|existent|existiert|angelegt|gultig|eingerichtet)
     \bkeine?n? (?:solche[rns]? |gultige[rns]? |passende[rns]? )?(?=benutz|nutz|empf|postf)
     \bkeine?n? (?:solche[rns]? |gultige[rns]? |passende[rns]? )?(?=mailb|adre|kont)
     inconnu|inexistant|introuvable|n.?existe (?:pas|plus)|invalide
-    n.?est (?:pas|plus) (?:valide|connu|acti|utilis)
+    n.?est (?:pas|plus) (?:valide|connu|acti|utilis|enregistr|reconnu)
     aucun(?:e)? (?=utilis|destin|boi?te|compte|adres)|archive
     desconocid|no existe|inexistente|no (?:es |fue |se ha |ha sido )?(?:valid|encontrad)
     invalid[oa]
-    no hay (?:ningun|un[oa]?) |no se encuentra|no se encontro
+    no hay (?:ningun|un[oa]?) |no se encuentra|no se encontro|no (?:esta|es) registrad
     desconhecid|nao existe|nao (?:foi )?encontrad|nao localizad|inexistente
+    nao (?:esta )?(?:registrad|cadastrad)
     sconosciut|inesistente|non esiste|non (?:e )?(?:stat[oa] )?(?:valid|trovat|attiv)
+    non (?:e |risulta )(?:present|registrat|riconosciut)
     nessun(?:a|o)? (?=utent|casell|account)
     onbekend|bestaat niet|niet (?:gevonden|bekend|geldig)|ongeldig
     okan[dt]|finns (?:inte|ej)|existerar inte|hittades inte|ogiltig
     ukendt|findes ikke|eksisterer ikke|ikke fundet|ugyldig
-    ukjent|finnes ikke|fins ikke|eksisterer ikke|ikke funnet
+    ukjent|finnes ikke|fins ikke|eksisterer ikke|ikke funnet|fins?t? ikkje|eksisterer ikkje
+    \bing[ae]n (?:slik |sadan |sadana )?(?=brug|modtag|mottak|anvand|postkas|postboks|konto)
     tuntematon|ei ole olemassa|ei loydy|virheellinen
     nieznan|nie istnieje|nie znaleziono|nie ma takie|nieprawidlow|niepoprawn
     brak (?:taki(?:ego|ej) )?(?=kont|uzytk|skrzyn|odbior)
@@ -104,7 +108,7 @@ _NOT_THERE = r"""
     khong ton tai|khong tim thay|khong hop le
     ไม่พบ|ไม่มี|ไม่ถูกต้อง|ไม่รู้จัก
     不存在|未找到|找不到|无此|無此|没有此|沒有此|无效|無效|未注册|不正确|查无|查無|未知
-    存在しません|存在しない|見つかりません|不明|該当.{0,8}(?:ません|ない|なし)|無効な
+    存在しません|存在しない|見つかりません|は(?:いません|おりません)|(?<!で)はありません|不明|該当.{0,8}(?:ません|ない|なし)|無効な
     존재하지|없는|없습니다|찾을 수 없|알 수 없는|유효하지
 """
 _SHUT = r"""
@@ -157,7 +161,7 @@ _LATER = r"""
 """
 _SENDER = r"""
     \babsender|\bexpediteur|\bemetteur|\bremitente|\bremetente|\bmittente|\bafzender
-    \bavsandar
+    \bavsandar|\bavsender
     \bafsender|\blahettaja|\bnadawc|\bodesilatel|\bodosielatel|\bposiljatelj|\bposiljalac
     \bfelado
     \bexpeditor|\bgonderen|αποστολεα|отправител|відправник|подател|المرسل|שולח|\bpengirim

@@ -33,7 +33,7 @@ _CHANGING = re.compile(r"\w*\d\w*")  # queue ids, clocks, counters
 
 #: The server is short of room for everybody, which says nothing of one mailbox.
 _SYSTEM_FULL = any_of(
-    r"system (?:storage|resource|disk)",
+    r"system (?:storage|resource|disk|quota)",
     r"(?:disk|server|queue|spool|file system|partition) (?:\S+ ){0,2}?(?:full|space|storage)",
     r"insufficient (?:disk|queue|memory|resources)",
 )
