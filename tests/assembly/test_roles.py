@@ -22,7 +22,7 @@ from cs.bus.topics import OUTCOMES, TOPICS, encode
 from cs.domain.stages.work import Alive, Outcome
 from cs.postgres.pool import open_pool
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from system.older_keys.forms import OnDatabases
 
 FORGED = Outcome(

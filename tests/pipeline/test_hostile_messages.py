@@ -40,7 +40,7 @@ from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
 from pipeline.one_stage import STAGES
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted

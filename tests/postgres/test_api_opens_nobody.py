@@ -24,7 +24,7 @@ from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
 from domain.acme_run import AT, AcmeRun
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from projections.history import DONE, admitted, done
 
 #: A brand with people found and its lookup not at an end.

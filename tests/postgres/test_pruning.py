@@ -28,7 +28,7 @@ from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from postgres.migrated import migrated
 
 HOUR = timedelta(hours=1)

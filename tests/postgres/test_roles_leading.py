@@ -25,7 +25,7 @@ from cs.projections.postgres.views import PostgresViews
 from cs.runtime.clock import ManualClock
 from cs.settings import Settings
 from domain.acme_run import AT
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 
 
 @pytest.fixture

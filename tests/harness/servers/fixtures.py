@@ -8,13 +8,11 @@ that names such a fixture is `slow` by itself; whoever asks for it later has to 
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import asyncpg
 import pytest
 
+from harness.servers.databases import new_database, reused
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import Postgres, running_postgres
@@ -45,9 +43,10 @@ def postgres(run_folder: Path) -> Iterator[str]:
     """DSN of a PostgreSQL that the whole run shares: leave it standing and as it was."""
     given = os.environ.get("CS_TEST_POSTGRES")
     if given:
-        yield given
+        with reused(given):
+            yield given
         return
-    with shared(run_folder / "postgres", "postgres") as dsn:
+    with shared(run_folder / "postgres", "postgres") as dsn, reused(dsn):
         yield dsn
 
 
@@ -59,7 +58,10 @@ def every_postgres(request: pytest.FixtureRequest, run_folder: Path) -> Iterator
     """
     wanted = [18] if request.param == "newest" else [15, 16]
     version = str(first_found(wanted))
-    with shared(run_folder / f"postgres-{version}", "postgres", version) as dsn:
+    with (
+        shared(run_folder / f"postgres-{version}", "postgres", version) as dsn,
+        reused(dsn),
+    ):
         yield dsn
 
 
@@ -122,25 +124,3 @@ def three_brokers() -> Iterator[Kafka]:
         running_kafka(folder / "kafka", brokers=3) as cluster,
     ):
         yield cluster
-
-
-@asynccontextmanager
-async def new_database(dsn: str) -> AsyncIterator[str]:
-    """Make an empty database on the server of *dsn*; dropped on leaving, whoever uses it."""
-    name = f"test_{secrets.token_hex(8)}"
-    async with _connected(dsn) as connection:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-    try:
-        yield urlsplit(dsn)._replace(path=f"/{name}").geturl()
-    finally:
-        async with _connected(dsn) as connection:
-            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-@asynccontextmanager
-async def _connected(dsn: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    connection = await asyncpg.connect(dsn)
-    try:
-        yield connection
-    finally:
-        await connection.close()

@@ -23,7 +23,7 @@ from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Directory, Mailboxes
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from operations.erasure.service import Known
 from system.older_keys.forms import Form, OnDatabases, OnFiles
 

@@ -30,7 +30,7 @@ from cs.sandbox.world import load as load_world
 from cs.settings import Settings
 from cs.settings import load as load_settings
 from harness.in_process import Service, one_process
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 
 pytestmark = pytest.mark.slow
 
