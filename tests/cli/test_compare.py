@@ -14,8 +14,7 @@ from cs.domain.contact import Query
 from harness.in_process import on_folder
 from harness.outside import ACME as FACTS
 from harness.outside import ADA, BEN, Directory, Mailboxes, Staff
-from harness.servers.fixtures import new_database
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 PROMOTED = replace(BEN, headline="Head of Social Media at Acme")
 NEW = replace(
@@ -197,15 +196,13 @@ def test_what_cannot_be_compared_is_told(
 
 
 async def test_it_is_the_same_on_postgresql(postgres: str, tmp_path: Path, here: Here) -> None:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, tmp_path)
-        await on.migrate()
+    async with on_new_databases(postgres, tmp_path) as on:
         for number in range(len(FOUND)):
             async with on.service(tools(number)) as running:
                 await live(running)
         environment = {
-            "CS_POSTGRES": service,
-            "CS_KEYS_POSTGRES": keys,
+            "CS_POSTGRES": str(on.settings.postgres),
+            "CS_KEYS_POSTGRES": str(on.settings.keys_postgres),
             "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
         }
 

@@ -10,9 +10,8 @@ from cli.command import Here, Ran
 from cs.eventlog.port import EventLog
 from cs.operations.operator import NewSecret
 from harness.outside import tools
-from harness.servers.fixtures import new_database
 from system.damage.stores import PostgresStores, SqliteStores, Stores
-from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.forms import Form, OnFiles, on_new_databases
 
 FIRST, LATER = 0, 1
 
@@ -60,10 +59,8 @@ async def data(
         yield on_files
         return
     postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, tmp_path)
-        await form.migrate()
-        on_databases = Data(form, PostgresStores(service), here)
+    async with on_new_databases(postgres, tmp_path) as form:
+        on_databases = Data(form, PostgresStores(str(form.settings.postgres)), here)
         await on_databases.fill()
         yield on_databases
 

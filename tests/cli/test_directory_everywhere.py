@@ -10,7 +10,7 @@ from cli.command import Here
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.postgres.schema_steps import STORES
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 
 pytestmark = pytest.mark.slow
 

@@ -24,11 +24,10 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.history.export.tables import TABLES
 from cs.settings import Settings
 from harness.in_process import on_folder
-from harness.servers.fixtures import new_database
 from history.export import naive
 from history.export.test_typed import a_run, agree, rows_of
 from history.recorded_answers import InDatabases, InFolder, Lifetime, Place, live_long, lived
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 pytestmark = pytest.mark.slow
 
@@ -81,9 +80,7 @@ async def left(
             yield each
         return
     postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, tmp_path)
-        await on.migrate()
+    async with on_new_databases(postgres, tmp_path) as on:
         async for each in live(InDatabases(on.settings), on.settings):
             yield each
 
@@ -241,9 +238,7 @@ async def many_there(
         yield environment_of(in_folder.settings)
         return
     postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, tmp_path)
-        await on.migrate()
+    async with on_new_databases(postgres, tmp_path) as on:
         await fill(InDatabases(on.settings))
         yield environment_of(on.settings)
 

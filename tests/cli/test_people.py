@@ -18,7 +18,7 @@ from cs.postgres.schema import migrate
 from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.outside import ADA
-from harness.servers.fixtures import new_database
+from harness.servers.databases import new_database
 from history.people import PastLookup, Seen, store
 
 PROFILE = "https://www.linkedin.com/in/jane-roe"

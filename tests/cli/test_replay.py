@@ -14,9 +14,8 @@ from cs.domain.disclosure import DisclosureMade
 from cs.domain.rule_sets import RANKING
 from cs.history.identities import identities
 from cs.runtime.data_folder import DataFolder
-from harness.servers.fixtures import new_database
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
 SOCIAL, BRAND = "Social Media Manager at {}", "Senior Brand Manager at {}"
@@ -262,14 +261,12 @@ def test_numbers_that_cannot_be_are_told(
 async def test_it_is_the_same_on_postgresql(
     postgres: str, tmp_path: Path, stricter: Path, here: Here
 ) -> None:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, tmp_path)
-        await on.migrate()
+    async with on_new_databases(postgres, tmp_path) as on:
         async with open_shared_stores(on.settings, "test") as data:
             await store(data.log, data.keys, HISTORY)
         environment = {
-            "CS_POSTGRES": service,
-            "CS_KEYS_POSTGRES": keys,
+            "CS_POSTGRES": str(on.settings.postgres),
+            "CS_KEYS_POSTGRES": str(on.settings.keys_postgres),
             "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
         }
 

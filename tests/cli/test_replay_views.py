@@ -20,9 +20,8 @@ from cli.stopped_replay import POINTS
 from harness.in_process import Service
 from harness.outside import tools
 from harness.served import Served
-from harness.servers.fixtures import new_database
 from projections.stored import table_of
-from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.forms import Form, form_of
 
 pytestmark = pytest.mark.slow  # the command beside a service, in a process of its own
 
@@ -113,13 +112,7 @@ class Data:
 
 @pytest.fixture(params=["files", "databases"])
 async def data(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Data]:
-    if request.param == "files":
-        yield Data(OnFiles(tmp_path / "data"))
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, tmp_path)
-        await form.migrate()
+    async with form_of(request, tmp_path) as form:
         yield Data(form)
 
 

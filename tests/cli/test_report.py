@@ -11,9 +11,8 @@ from cli.command import Here, Ran
 from cs.domain.key import SearchSettled
 from cs.history.report.period import Period
 from harness.outside import tools
-from harness.servers.fixtures import new_database
 from history.report.naive import Naive
-from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.forms import Form, form_of
 
 FOUND, NOBODY = "Acme", "Nobody's <brand>"
 EVER = Period(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -51,18 +50,10 @@ class Data:
 async def data(
     request: pytest.FixtureRequest, tmp_path: Path, here: Here
 ) -> AsyncIterator[Data]:
-    if request.param == "files":
-        on_files = Data(OnFiles(tmp_path / "data"), here)
-        await on_files.fill()
-        yield on_files
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, tmp_path)
-        await form.migrate()
-        on_databases = Data(form, here)
-        await on_databases.fill()
-        yield on_databases
+    async with form_of(request, tmp_path) as form:
+        data = Data(form, here)
+        await data.fill()
+        yield data
 
 
 def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path: Path) -> None:

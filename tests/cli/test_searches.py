@@ -10,7 +10,6 @@ import pytest
 
 from cli.command import Here
 from cs.history.words import KEPT, REASONS
-from harness.servers.fixtures import new_database
 from history.recorded_answers import (
     BRANDS,
     PERSONAL,
@@ -21,7 +20,7 @@ from history.recorded_answers import (
     live_long,
     lived,
 )
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 WHY = "--reveal=Held against what callers were told, ticket 1"
 
@@ -70,13 +69,11 @@ def nobody_erased(tmp_path_factory: pytest.TempPathFactory) -> Left:
 
 @pytest.fixture
 async def in_databases(postgres: str, tmp_path: Path) -> AsyncIterator[Left]:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, tmp_path)
-        await on.migrate()
+    async with on_new_databases(postgres, tmp_path) as on:
         options = {
             "CS_DATA_DIR": str(tmp_path),
-            "CS_POSTGRES": service,
-            "CS_KEYS_POSTGRES": keys,
+            "CS_POSTGRES": str(on.settings.postgres),
+            "CS_KEYS_POSTGRES": str(on.settings.keys_postgres),
             "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
         }
         yield await live_at(InDatabases(on.settings), options)

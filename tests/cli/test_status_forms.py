@@ -9,8 +9,7 @@ import pytest
 
 from cli.command import ran
 from cs.postgres.pool import open_pool
-from harness.servers.fixtures import new_database
-from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.forms import Form, OnFiles, on_new_databases
 from system.older_keys.test_older_keys import BEFORE, RUNS, gate, outside
 
 NOBODY = "Nobody Knows Them"
@@ -18,9 +17,7 @@ NOBODY = "Nobody Knows Them"
 
 @pytest.fixture
 async def on_databases(tmp_path: Path, postgres: str) -> AsyncIterator[Form]:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, tmp_path)
-        await form.migrate()
+    async with on_new_databases(postgres, tmp_path) as form:
         yield form
 
 

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
@@ -23,17 +22,11 @@ from cs.directory.port import Changes
 from cs.directory.postgres import PostgresDirectory, PostgresPrints
 from cs.postgres import parts
 from cs.postgres.pool import Pool, open_pool
-from cs.postgres.schema import migrate
+from postgres.stages_tables import pool
+
+__all__ = ["pool"]
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_pool(database, role="test") as pool:
-        async with pool.acquire() as connection:
-            await migrate(connection, "stages")
-        yield pool
 
 
 @pytest.fixture

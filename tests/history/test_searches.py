@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
 from cs.settings import Settings
-from harness.servers.fixtures import new_database
 from history.recorded_answers import (
     BRANDS,
     PEOPLE,
@@ -23,7 +22,7 @@ from history.recorded_answers import (
     live_long,
     lived,
 )
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 STEPS = st.lists(
     st.one_of(
@@ -84,9 +83,7 @@ async def test_every_answer_of_any_history_is_told_as_it_was(
 
 
 async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, folder)
-        await on.migrate()
+    async with on_new_databases(postgres, folder) as on:
         yield on.settings
 
 

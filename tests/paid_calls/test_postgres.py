@@ -10,19 +10,13 @@ from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
 from cs.paid_calls.port import CallLease, CallRegister, KnownAnswer
 from cs.paid_calls.postgres import PostgresCalls
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
-from cs.postgres.pool import Pool, open_pool
-from cs.postgres.schema import migrate
+from cs.postgres.pool import Pool
+from postgres.stages_tables import pool
+
+__all__ = ["pool"]
 
 KEY = b"k" * 32
 SECRET = b"Ada Kern, ada.kern@acme.example"
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_pool(database, role="test") as pool:
-        async with pool.acquire() as connection:
-            await migrate(connection, "stages")
-        yield pool
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,17 +6,11 @@ import pytest
 from cs.admin.sandbox_clock import SandboxClock
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import Pool, open_pool
-from cs.postgres.schema import migrate
+from cs.postgres.pool import Pool
 from cs.runtime.clock import SystemClock
+from postgres.stages_tables import pool
 
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_pool(database, role="test") as pool:
-        async with pool.acquire() as connection:
-            await migrate(connection, "stages")
-        yield pool
+__all__ = ["pool"]
 
 
 async def test_a_machine_whose_clock_is_off_goes_by_the_database_and_is_not_ready(

@@ -84,7 +84,8 @@ _KNOWN_BY = (
     (8, ("wikidata", "website")),
 )
 _CAME_FROM_ELSEWHERE, _LEFT_OPEN, _OWN_WAY = 0.3, 0.15, 0.06
-_SYLLABLES = (
+#: Of names that nobody bears.
+SYLLABLES = (
     "ba",
     "co",
     "du",
@@ -158,7 +159,7 @@ def measured_world(brands: int, seed: int = 20_261_123, **parts: Any) -> Measure
 def _brand_names(number: int, rnd: random.Random) -> list[str]:
     names: dict[str, None] = {}
     while len(names) < number:
-        name = "".join(rnd.choices(_SYLLABLES, k=3)).title() + rnd.choice(("lle", "ra", "nd"))
+        name = "".join(rnd.choices(SYLLABLES, k=3)).title() + rnd.choice(("lle", "ra", "nd"))
         names[name] = None
     return list(names)
 

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.settings_of_plugins import of_source
-from cs.cli.options import Config, DataDir, Json
+from cs.cli.options import Config, DataDir, DryRun, Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
@@ -41,9 +41,7 @@ def import_brands(
     file: Annotated[Path, Parameter(help="CSV, TSV or JSON lines, also .gz.")],
     /,
     *,
-    dry_run: Annotated[
-        bool, Parameter(negative="", help="Only say what would change; write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from cs.assembly.operator_command import open_command_context
 from cs.cli.directory_data import whole
 from cs.cli.new_file import check_new
-from cs.cli.options import Config, DataDir, Json
+from cs.cli.options import Config, DataDir, DryRun, Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
@@ -61,9 +61,7 @@ def import_people(
     errors: Annotated[
         Path | None, Parameter(help="Every row that is not taken, into this new file (CSV).")
     ] = None,
-    dry_run: Annotated[
-        bool, Parameter(negative="", help="Only say what would change; write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,

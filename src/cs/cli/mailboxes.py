@@ -8,7 +8,7 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import open_command_context
-from cs.cli.options import Config, DataDir, Json
+from cs.cli.options import Config, DataDir, DryRun, Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
@@ -39,9 +39,7 @@ def bounced(
     form: Annotated[
         Format | None, Parameter(help="What the file is, if not what its name says.")
     ] = None,
-    dry_run: Annotated[
-        bool, Parameter(negative="", help="Only say what would change; write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,

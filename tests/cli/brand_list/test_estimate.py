@@ -1,21 +1,19 @@
 """`cs search --file LIST --estimate`: by hand, and on the data of a real service."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.command import Here
-from cli.test_report import FOUND, NOBODY, Data
+from cli.test_report import FOUND, NOBODY, Data, data
 from cs.assembly.price_list import PricedPlugin, price_list
 from cs.cli.brand_list.estimate import Estimate, RowCounts, Stop, estimate
 from cs.domain.source_cost import SourceFigures
 from cs.history.estimating import ENOUGH_RUNS, PastRun, spread
 from cs.settings import Settings
-from harness.servers.fixtures import new_database
-from system.older_keys.forms import OnDatabases, OnFiles
 
+__all__ = ["data"]
 CENT = 10_000
 LIST = f"brand,domain\n{FOUND},\n{NOBODY},\nZenith,\nＺenith,\nme@mail.example,\n"
 PRICES = (
@@ -115,24 +113,6 @@ async def test_the_operators_own_model_is_priced_where_people_are_real(tmp_path:
         [Stop(cap="usd_per_day of opinion", after_searches=4)],
     )
     assert await price_list(chosen, "sandbox") == []
-
-
-@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
-async def data(
-    request: pytest.FixtureRequest, tmp_path: Path, here: Here
-) -> AsyncIterator[Data]:
-    if request.param == "files":
-        on_files = Data(OnFiles(tmp_path / "data"), here)
-        await on_files.fill()
-        yield on_files
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, tmp_path)
-        await form.migrate()
-        on_databases = Data(form, here)
-        await on_databases.fill()
-        yield on_databases
 
 
 def test_the_command_tells_it_and_searches_nothing(data: Data, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from cs.history.replay.rules import TODAY, Rules
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.settings import Settings
-from harness.servers.fixtures import new_database
 from history.recorded_answers import (
     InDatabases,
     InFolder,
@@ -32,7 +31,7 @@ from history.recorded_answers import (
     lived,
 )
 from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Stored, store
-from system.older_keys.forms import OnDatabases
+from system.older_keys.forms import on_new_databases
 
 KINDS: tuple[Kind, ...] = ("ranking", "verdicts", "resolution")
 
@@ -268,9 +267,7 @@ async def test_nobody_is_named_unless_people_are_revealed_and_who_is_erased_neve
 
 # Through the real service.
 async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        on = OnDatabases(service, keys, folder)
-        await on.migrate()
+    async with on_new_databases(postgres, folder) as on:
         yield on.settings
 
 

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -8,15 +7,9 @@ from cs.paid_calls.budgets.port import Budgets, OverCap, Reservation
 from cs.paid_calls.budgets.postgres import PostgresBudgets
 from cs.paid_calls.errors import CallsUnavailable
 from cs.postgres.pool import Pool, open_pool
-from cs.postgres.schema import migrate
+from postgres.stages_tables import pool
 
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_pool(database, role="test") as pool:
-        async with pool.acquire() as connection:
-            await migrate(connection, "stages")
-        yield pool
+__all__ = ["pool"]
 
 
 @pytest.fixture

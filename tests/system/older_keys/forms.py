@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.cli.log import LogVerification, _verify
@@ -15,6 +17,7 @@ from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, on_folder, one_process
+from harness.servers.databases import new_database
 
 
 class Form(ABC):
@@ -127,3 +130,22 @@ class OnDatabases(Form):
 
 
 _TABLES = ("data_key", "person_index", "suppressed")
+
+
+@asynccontextmanager
+async def on_new_databases(postgres: str, folder: Path) -> AsyncIterator[OnDatabases]:
+    """Yield a form on two databases of its own, with their tables, on the server *postgres*."""
+    async with new_database(postgres) as service, new_database(postgres) as keys:
+        form = OnDatabases(service, keys, folder)
+        await form.migrate()
+        yield form
+
+
+@asynccontextmanager
+async def form_of(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[Form]:
+    """Yield the form that is the parameter of *request*: on ``files``, or on ``databases``."""
+    if request.param == "files":
+        yield OnFiles(folder / "data")
+        return
+    async with on_new_databases(request.getfixturevalue("postgres"), folder) as form:
+        yield form
