@@ -117,6 +117,25 @@ async def test_a_move_in_one_process_wakes_another(database: str, history: Histo
             assert await waiting == 3
 
 
+async def test_a_page_of_whatever_size_is_a_few_statements(
+    database: str, history: History
+) -> None:
+    pages = [[*await history.log.tail(after, 25)] for after in (0, 25)]
+    async with open_pool(database, role="test", most=1) as pool:
+        views = PostgresViews(pool, projections())
+        await history.apply(views, pages[0])
+        sent: list[str] = []
+        async with pool.acquire() as connection:
+            connection.add_query_logger(lambda record: sent.append(record.query.split()[0]))
+        await history.apply(views, pages[1])
+        await views.close()
+
+    # The checkpoint, what stands beside the rows, rows that are there, rows and checkpoint.
+    assert sent[:4] == ["BEGIN;", "SELECT", "SELECT", "SELECT"]
+    assert sent[-2:] == ["WITH", "COMMIT;"]
+    assert len(sent) <= 7, "one more question for rows that others name"
+
+
 async def test_what_many_reuse_is_read_once_until_its_brand_changes(
     database: str, history: History
 ) -> None:

@@ -18,8 +18,10 @@ from cs.projections.set_aside import Fold, TakeUp
 
 T = TypeVar("T")
 
-#: Gives the rows of a table by id, those that there are.
-Fetch = Callable[[str, Collection[str]], Awaitable[Mapping[str, bytes]]]
+#: Gives rows by table and id, those that there are, for the ids asked for of each table.
+Fetch = Callable[[Mapping[str, Collection[str]]], Awaitable[Mapping[tuple[str, str], bytes]]]
+#: A page of so many events is applied where it is: a thread would take longer to begin.
+SMALL = 50
 
 
 class _RowNotFetched(LookupError):
@@ -46,10 +48,10 @@ class _FetchedRows:
 
     async def fill(self, fetch: Fetch) -> None:
         lacking, self.lacking = self.lacking, {}
+        found = await fetch(lacking)
         for table, ids in lacking.items():
-            found = await fetch(table, ids)
             for row_id in ids:
-                self._rows[table, row_id] = found.get(row_id)
+                self._rows[table, row_id] = found.get((table, row_id))
 
 
 async def folded(
@@ -59,7 +61,7 @@ async def folded(
     fetch: Fetch,
     set_aside: Iterable[str] = (),
 ) -> Rows:
-    """Return the rows after *page*, read by way of *fetch*; the work is done in a thread.
+    """Return the rows after *page*, read by way of *fetch*; a thread works at a large one.
 
     Streams are passed over whose rows in *set_aside* have these ids.
     """
@@ -69,7 +71,7 @@ async def folded(
     def page_applied() -> Rows:
         return fold.rows(lambda: Rows(fetched), page)
 
-    return await _in_rounds(page_applied, fetched, fetch)
+    return await _in_rounds(page_applied, fetched, fetch, threaded=len(page) > SMALL)
 
 
 async def folded_late(
@@ -88,12 +90,14 @@ async def folded_late(
             return rows if late.apply(projections, rows, seal, fetched.excuses) else None
         return None
 
-    return await _in_rounds(late_applied, fetched, fetch)
+    return await _in_rounds(late_applied, fetched, fetch, threaded=len(late.events) > SMALL)
 
 
-async def _in_rounds(apply: Callable[[], T], fetched: _FetchedRows, fetch: Fetch) -> T:
+async def _in_rounds(
+    apply: Callable[[], T], fetched: _FetchedRows, fetch: Fetch, *, threaded: bool
+) -> T:
     while True:
-        applied = await asyncio.to_thread(apply)
+        applied = await asyncio.to_thread(apply) if threaded else apply()
         if not fetched.lacking:
             return applied
         await fetched.fill(fetch)

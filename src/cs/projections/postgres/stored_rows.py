@@ -1,6 +1,6 @@
 """Rows in the tables of a generation: read by many at once, and written."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import asyncpg
@@ -11,7 +11,7 @@ from cs.postgres.pool import PooledConnection
 from cs.projections.generation import TableNames
 from cs.projections.port import check_since
 from cs.projections.postgres.database import ViewDatabase
-from cs.projections.rows import Rows, Table
+from cs.projections.rows import ChangedRow, Table
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -103,36 +103,64 @@ def _readable(row_id: str) -> str:
 
 
 class RowsById:
-    """Gives rows by id, one statement a table (`cs.projections.postgres.folding.Fetch`)."""
+    """Gives rows by id, one statement for all (`cs.projections.postgres.folding.Fetch`)."""
 
     def __init__(self, connection: PooledConnection, names: TableNames) -> None:
         self._connection = connection
         self._names = names
 
-    async def __call__(self, table: str, ids: Collection[str]) -> Mapping[str, bytes]:
-        statement = _ROWS.format(table=self._names.table(table))
-        found = await self._connection.fetch(statement, list(ids))
-        return {row["id"]: row["row"] for row in found}
+    async def __call__(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[tuple[str, str], bytes]:
+        tables = sorted(wanted)
+        statement = " UNION ALL ".join(
+            _ROWS.format(of=table, table=self._names.table(table), ids=n)
+            for n, table in enumerate(tables, 1)
+        )
+        found = await self._connection.fetch(statement, *(list(wanted[t]) for t in tables))
+        return {(row["of"], row["id"]): row["row"] for row in found}
 
 
-async def write_rows(connection: PooledConnection, names: TableNames, rows: Rows) -> None:
-    """Write what was changed of *rows*, one statement a table."""
+async def write_rows(
+    connection: PooledConnection,
+    names: TableNames,
+    changes: Iterable[ChangedRow],
+    *arguments: object,
+    first: str = "",
+    last: str = "SELECT true",
+) -> None:
+    """Write *changes*, all in one statement.
+
+    Args:
+        connection: In a transaction.
+        names: Of the tables.
+        changes: Each row once.
+        arguments: Those of *first* and *last*.
+        first: A step before them, named, as after ``WITH``.
+        last: What follows the steps.
+    """
     columns: dict[str, tuple[list[str], list[str | None], list[bytes]]] = {}
-    for table, row_id, tag, data in rows.changes():
+    for table, row_id, tag, data in changes:
         ids, tags, written = columns.setdefault(table, ([], [], []))
         ids.append(row_id)
         tags.append(tag)
         written.append(data)
-    for table, lists in columns.items():
-        await connection.execute(_WRITE.format(table=names.table(table)), *lists)
+    steps, given = [first] if first else [], list(arguments)
+    for table in sorted(columns):  # so that there are few statements, and they are prepared
+        at = len(given) + 1
+        written_to = names.table(table)
+        steps.append(_WRITE.format(table=written_to, ids=at, tags=at + 1, rows=at + 2))
+        given += columns[table]
+    if steps:
+        await connection.execute(f"WITH {', '.join(steps)} {last}", *given)
 
 
-_ROWS = "SELECT id, row FROM {table} WHERE id = ANY($1::text[])"
-_WRITE = """
-INSERT INTO {table} (id, tag, row)
-SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[])
-ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
-"""
+_ROWS = "SELECT '{of}' AS of, id, row FROM {table} WHERE id = ANY(${ids}::text[])"
+_WRITE = """in_{table} AS (
+    INSERT INTO {table} (id, tag, row)
+    SELECT * FROM unnest(${ids}::text[], ${tags}::text[], ${rows}::bytea[])
+    ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
+)"""
 _GET_ALL = """
 SELECT s.position, asked.id, r.row
 FROM view_sets AS s CROSS JOIN unnest($2::text[]) AS asked (id)

@@ -5,7 +5,7 @@ one, and a page that was overtaken is left alone.  Its commit is notified on `CH
 """
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 import asyncpg
@@ -18,14 +18,20 @@ from cs.postgres.errors import Fenced
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.lock_retry import retry_while_locked
 from cs.postgres.pool import Pool, PooledConnection
-from cs.projections.generation import GRACE_S, CopiedRows, Generation, after_copies
+from cs.projections.generation import (
+    GRACE_S,
+    NO_COPIES,
+    CopiedRows,
+    Generation,
+    after_copies,
+)
 from cs.projections.port import Changed, check_since, following_on, named
 from cs.projections.postgres.database import ViewDatabase, unavailable
 from cs.projections.postgres.folding import folded, folded_late
 from cs.projections.postgres.stored_rows import RowReader, RowsById, write_rows
 from cs.projections.postgres.table_sets import TableSet
 from cs.projections.projection import Projection, SealBody
-from cs.projections.rows import Rows, Table
+from cs.projections.rows import ChangedRow, Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp
 
 log = get_logger()
@@ -139,39 +145,43 @@ class PostgresViews:
         seal: SealBody,
         epoch: int | None,
     ) -> int:
-        await connection.execute("SET LOCAL synchronous_commit = off")
-        held = await connection.fetchrow(_HOLD, self._set.names.generation)
+        held = await connection.fetchrow(_HOLD_TO_MOVE, self._set.names.generation)
         if held is None:
             raise asyncpg.UndefinedTableError("the checkpoint is gone")
         checkpoint: int = held["position"]
         if epoch is not None and epoch < held["epoch"]:
             raise Fenced(f"the views were written under lease {held['epoch']}, not {epoch}")
         new = following_on(page, checkpoint)
+        changes: Iterable[ChangedRow] = ()
         if new:
-            rows = await self._folded(connection, new, seal)
-            await write_rows(connection, self._set.names, rows)
+            changes = (await self._folded(connection, new, seal)).changes()
             checkpoint = new[-1].position
         elif epoch is None or epoch == held["epoch"]:
             return checkpoint
+        generation = self._set.names.generation
         last_event = named(new[-1]) if new else held["last_event"]
-        await connection.execute(
-            _MOVE, self._set.names.generation, checkpoint, last_event, epoch or 0
+        await write_rows(
+            connection,
+            self._set.names,
+            changes,
+            *(generation, checkpoint, last_event, epoch or 0),
+            *(CHANNEL, f"{generation} {checkpoint}"),
+            first=_MOVED,
+            last=_NOTIFY,
         )
-        moved = f"{self._set.names.generation} {checkpoint}"
-        await connection.execute(_NOTIFY, CHANNEL, moved)
         return checkpoint
 
     async def _folded(
         self, connection: PooledConnection, new: Sequence[RecordedEvent], seal: SealBody
     ) -> Rows:
-        tagged = _SET_ASIDE.format(table=self._set.names.table(ASIDE.name))
-        set_aside = [row["id"] for row in await connection.fetch(tagged, SET_ASIDE)]
-        fetch = RowsById(connection, self._set.names)
-        return await folded(await self._after_copies(connection), new, seal, fetch, set_aside)
-
-    async def _after_copies(self, connection: PooledConnection) -> Sequence[Projection]:
         # A statement of its own: one that waited for the checkpoint's row saw what was before.
-        return after_copies(self._projections, await self._set.copies(connection))
+        statement = _BESIDE.format(table=self._set.names.table(ASIDE.name))
+        found = await connection.fetch(statement, SET_ASIDE, self._set.names.generation)
+        set_aside = [row_id for row_id, *_ in found if row_id is not None]
+        copies = [CopiedRows(*copied) for row_id, *copied in found if row_id is None]
+        projections = after_copies(self._projections, copies[0] if copies else NO_COPIES)
+        fetch = RowsById(connection, self._set.names)
+        return await folded(projections, new, seal, fetch, set_aside)
 
     async def take_place(
         self, running: TableSet, page: Sequence[RecordedEvent], seal: SealBody
@@ -220,11 +230,11 @@ class PostgresViews:
             return False
         if epoch is not None and epoch < held["epoch"]:
             return False
-        projections = await self._after_copies(connection)
+        projections = after_copies(self._projections, await self._set.copies(connection))
         rows = await folded_late(projections, late, seal, RowsById(connection, self._set.names))
         if rows is None:
             return False
-        await write_rows(connection, self._set.names, rows)
+        await write_rows(connection, self._set.names, rows.changes())
         return True
 
     async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
@@ -335,12 +345,23 @@ class PostgresViews:
 _POSITION = "SELECT position FROM view_sets WHERE generation = $1"
 _LAST_EVENT = "SELECT last_event FROM view_sets WHERE generation = $1"
 _HOLD = "SELECT position, last_event, epoch FROM view_sets WHERE generation = $1 FOR UPDATE"
-_MOVE = """
-UPDATE view_sets
-SET position = $2, last_event = $3, epoch = GREATEST(epoch, $4), used_at = now()
-WHERE generation = $1
+# The commit is not waited for: what is lost with the machine is applied again.
+_HOLD_TO_MOVE = """
+SELECT position, last_event, epoch, set_config('synchronous_commit', 'off', true)
+FROM view_sets WHERE generation = $1 FOR UPDATE
 """
-_NOTIFY = "SELECT pg_notify($1, $2)"
+_MOVED = """moved AS (
+    UPDATE view_sets
+    SET position = $2, last_event = $3, epoch = GREATEST(epoch, $4), used_at = now()
+    WHERE generation = $1
+)"""
+_NOTIFY = "SELECT pg_notify($5, $6)"
 _ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _LOCK = "LOCK TABLE {tables} IN ACCESS SHARE MODE"
-_SET_ASIDE = "SELECT id FROM {table} WHERE tag = $1"
+# Ids of what is set aside, and in a row without one what these rows began with.
+_BESIDE = """
+SELECT id, NULL::text[] AS projections, NULL::bigint AS position, NULL::text AS last_event
+FROM {table} WHERE tag = $1
+UNION ALL
+SELECT NULL, projections, position, last_event FROM view_copies WHERE generation = $2
+"""
