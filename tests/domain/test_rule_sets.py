@@ -41,7 +41,7 @@ BEGIN = {
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
-    "ranking-7": "6218eaa01796b5ee",
+    "ranking-8": "42c4900b5fc31957",
     "mail-replies-3": "408be2b0f215bc4a",
     "verification-4": "8275313de9e9f2c3",
     "resolution-4": "73b2a6f9d2b4c89e",

@@ -50,7 +50,7 @@ def by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
         if marked or is_scope(piece) or is_place(piece) or has_level(piece):
             role.append(piece)
         elif looks_like_a_name(piece) and not (is_bare(pieces[first]) and is_work(piece)):
-            if _is_line_of_brand(pieces, n):
+            if ":" not in pieces[first] and _is_line_of_brand(pieces, n):
                 role.append(piece)
                 continue
             company = piece

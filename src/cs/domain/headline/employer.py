@@ -16,6 +16,7 @@ from cs.domain.headline.scope_words import (
     title_words_left,
 )
 from cs.domain.headline.spelling import flat
+from cs.domain.names.phrases import Phrases
 
 _NEXT_ROLE = re.compile(r"\s*(?:,|&|\+|\band\b|\bund\b|\bet\b|\by\b)\s+", re.IGNORECASE)
 _AFTER_FIRM = re.compile(
@@ -77,7 +78,8 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
             firm = firm.partition(",")[0] if is_offer(firm.partition(",")[2]) else firm
         if not _holds_role(role, hit["little"]):
             continue
-        if is_place(firm) or hit["little"] == "in":
+        before_place = hit["little"] == "in" and not _is_employer_in_italian(role, firm)
+        if is_place(firm) or before_place:
             if is_place(firm) or (hit["little"] in _WITHIN and not is_work(firm)):
                 return role, None
         elif (
@@ -96,6 +98,18 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     if founder:
         return founder["role"], founder["firm"]
     return text, None
+
+
+def _is_employer_in_italian(role: str, firm: str) -> bool:
+    """Say whether "in" stands before an employer: towns have "a" there, and lands are known."""
+    return _ITALIAN.found(flat(role)) and looks_like_a_name(firm)
+
+
+#: Words of roles that only Italian has.
+_ITALIAN = Phrases(
+    "responsabile direttore direttrice dirigente addett* impiegat* referente comunicazione "
+    "marchio marchi stagista capo coordinatore coordinatrice collaborazioni"
+)
 
 
 def _is_name_in_latin(little: str, firm: str) -> bool:
@@ -146,6 +160,8 @@ def last_name(role: str) -> tuple[str, str | None]:
     words_of = role.split(" ")
     for n in range(max(1, len(words_of) - 3), len(words_of)):
         title, name = " ".join(words_of[:n]), " ".join(words_of[n:])
+        if is_scope(" ".join(words_of[n - 1 :])) and not is_scope(name):
+            continue  # the end of a line of work: "Redes Sociales"
         if _is_title(title) and looks_like_a_name(name) and not _has_known_word(name):
             return title, name
     return role, None

@@ -22,6 +22,7 @@ from cs.domain.headline.scope_words import (
     is_address,
     is_firm,
     is_offer,
+    is_place,
     is_scope,
     looks_like_a_name,
 )
@@ -143,6 +144,13 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
         text = words.LEAD_IN.sub("", text)
     text = words.TAIL.sub("", text).strip(" ,.:-–")
     if (hit := _FOR_ROLES.match(text)) and words.RECRUITER.found(flat(hit["own"])):
+        last = text.rpartition(",")[2].strip() if "," in text else ""
+        if (
+            company is None
+            and _is_name(last)
+            and not (SEVERAL.found(flat(last)) or is_place(last))
+        ):
+            company = last
         text = hit["own"]
     if ":" in text and words.RECRUITER.found(flat(text.partition(":")[0])):
         text = text.partition(":")[0].strip()

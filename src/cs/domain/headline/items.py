@@ -75,7 +75,11 @@ def _is_scope_before_name(last: Item, item: Item, following: list[Item]) -> bool
     """Say whether *item* parts a role from its employer: "Head of Brand - UK - Acme"."""
     if last.kind is not Kind.ROLE or last.company or item.joint != "-":
         return False
-    if not following or following[0].kind is not Kind.NAME or following[0].joint != "-":
+    if not following or following[0].kind is not Kind.NAME:
+        return False
+    if following[0].joint == "|" and item.kind is Kind.TOPIC:
+        return has_level(last.text) and not is_place(following[0].text)
+    if following[0].joint != "-":
         return False
     if item.kind is Kind.NAME:
         return family_of(last.text) is Family.BRAND and not is_firm(item.text)

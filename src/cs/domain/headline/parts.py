@@ -61,6 +61,8 @@ _QUOTED = re.compile(r"[“\"«„][^“”\"«»„]{0,120}[”\"»“]")
 _HASHTAG = re.compile(r"(?<!\w)#\w+")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|(?<!\S)[^\s@]{1,64}@[^\s@]+\.\w+", re.IGNORECASE)
 _YEAR_GAP = re.compile(r"((?:19|20)\d\d)\s?[-–—]\s?(?=(?:19|20)?\d\d\b)")
+#: Of so few letters is a country or a line of work, "DE", "PR", rather than a firm.
+_FEW_LETTERS = 2
 _EDGES = " \t,;:.·-–—|/*_~!?&+"
 
 
@@ -92,7 +94,26 @@ def _without_asides(hit: re.Match[str]) -> str:
     behind = pieces[-1][min(ends) :] if ends else ""
     pieces[-1] = pieces[-1].removesuffix(behind)
     kept = [piece for piece in pieces if not _is_aside(piece)]
+    if not behind and _is_role_and_firm(kept):
+        return " | ".join(kept)
     return f"{'/'.join(kept)} {behind}" if 0 < len(kept) < len(pieces) else hit[0]
+
+
+def _is_role_and_firm(pieces: list[str]) -> bool:
+    """Say whether slashes stand for bars: "Social Media Manager/Acme/Leeds"."""
+    if len(pieces) < 2 or not has_level(flat(pieces[0]).rpartition(" ")[2]):
+        return False
+    named = [piece.strip() for piece in pieces[1:]]
+    return (
+        _names_role(pieces[0])
+        and family_named(pieces[0]) is not Family.OTHER
+        and not is_place(named[0])
+        and len(named[0]) > _FEW_LETTERS
+        and all(looks_like_a_name(name) for name in named)
+        and not is_scope(named[0])
+        and not any(_names_role(name) or is_offer(name) for name in named)
+        and all(is_place(name) or not is_scope(name) for name in named[1:])
+    )
 
 
 def _is_aside(text: str) -> bool:
@@ -210,6 +231,8 @@ def _of_today(found: list[Part]) -> list[Part]:
         if time_words.YEARS.search(part.text):
             past = False
             continue
+        if _is_over_now(part.text):
+            today.clear()
         texts, past, wish = _today(part.text)
         seeker = is_seeker(part.text)
         bare = seeker or (
@@ -230,6 +253,12 @@ def _of_today(found: list[Part]) -> list[Part]:
             for n, text in enumerate(texts)
         )
     return today
+
+
+def _is_over_now(text: str) -> bool:
+    """Say whether *text* ends all that was said before: "Now retired"."""
+    now = time_words.NOW.match(text)
+    return now is not None and time_words.ENDED_BRACKET.match(text[now.end() :]) is not None
 
 
 def _is_left(text: str, *, past: bool) -> bool:

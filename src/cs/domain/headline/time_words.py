@@ -85,12 +85,19 @@ _UNTIL = (
     r"fram\still|"
     r"frem\stil|asti|до|ως|έως|până\sîn)"
 )
+#: "... last year", as far as it is not said in English.
+_LAST = (
+    r"(?:vorige?|afgelopen|letzte[nrms]?|förra|sidste|siste|zeszłego|ubiegłego|прошлого|минулого|"
+    r"loňského)\s\w+|i\sfjor|(?:l['’]|le\s|la\s)?\w+\s(?:dernier|dernière)(?!\w)|"
+    r"(?:\w+['’])?\w+\s(?:pasad[oa]|passad[oa]|scors[oa])(?!\w)"
+)
 #: What stands for a bracket that says that it is over: "(left in March)".
 OVER = "†"
 #: The role that it is said of is over: "until 2021", "2019年まで".
 ENDED = LazyPattern(
     lambda: (
-        rf"{OVER}|(?<!\w){_UNTIL}\s(?:\w+\s){{0,2}}?(?:(?:19|20)\d\d(?!\w)|(?:last|this)\s\w+|"
+        rf"{OVER}|(?<=\w)[-\s](?:elect|designate)(?!\w)|(?<!\w){_UNTIL}\s(?:\w+\s){{0,2}}?(?:(?:19|20)\d\d(?!\w)|(?:last|this)\s\w+|"
+        rf"{_LAST}|"
         r"the\s(?:re-?org\w*|merger|lay-?offs?|sale|acquisition|closure|buy-?out|restructur\w+|"
         r"pandemic|exit|end)(?!\w))|"
         r"\d{4}年(?:\d+月)?まで(?:は)?|\d{4}년까지|(?:19|20)\d\d['’][ea]\skadar|"

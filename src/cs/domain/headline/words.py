@@ -52,7 +52,7 @@ NO_ROLE = Phrases(
     vincitor* vencedor* winnaar* to_watch nagroda nagrodzon* pris_ prize awarded
     recognised_as recognized_as named_one manager_category director_category lead_category
     head_category rising_star* honoree honouree hall_of_fame longlist* mba bba bsc
-    ba msc phd emba student students student_of sophomore freshman undergrad undergraduate
+    ba msc phd emba student student_of sophomore freshman undergrad undergraduate
     effie effies webby webbys studying graduate graduated alumnus alumna
     alumni degree bachelor bachelors master masters diploma etudiant etudiante etudiants
     etudiantes_en diplome* studentin studierende* absolvent* estudiante* estudante* studente

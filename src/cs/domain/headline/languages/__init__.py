@@ -2,6 +2,7 @@
 
 from cs.domain.headline.languages import (
     asian,
+    baltic,
     english,
     european,
     germanic,
@@ -17,6 +18,7 @@ LANGUAGES: tuple[Vocabulary, ...] = (
     *germanic.LANGUAGES,
     *romance.LANGUAGES,
     *slavic.LANGUAGES,
+    *baltic.LANGUAGES,
     *european.LANGUAGES,
     *semitic.LANGUAGES,
     *asian.LANGUAGES,

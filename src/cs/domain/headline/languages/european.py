@@ -137,6 +137,7 @@ FINNISH = Vocabulary(
     trade="ja viestinta viestinnan markkinointi markkinoinnin digitaalinen sisalto",
     place="tampere turku oulu espoo vantaa suomi",
     job="""
+    *kehittaja
     kalastaja *opettaja *hoitaja *insinoori kassatyontekija varastotyontekija kuljettaja
     sahkoasentaja putkiasentaja puuseppa
     puutarhuri leipuri teurastaja siivooja tuomari lentaja poliisi palomies elainlaakari

@@ -57,6 +57,8 @@ GERMAN = Vocabulary(
     *dozent *dozentin *lehrer *lehrerin *pfleger *pflegerin *verkaufer *verkauferin *arzt
     *arztin *anwalt
     *anwaltin *techniker *technikerin *ingenieur *ingenieurin heilpraktiker* imker* topfer*
+    *berater *beraterin *fahrer *fahrerin *macher *macherin *buchhalter *buchhalterin
+    *techniker *technikerin *lehrer *lehrerin *pfleger *pflegerin *verkaufer *verkauferin
     lokfuhrer* metzgermeister* meister gebaudereiniger* reinigungskraft*
     lagerist* lagermitarbeiter* kraftfahrer* berufskraftfahrer* pilot pilotin flugbegleiter*
     schornsteinfeger* maurer* dachdecker* klempner* installateur* konditor* fleischer*

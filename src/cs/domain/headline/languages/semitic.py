@@ -1,4 +1,4 @@
-"""Arabic and Hebrew.  A leading ``*`` stands for "and", "the" and "for", written together."""
+"""Arabic, Persian, Hebrew.  A leading ``*`` is "and", "the" and "for", written together."""
 
 from cs.domain.headline.languages.vocabulary import Vocabulary
 
@@ -100,4 +100,23 @@ HEBREW = Vocabulary(
     leave="בחופשת_לידה",
 )
 
-LANGUAGES = (ARABIC, HEBREW)
+PERSIAN = Vocabulary(
+    influencer="اینفلوئنسر* اینفلوئنسرها تولیدکنندگان_محتوا",
+    social="شبکه_های_اجتماعی شبکه‌های_اجتماعی رسانه_های_اجتماعی سوشال_مدیا",
+    partnerships="همکاری* مشارکت* اسپانسرینگ",
+    brand="برند برندها",
+    coordinator="کارشناس دستیار هماهنگ_کننده کارمند",
+    manager="سرپرست",
+    head="رئیس",
+    c_level="بنیانگذار بنیان_گذار مدیرعامل مدیر_عامل",
+    trade="بازاریابی ارتباطات دیجیتال محتوا",
+    place="تهران ایران مشهد اصفهان",
+    job="""
+    حسابدار معلم پزشک پرستار وکیل مهندس فروشنده آشپز راننده برنامه_نویس برنامه‌نویس طراح
+    روزنامه_نگار مترجم داروساز آرایشگر صندوقدار انباردار
+    """,
+    past="سابق:",
+    at="در",
+)
+
+LANGUAGES = (ARABIC, PERSIAN, HEBREW)

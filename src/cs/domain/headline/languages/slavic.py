@@ -1,4 +1,4 @@
-"""Polish, Czech and Slovak, Russian, Ukrainian, Bulgarian, Croatian and Serbian."""
+"""Polish, Czech and Slovak, Russian, Ukrainian, Bulgarian, Croatian, Serbian, Slovene."""
 
 from cs.domain.headline.languages.vocabulary import Vocabulary
 
@@ -201,6 +201,10 @@ BALKAN = Vocabulary(
     trade="и за i za komunikacij* komunikacije маркетинг отдел odnosa",
     place="sofia zagreb belgrade beograd ljubljana bulgaria софия българия",
     job="""
+    касиер* готвач* сервитьор* шофьор* инженер* адвокат* юрист* програмист* дизайнер*
+    журналист* преводач* продавач* фармацевт* електротехник* складов* фризьор* счетоводител*
+    konobar* kuhar* vozac prodavac prodavacica profesor* inzenjer* prevoditelj* novinar*
+    elektricar* blagajni* pravni*
     racunovod* knjigovod* счетоводител* nastavni* lijecni* odvjetni* учител* лекар*
     medicinska_sestra
     """,
@@ -209,4 +213,28 @@ BALKAN = Vocabulary(
     leave="na_porodiljnom по_майчинство",
 )
 
-LANGUAGES = (POLISH, CZECH_AND_SLOVAK, RUSSIAN, UKRAINIAN, BALKAN)
+SLOVENE = Vocabulary(
+    influencer="vplivnezi vplivneze vplivnezev",
+    social="druzbenih_omrezij druzbena_omrezja druzbenih_medijev",
+    not_social="socialna_delavka socialni_delavec",
+    partnerships="partnerstev sponzorstev sodelovanj",
+    brand="blagovne_znamke blagovnih_znamk znamke",
+    coordinator="strokovnjak* svetovalk* referent*",
+    manager="vodja vodje upravitelj*",
+    head="vodja_oddelka vodja_sektorja",
+    director="direktorica",
+    c_level="ustanovitelj* soustanovitelj* lastni*",
+    trade="in komuniciranja marketinga trzenja",
+    place="slovenija maribor koper",
+    job="""
+    pravni* racunovod* ucitelj* profesor* zdravni* medicinska_sestra inzenir* prodajal*
+    kuhar* natakar* voznik* programer* razvijalec razvijalka oblikoval* novinar* prevajal*
+    farmacevt* elektrikar* skladiscnik frizer* blagajni*
+    """,
+    past="nekdanji nekdanja prej bivsi",
+    wish="iscem_delo iscemo",
+    leave="na_porodniskem_dopustu",
+    at="pri",
+)
+
+LANGUAGES = (POLISH, CZECH_AND_SLOVAK, RUSSIAN, UKRAINIAN, BALKAN, SLOVENE)
