@@ -7,13 +7,16 @@ open (`cs.domain.headline.doubt.OPEN`), and only if it agrees with all others.
 import re
 from collections.abc import Collection, Sequence
 from unicodedata import normalize
+from urllib.parse import unquote
 
 from cs.domain.contact import Opinion, Person
 from cs.domain.headline.doubt import OPEN, Doubt
 from cs.domain.headline.role import JobRole, role_of
 from cs.domain.headline.role_family import Family
 from cs.domain.headline.role_level import Level
+from cs.domain.names.person_name import ascii_forms
 from cs.domain.names.plain_text import folded
+from cs.domain.names.same_sound import is_one_name
 
 #: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
 PROMPT = "headline-opinion-1"
@@ -76,6 +79,9 @@ def _quoted(said: str | None, headline: str) -> str | None:
 def nameless(headline: str, person: Person) -> str:
     """Return *headline* without what says whose it is: names, addresses, numbers to call.
 
+    A name goes in other scripts and spellings too (`cs.domain.names.same_sound`), and where it
+    is in none that can be read aloud, as its profile's address spells it.
+
     >>> jo = Person(person="p1", full_name="Jo Lane")
     >>> nameless("Jo Lane | Brand Lead, jo@acme.example", jo)
     '[...] | Brand Lead, [...]'
@@ -88,9 +94,23 @@ def nameless(headline: str, person: Person) -> str:
         for each in (words, words[::-1]) if len("".join(words)) > 1 else ():
             text = _together(each).sub(HIDDEN, text)
     pieces = {piece for name in names for piece in _WORD.findall(folded(name))}
+    pieces |= _spelt_in_address(person) if not any(map(ascii_forms, pieces)) else set()
+    full = _WORD.findall(names[0])
+    spelt = {word for name in names for word in _WORD.findall(name) if len(word) > 1}
+    spelt |= {"".join(full), "".join(full[::-1])}  # scripts without blanks between
+
+    def named(word: str) -> bool:
+        return folded(word) in pieces or any(is_one_name(word, each) for each in spelt)
+
     return _WORD.sub(
-        lambda word: HIDDEN if len(word[0]) > 1 and folded(word[0]) in pieces else word[0], text
+        lambda word: HIDDEN if len(word[0]) > 1 and named(word[0]) else word[0], text
     )
+
+
+def _spelt_in_address(person: Person) -> set[str]:
+    """Return the words of the address of *person*'s profile."""
+    page = unquote(person.linkedin_url or "").rstrip("/").rpartition("/in/")[2]
+    return {word for word in _WORD.findall(folded(page)) if word.isalpha() and len(word) > 1}
 
 
 def _together(words: Sequence[str]) -> re.Pattern[str]:

@@ -1,0 +1,81 @@
+"""Whether two words may be one name, in two scripts or in two spellings of one script.
+
+Rough on purpose, for where a name that stays does more harm than a word that goes: vowels,
+"h" and doubled letters count for nothing, and one letter stands for all that sounds alike.
+Cyrillic, Greek, kana and Hangul are read as `cs.domain.names.other_scripts` hears them.  Pure.
+"""
+
+import re
+from functools import lru_cache
+from itertools import product
+
+from cs.domain.names.other_scripts import hearings
+from cs.domain.names.person_name import ascii_forms
+
+#: Sounds that are spelt with several letters, the longest first.
+_SOUNDS = (
+    *(("tsch", "s"), ("shch", "s"), ("sch", "s"), ("tch", "s"), ("sh", "s"), ("zh", "s")),
+    *(("ts", "s"), ("tz", "s"), ("cz", "s"), ("ph", "f"), ("kh", "h"), ("ck", "k")),
+    *(("x", "ks"), ("q", "k"), ("w", "v"), ("z", "s")),
+)
+#: What some languages say one way, and others another way.
+_SAID = (("ch", ("s", "k", "h")), ("j", ("ds", "y")), ("c", ("k", "s")))
+#: Korean writes either of them with one letter, Japanese "r" and "l".
+_VOICELESS = str.maketrans("gdbr", "ktpl")
+_VOWELS = re.compile("[aeiouyh]")
+_SOFT = re.compile("[iyh]")
+_DOUBLED = re.compile(r"(.)\1+")
+_NOT_LETTERS = re.compile("[^a-z]")
+#: Fewer consonants are in too many words: then the vowels count.
+_CONSONANTS = 2
+
+
+def is_one_name(word: str, other: str) -> bool:
+    """Return whether *word* and *other* may be one name in two scripts.
+
+    In one script only spellings with another letter for the same one count.
+
+    >>> is_one_name("Мюллер", "Müller"), is_one_name("Юлия", "Julia")
+    (True, True)
+    >>> is_one_name("Mueller", "Müller"), is_one_name("Miller", "Müller")
+    (True, False)
+    """
+    if _is_other_script(word) is not _is_other_script(other):
+        return not _sounds(word).isdisjoint(_sounds(other))
+    return not set(ascii_forms(word)).isdisjoint(ascii_forms(other))
+
+
+@lru_cache(4_096)
+def _is_other_script(word: str) -> bool:
+    return bool(hearings(word)) and not ascii_forms(word)
+
+
+@lru_cache(4_096)
+def _sounds(word: str) -> frozenset[str]:
+    """Return how *word* sounds in the languages that say it differently."""
+    found: set[str] = set()
+    for form in ascii_forms(word) or hearings(word.casefold()):
+        letters = _NOT_LETTERS.sub("", form)
+        for said in product(*(ways for _, ways in _SAID)):
+            text = letters
+            for (spelt, _), way in zip(_SAID, said, strict=True):
+                if spelt == "ch":  # before "c" is, and not within "sch"
+                    text = re.sub("(?<![st])ch", way, text)
+            for spelt, sound in _SOUNDS:
+                text = text.replace(spelt, sound)
+            for (spelt, _), way in zip(_SAID, said, strict=True):
+                if spelt != "ch":
+                    text = text.replace(spelt, way)
+            found.add(_rough(text))
+    return frozenset(found - {"="})  # of letters that all count for nothing
+
+
+def _rough(text: str) -> str:
+    text = _DOUBLED.sub(r"\1", text.translate(_VOICELESS))
+    bare = _VOWELS.sub("", text)
+    if len(bare) >= _CONSONANTS:
+        return bare
+    with_vowels = _DOUBLED.sub(r"\1", _SOFT.sub("", text))
+    if len(with_vowels) >= _CONSONANTS:
+        return f"~{with_vowels}"
+    return f"={text.replace('h', '').replace('y', 'i')}"
