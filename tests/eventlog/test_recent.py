@@ -130,6 +130,30 @@ def test_no_more_than_the_newest_are_kept(kept: int, monkeypatch: pytest.MonkeyP
     assert after(events, 0) == []
 
 
+def test_large_events_are_kept_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recent, "MAX_BYTES", 100)
+    topic = topic_of(GRANT)
+    events = RecentEvents()
+
+    events.add([RecentEvent(n, "key-a", n, topic, None, size=40) for n in (1, 2, 3)])
+    assert (after(events, 0), after(events, 1), events.floor) == ([], [2, 3], 1)
+
+    # What was kept without its bytes has them now; what is kept again counts once.
+    events.read([RecentEvent(n, "key-a", n, topic, b"x" * 40) for n in (1, 2, 3)])
+    events.drop(3)
+    events.read([RecentEvent(3, "key-a", 3, topic, b"x" * 20)])
+    events.add([RecentEvent(4, "key-a", 4, topic, None)])
+    assert after(events, 1) == [2, 3, 4]
+    events.read([RecentEvent(4, "key-a", 4, topic, b"x" * 50)])
+    assert after(events, 2) == [3, 4]
+
+    events.add([RecentEvent(5, "key-a", 5, topic, b"x" * 101)])
+    assert after(events, 4) == []
+    assert events.head == events.floor == 5
+    events.add(stored(6))
+    assert after(events, 5) == [6], "one that is too large keeps no others out"
+
+
 async def test_everybody_who_waits_for_growth_is_told() -> None:
     events = RecentEvents()
     waiting = [asyncio.create_task(events.wait(n)) for n in (0, 1, 2)]

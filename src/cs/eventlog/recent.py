@@ -14,6 +14,9 @@ from cs.runtime.broadcast import Broadcast
 
 #: Events in memory.  A follower further behind reads the store.
 MAX_EVENTS = 4096
+#: Bytes of them, as they are stored: decoded they take two to three times as much.  A month of
+#: usual ones are 1.3 KB each; one with a hundred people may be 200.
+MAX_BYTES = 16 * 2**20
 
 
 class RecentEvent:
@@ -22,6 +25,7 @@ class RecentEvent:
     Attributes:
         kind: The type of event; ``None``: of a newer version, or damaged.
         state: As it is stored; ``None``: not at hand.
+        size: Bytes that it was stored as, 0 if that is not known yet.
     """
 
     __slots__ = (
@@ -29,6 +33,7 @@ class RecentEvent:
         "_shut",
         "kind",
         "position",
+        "size",
         "state",
         "stream",
         "topic",
@@ -44,6 +49,7 @@ class RecentEvent:
         state: bytes | None,
         *,
         opened: RecordedEvent | None = None,
+        size: int = 0,
     ) -> None:
         self.position = position
         self.stream = stream
@@ -51,6 +57,7 @@ class RecentEvent:
         self.topic = topic
         self.kind = event_of(topic)
         self.state = state
+        self.size = size if state is None else len(state)
         self._opened = opened
         self._shut: RecordedEvent | None = None
 
@@ -98,6 +105,7 @@ class RecentEvents:
     def __init__(self, head: int = 0) -> None:
         self.head = head
         self._events: dict[int, RecentEvent] = {}  # by position, not all of them
+        self._bytes = 0
         self._floor = 0  # none of them is at it or before
         self._grew = Broadcast()
 
@@ -124,9 +132,12 @@ class RecentEvents:
                 if event.position > self.floor:
                     self._put(event)
                 known = event
-            elif known.state is None:
+            elif known.state is None and event.state is not None:
                 known.state = event.state
+                self._bytes += event.size - known.size
+                known.size = event.size
             found.append(known)
+        self._keep_bounds()
         if events:
             self.moved(events[-1].position)
         return found
@@ -154,7 +165,9 @@ class RecentEvents:
 
     def drop(self, position: int) -> None:
         """Forget what is at *position*: it is not what was stored."""
-        self._events.pop(position, None)
+        event = self._events.pop(position, None)
+        if event is not None:
+            self._bytes -= event.size
 
     async def wait(self, after: int) -> None:
         while self.head <= after:
@@ -163,14 +176,19 @@ class RecentEvents:
     def _put(self, event: RecentEvent) -> None:
         if event.forgets:
             self._forget_before(event.position)
+        self.drop(event.position)
         self._events[event.position] = event
-        while len(self._events) > MAX_EVENTS:
+        self._bytes += event.size
+        self._keep_bounds()
+
+    def _keep_bounds(self) -> None:
+        while len(self._events) > MAX_EVENTS or self._bytes > MAX_BYTES:
             if self._floor + 1 not in self._events:  # there may be millions in between
                 self._floor = min(self._events) - 1
             self._floor += 1
-            del self._events[self._floor]
+            self.drop(self._floor)
 
     def _forget_before(self, position: int) -> None:
         """Forget what shows people as they were before the event at *position*."""
         for number in [each for each in self._events if each < position]:
-            del self._events[number]
+            self.drop(number)

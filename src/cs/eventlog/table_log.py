@@ -187,7 +187,10 @@ class TableLog(ABC):
                 place, form = (position, append.stream, append.expected + n), next(stored)
                 if request.as_given:
                     opened = RecordedEvent(*place, event, append.caused_by)
-                    events.append(RecentEvent(*place, form.topic, None, opened=opened))
+                    size = len(form.state)
+                    events.append(
+                        RecentEvent(*place, form.topic, None, opened=opened, size=size)
+                    )
                 else:  # it is read as it was stored
                     events.append(RecentEvent(*place, form.topic, form.state))
         self._recent.add(events)
