@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from cs.domain.service import World
 from cs.opinions.language_model import AWAY_PAUSE_S, NAME, LanguageModel
@@ -13,15 +15,51 @@ from cs.settings import BadSettings, Settings
 
 
 def check_opinion_settings(settings: Settings) -> None:
-    """Pass if address and model are both named, or neither.
+    """Pass if address and model are both named, or neither, and the address can be asked.
 
     Raises:
-        BadSettings: One is missing.
+        BadSettings: One is missing, or what is wrong with the address.
     """
     if settings.opinion_url and not settings.opinion_model:
         raise BadSettings("opinion_model: name the model that opinion_url is asked for")
     if settings.opinion_model and not settings.opinion_url:
         raise BadSettings("opinion_url: where is the model of opinion_model asked?")
+    if settings.opinion_url and (
+        wrong := _wrong_with(settings.opinion_url, insecure=settings.insecure_opinion)
+    ):
+        raise BadSettings(f"opinion_url: {wrong}")
+
+
+def _wrong_with(url: str, *, insecure: bool) -> str | None:
+    """Say what is wrong with the address *url*, never what secret stands in it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "it is no address: its host or its port cannot be read"
+    if not host or port == 0:
+        return "it is no address: it lacks a host, or its port is 0"
+    if parts.username is not None or parts.password is not None:
+        return "it must carry no user name or password: put the key into opinion_key"
+    if parts.query or parts.fragment or url.endswith(("?", "#")):
+        return "it must end with its path: no ? and no #; what is asked is put behind it"
+    if parts.path.rstrip("/").endswith(("/completions", "/models", "/responses")):
+        return (
+            "give the base address, such as http://127.0.0.1:8000/v1: the rest is put behind it"
+        )
+    if parts.scheme == "http" and not insecure and not _is_here(host):
+        return (
+            f"headlines and key would go to {host} in clear: make it https://, or set "
+            "insecure_opinion = true where the network itself keeps others out"
+        )
+    return None
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def second_opinion(

@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # An operator's own language model, asked about headlines that the rules are unsure of.
     opinion_url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None  # ".../v1"
+    insecure_opinion: bool = False  # a model elsewhere may be asked over http://
     opinion_model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     opinion_key: Annotated[str, Meta(pattern=r"^[!-~]+$")] | None = None  # None: it takes none
     opinion_calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 1.0

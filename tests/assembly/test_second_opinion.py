@@ -1,0 +1,55 @@
+"""The address of an operator's own language model, as it may be written."""
+
+import pytest
+
+from cs.assembly.second_opinion import check_opinion_settings
+from cs.settings import BadSettings, Settings
+from harness.every_row import check_every
+
+GOOD = (
+    "http://127.0.0.1:8000/v1",
+    "http://127.0.0.1:8000/v1/",
+    "http://127.0.0.1:8000",
+    "http://localhost:11434/v1",
+    "http://[::1]:8000/v1",
+    "https://llm.acme.example/openai/v1",
+)
+BAD = (
+    ("http://user:secret@127.0.0.1/v1", "no user name or password: put the key"),
+    ("https://token@llm.acme.example/v1", "no user name or password: put the key"),
+    ("https://llm.acme.example/v1?api-version=secret", "no ? and no #"),
+    ("https://llm.acme.example/v1?", "no ? and no #"),
+    ("https://llm.acme.example/v1#secret", "no ? and no #"),
+    ("http://127.0.0.1:8000/v1/chat/completions", "give the base address"),
+    ("http://127.0.0.1:8000/v1/completions/", "give the base address"),
+    ("http://127.0.0.1:8000/v1/models", "give the base address"),
+    ("http://127.0.0.1:eighty/v1", "it is no address"),
+    ("http://127.0.0.1:0/v1", "it is no address"),
+    ("http://:8000/v1", "it is no address"),
+    ("http://[::1/v1", "it is no address"),
+    ("http://10.0.0.7:8000/v1", "10.0.0.7 in clear: make it https://"),
+    ("http://llm.acme.example/v1", "insecure_opinion = true"),
+    ("http://127.0.0.1.acme.example/v1", "insecure_opinion = true"),
+)
+
+
+def settings(url: str, *, insecure: bool = False) -> Settings:
+    return Settings(opinion_url=url, opinion_model="m", insecure_opinion=insecure)
+
+
+def test_addresses_that_can_be_asked() -> None:
+    check_every(GOOD, lambda url: check_opinion_settings(settings(url)))
+    check_opinion_settings(settings("http://10.0.0.7/v1", insecure=True))
+
+
+def test_addresses_that_cannot_are_refused_with_what_to_do_and_no_secret() -> None:
+    def refused(row: tuple[str, str]) -> None:
+        url, told = row
+        with pytest.raises(BadSettings) as caught:
+            check_opinion_settings(settings(url))
+        assert str(caught.value).startswith("opinion_url: ")
+        assert told in str(caught.value)
+        assert "secret" not in str(caught.value)
+        assert "token" not in str(caught.value)
+
+    check_every(BAD, refused)
