@@ -24,6 +24,26 @@ BY_NAME: dict[str, dict[str, str | None]] = {
         "Mango S.A.": "mango.com",
         "Caprabo S.A.U.": "caprabo.com",
     },
+    "legal forms of the world": dict.fromkeys(
+        (
+            *(
+                "Miele Sp. z o.o.",
+                "Miele, S. de R.L. de C.V.",
+                "Miele Sdn. Bhd.",
+                "PT Miele Tbk",
+            ),
+            *(
+                "株式会社Miele",
+                "Miele 有限公司",
+                "주식회사 Miele",
+                "ООО «Miele»",
+                "Miele Ltd. Şti.",
+            ),
+            *("Miele & Cie. KG", "Miele e.K.", "Miele S.C.A.", "UAB Miele", "Miele NV/SA"),
+            *("Miele Private Limited", "Công ty TNHH Miele", "Miele A.E.", "Miele K.K."),
+        ),
+        "miele.com",
+    ),
     "group words": {"Miele Gruppe": "miele.com", "Macy's Stores": "macys.com"},
     "group words behind": {"Desjardins Groupe": "desjardins.com"},
     "signs": {"Oakley™": "oakley.com", "LEGO®": "lego.com"},

@@ -29,6 +29,7 @@ from cs.domain.names.brand_match import (
     likeness,
     name_keys,
 )
+from cs.domain.names.legal_forms import without_legal_forms
 from cs.domain.names.other_scripts import hearings, respellings
 from cs.domain.names.typos import MOST, is_slip_by_words
 from cs.sources.brand.entries import DirectoryEntries, DirectoryEntry, Near
@@ -99,8 +100,8 @@ def by_name(entries: DirectoryEntries, brand: str) -> list[ScoredEntry]:
     for form in forms:
         if found := form(entries, name):
             return sorted(found, key=lambda each: -each.score)
-    bare = without_list_mark(name)
-    return [] if bare == name else by_name(entries, bare)
+    bare = without_legal_forms(without_list_mark(name))
+    return [] if bare in {name, ""} else by_name(entries, bare)
 
 
 def _as_written(entries: DirectoryEntries, name: str) -> list[ScoredEntry]:
