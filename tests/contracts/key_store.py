@@ -90,6 +90,22 @@ class KeyStoreContract:
         await keys.index(entries)
         await keys.index(entries)
 
+    async def test_whoever_is_indexed_and_has_a_key_made_at_once_is_refused_if_suppressed(
+        self, keys: KeyStore
+    ) -> None:
+        jo = keys.fingerprint("email", "jo@acme.example")
+        bo = keys.fingerprint("email", "bo@acme.example")
+        await keys.suppress([jo])
+        before = await keys.ensure(["b", "c"])
+
+        made = await keys.ensure_indexed(["a", "b", "d"], [(jo, "a"), (bo, "b"), (jo, "c")])
+
+        assert made.keys() == {"b", "d"}
+        assert made["b"] == before["b"]
+        assert await keys.matching([jo]) == {"a", "c"}
+        assert await keys.matching([bo]) == {"b"}
+        assert await keys.ensure_indexed(["c"], []) == {}, "its key was destroyed"
+
     # Secrets.
 
     async def test_a_secret_is_made_once_and_is_256_bits(self, keys: KeyStore) -> None:

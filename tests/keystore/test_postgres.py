@@ -142,8 +142,8 @@ async def test_a_person_suppressed_beside_many_indexings_never_keeps_a_key(
     async with PostgresKeyStore(pool, MASTER) as other:
 
         async def index(name: str, store: PostgresKeyStore) -> None:
-            await store.index([(print_, name), (keys.fingerprint("x", name), name)])
-            await store.ensure([name])
+            entries = [(print_, name), (keys.fingerprint("x", name), name)]
+            await store.ensure_indexed([name], entries)
 
         async def erase() -> None:
             await other.suppress([print_])

@@ -46,6 +46,11 @@ class MonitoredKeyStore:
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._watched(lambda: self._keys.ensure(names))
 
+    async def ensure_indexed(
+        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
+    ) -> Mapping[str, bytes]:
+        return await self._watched(lambda: self._keys.ensure_indexed(names, entries))
+
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._watched(lambda: self._keys.find(names), reads=True)
 

@@ -1,7 +1,7 @@
 """What key stores do alike: keys and secrets that were read stay in memory, unwrapped."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from cs.keystore.lost import LostValue, LostValues
 from cs.keystore.open_keys import OpenKeys
@@ -33,9 +33,26 @@ class CachedKeyStore(ABC):
         """Return the secret *name*, made if it is missing."""
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        return await self._ensured(names, self._make_keys)
+
+    async def ensure_indexed(
+        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
+    ) -> Mapping[str, bytes]:
+        await self.index(entries)
+        return await self.ensure(names)
+
+    @abstractmethod
+    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Do as `cs.keystore.port.KeyStore.index`."""
+
+    async def _ensured(
+        self,
+        names: Iterable[str],
+        make: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]],
+    ) -> Mapping[str, bytes]:
         # A name that had another key until now had it from a store that has forgotten it:
         # what was sealed with that one is lost.
-        stored, replaced = await self._open.read_anew(names, self._make_keys)
+        stored, replaced = await self._open.read_anew(names, make)
         self.lost.note(LostValue(name, "another") for name in sorted(replaced))
         return {name: key for name, key in stored.items() if key is not None}
 

@@ -21,6 +21,12 @@ class MemoryKeyStore:
             self._keys.setdefault(name, os.urandom(32))
         return await self.find(wanted)
 
+    async def ensure_indexed(
+        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
+    ) -> Mapping[str, bytes]:
+        await self.index(entries)
+        return await self.ensure(names)
+
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return {name: key for name in names if (key := self._keys.get(name)) is not None}
 

@@ -32,6 +32,11 @@ class KeyStore(Protocol):
         left out.
         """
 
+    async def ensure_indexed(
+        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
+    ) -> Mapping[str, bytes]:
+        """Do as `index` with *entries*, then as `ensure` with *names*, at once if it can be."""
+
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return the keys of those of *names* that have one."""
 

@@ -6,7 +6,7 @@ it stores is useless without the master key, which is in no database.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 from cs.keystore.cached_store import CachedKeyStore
 from cs.keystore.postgres.database import fetched, read, writing
@@ -58,13 +58,29 @@ class PostgresKeyStore(CachedKeyStore):
         self.forget()
 
     async def index(self, entries: Iterable[tuple[str, str]]) -> None:
+        await self._indexed((), entries)
+
+    async def ensure_indexed(
+        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
+    ) -> Mapping[str, bytes]:
+        async def make(wanted: Sequence[str]) -> Mapping[str, bytes]:
+            return await self._make_missing(wanted, await self._indexed(wanted, entries))
+
+        return await self._ensured(names, make)
+
+    async def _indexed(
+        self, names: Sequence[str], entries: Iterable[tuple[str, str]]
+    ) -> dict[str, bytes | None]:
+        """Index *entries*; return what is stored of *names* after that."""
         rows = sorted(set(entries))  # in one order everywhere, or two callers may deadlock
         if not rows:
-            return
-        prints, names = [row[0] for row in rows], [row[1] for row in rows]
-        destroyed = await fetched(self._pool, _INDEX, prints, names)
+            return await self._stored_keys(names) if names else {}
+        prints, of = [row[0] for row in rows], [row[1] for row in rows]
+        found = await fetched(self._pool, _INDEX, prints, of, list(names))
+        destroyed = [row for row in found if row["part"] is not None]
         self._open.drop(row["name"] for row in destroyed)
         await replace_parts(self._pool, destroyed)
+        return self._unwrapped(row[:2] for row in found if row["part"] is None)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._column(_MATCHING, fingerprints)
@@ -107,7 +123,12 @@ class PostgresKeyStore(CachedKeyStore):
         await self._rotation.end()
 
     async def _make_keys(self, names: Sequence[str]) -> Mapping[str, bytes]:
-        stored = await self._stored_keys(names)
+        return await self._make_missing(names, await self._stored_keys(names))
+
+    async def _make_missing(
+        self, names: Sequence[str], stored: dict[str, bytes | None]
+    ) -> Mapping[str, bytes]:
+        """Return the keys of *names*; *stored* is what is there of them."""
         while missing := sorted(set(names) - stored.keys()):
             keys = {name: os.urandom(32) for name in missing}
             wrapped = [self._master.wrapped(name, keys[name]) for name in missing]
@@ -122,9 +143,12 @@ class PostgresKeyStore(CachedKeyStore):
         return {name: key for name, key in stored.items() if key is not None}
 
     async def _stored_keys(self, names: Sequence[str]) -> dict[str, bytes | None]:
+        return self._unwrapped(await read(self._pool, _LOOK, names))
+
+    def _unwrapped(self, rows: Iterable[Any]) -> dict[str, bytes | None]:
         return {
             name: None if wrapped is None else self._master.unwrapped(name, wrapped)
-            for name, wrapped in await read(self._pool, _LOOK, names)
+            for name, wrapped in rows
         }
 
     async def _stored_secret(self, name: str) -> bytes:
@@ -140,7 +164,7 @@ class PostgresKeyStore(CachedKeyStore):
         return frozenset(row[0] for row in await read(self._pool, query, values))
 
 
-_INDEX = "SELECT name, part FROM index_people($1::text[], $2::text[])"
+_INDEX = "SELECT name, wrapped, part FROM index_people($1::text[], $2::text[], $3::text[])"
 _MAKE_MASTER = "INSERT INTO master (proof) VALUES ($1) ON CONFLICT DO NOTHING RETURNING one"
 _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _MAKE = """
