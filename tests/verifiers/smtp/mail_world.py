@@ -18,6 +18,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
 #: Long enough for a busy machine, short enough for a test that meets a silent server.
 QUICK = SmtpTimeouts(address_s=5.0, connect_s=1.0, reply_s=0.4, quit_s=0.2)
+#: For tests in which nobody is silent.
+PATIENT = SmtpTimeouts(address_s=120.0, connect_s=30.0, reply_s=30.0, quit_s=30.0)
 
 
 class Clock:
@@ -70,9 +72,10 @@ class World:
         allow: str = "127.77.0.0/16",
         mail_from: str = "check@verify.test",
         identities: Sequence[Identity] = (),
+        dns_s: float = 0.5,
     ) -> SmtpVerifier:
         return SmtpVerifier(
-            DnsResolver(self.zone.address, timeout_s=0.5),
+            DnsResolver(self.zone.address, timeout_s=dns_s),
             Guard(allow_networks=(IPv4Network(allow),) if allow else ()),
             identities=identities or [Identity("out.verify.test", mail_from)],
             port=self.port or 2525,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cs.domain.mail.mailbox import Verdict
-from verifiers.smtp.mail_world import DOMAIN, QUICK
+from verifiers.smtp.mail_world import DOMAIN
 from verifiers.smtp.smtp_servers import (
     CLOSE,
     NO_SUCH_USER,
@@ -84,13 +84,6 @@ def raw(accepted: bytes, refused: bytes) -> Answer:
 
     def answer(rcpt: Rcpt) -> Reply:
         return Hostile(accepted if rcpt.local == "jo" else refused, shut=False)
-
-    return answer
-
-
-def thinks(seconds: float) -> Answer:
-    def answer(rcpt: Rcpt) -> Reply:
-        return Thinks(str(people("jo")(rcpt)), seconds)
 
     return answer
 
@@ -274,9 +267,8 @@ REAL_SERVERS: dict[str, RealCase] = {
     "252 for a person": one(said_to({"jo": "252 2.1.5 Cannot VRFY user"}), OPEN, N),
     "not provisioned": one(everybody(NO_SUCH_USER), N, N),
     # Sessions.
-    "thinks 12 s of 15 before each recipient": one(thinks(1.2 * QUICK.reply_s), Y, N),
     "a banner that comes late": one(
-        people("jo"), Y, N, banner=Thinks("220-mx.test\n220 go", 0.5 * QUICK.reply_s)
+        people("jo"), Y, N, banner=Thinks("220-mx.test\n220 go", 0.05)
     ),
     "452 after one": one(after(1, "452 4.5.3 Too many recipients"), Y, N),
     "452 after three": one(after(3, "452 4.5.3 Too many recipients"), Y, N),

@@ -2,7 +2,7 @@ import pytest
 
 from cs.domain.mail.mailbox import Verdict
 from cs.verifiers.smtp.identity import Identity
-from verifiers.smtp.mail_world import mail_world
+from verifiers.smtp.mail_world import PATIENT, mail_world
 from verifiers.smtp.real_servers import REAL_SERVERS, RealCase, Y
 
 
@@ -16,7 +16,8 @@ async def verdicts(case: RealCase) -> tuple[Verdict, ...]:
         for name, records in (case.records or {}).items():
             world.zone.records[name] = dict(records)
         us = Identity("out.verify.test", case.mail_from)
-        found, _ = await world.check("jo", "al", verifier=world.verifier(identities=[us]))
+        verifier = world.verifier(identities=[us], timeouts=PATIENT, dns_s=30.0)
+        found, _ = await world.check("jo", "al", verifier=verifier)
         return tuple(each.verdict for each in found)
 
 
