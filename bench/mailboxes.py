@@ -30,12 +30,15 @@ from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
 from cs.verifiers.smtp.identity import Identity
+from cs.verifiers.smtp.session import SmtpTimeouts
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import dns_server
 
 #: Addresses asked about at the one domain, and at each of many.
 AT_ONE, AT_EACH = 30, 4
 REFERENCE_AT_ONCE = 5
+#: The other side waits for ever; a busy machine must not make a timeout of ours.
+PATIENT = SmtpTimeouts(address_s=600.0, connect_s=120.0, reply_s=120.0)
 PORT = 2599
 
 
@@ -118,6 +121,7 @@ async def by_ours(asked: Sequence[tuple[int, Sequence[str]]], dns: tuple[str, in
         port=PORT,
         now=lambda: datetime.now(UTC),
         monotonic=time.monotonic,
+        timeouts=PATIENT,
     )
 
     async def one(each: Sequence[str]) -> int:
