@@ -83,13 +83,13 @@ _NOT_THERE = r"""
     desconhecid|nao existe|nao (?:foi )?encontrad|nao localizad|inexistente
     nao (?:esta )?(?:registrad|cadastrad)
     sconosciut|inesistente|non esiste|non (?:e )?(?:stat[oa] )?(?:valid|trovat|attiv)
-    non (?:e |risulta )(?:present|registrat|riconosciut)
+    non (?:e |risulta )?(?:present|registrat|riconosciut)
     nessun(?:a|o)? (?=utent|casell|account)
     onbekend|bestaat niet|niet (?:gevonden|bekend|geldig)|ongeldig
     okan[dt]|finns (?:inte|ej)|existerar inte|hittades inte|ogiltig
     ukendt|findes ikke|eksisterer ikke|ikke fundet|ugyldig
     ukjent|finnes ikke|fins ikke|eksisterer ikke|ikke funnet|fins?t? ikkje|eksisterer ikkje
-    \bing[ae]n (?:slik |sadan |sadana )?(?=brug|modtag|mottak|anvand|postkas|postboks|konto)
+    \bing[ae]n (?:slik |sadan |sadana )?(?=bru[gk]|modtag|mottak|anvand|postkas|postboks|konto)
     tuntematon|ei ole olemassa|ei loydy|virheellinen
     nieznan|nie istnieje|nie znaleziono|nie ma takie|nieprawidlow|niepoprawn
     brak (?:taki(?:ego|ej) )?(?=kont|uzytk|skrzyn|odbior)
@@ -109,7 +109,7 @@ _NOT_THERE = r"""
     ไม่พบ|ไม่มี|ไม่ถูกต้อง|ไม่รู้จัก
     不存在|未找到|找不到|无此|無此|没有此|沒有此|无效|無效|未注册|不正确|查无|查無|未知
     存在しません|存在しない|見つかりません|は(?:いません|おりません)|(?<!で)はありません|不明|該当.{0,8}(?:ません|ない|なし)|無効な
-    존재하지|없는|없습니다|찾을 수 없|알 수 없는|유효하지
+    등록되지|등록되어 있지|존재하지|없는|없습니다|찾을 수 없|알 수 없는|유효하지
 """
 _SHUT = r"""
     deaktiviert|gesperrt|stillgelegt|geschlossen|geloscht|inaktiv|abgeschaltet|gekundigt
@@ -119,7 +119,7 @@ _SHUT = r"""
     desativad|suspens|encerrad|inativ|desabilitad
     disabilitat|disattivat|sospes|bloccat|chius|cancellat|scadut
     uitgeschakeld|gedeactiveerd|opgeheven|geblokkeerd|gesloten
-    inaktiverad|avstangd|sparrad|stangd|deaktiveret|lukket|sperret|deaktivert|stengt
+    inaktivera[dt]|avstang[dt]|sparra[dt]|stang[dt]\b|deaktiveret|lukket|sperret|deaktivert|stengt
     poistettu|suljettu|lukittu
     zablokowan|wylaczon|nieaktywn|zawieszon|usuniet|zamknie
     zablokovan|zrusen|deaktivovan|neaktivn|pozastaven

@@ -41,7 +41,8 @@ NO_SUCH_RECIPIENT = any_of(
     r"mailbox name (?:is )?not allowed",
     rf"{_WHO} (?:\S+ ){{0,4}}?(?:could not|couldn't|can ?not|can't) be (?:found|located)",
     rf"{_WHO} (?:\S+ ){{0,6}}?(?:is not|isn't) (?:active|valid|known)",
-    r"(?:isn'?t|is not|not) (?:an? )?(?:known|valid|legal|active|existing|existent|local|user|"
+    r"(?:isn'?t|is not|not) (?:an? )?(?:known|valid|legal|active|existing|existent|local|"
+    r"registered|user|"
     rf"member|customer)(?: (?:e-?mail )?{_WHO}| here| of)",
     r"recipnotfound|recipientnotfound|unknown_?user|address_not_found",
     r"invalid recipients?\b",
