@@ -2,8 +2,8 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
-# Of `make test`, which waits about as long as it computes: on 2 cores 11 min 7 s with 4
-# workers, 16 min with 2.
+# Of `make test`, which waits about as long as it computes: on 2 cores it took 11 min with 4
+# workers of pytest-xdist, 16 min with 2.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * len(os.sched_getaffinity(0)))')
 # Of `make test-fast`, which waits half as long as it computes.
 FAST_WORKERS ?= $(shell $(PYTHON) -c 'import os; print((3 * len(os.sched_getaffinity(0)) + 1) // 2)')

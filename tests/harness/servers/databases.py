@@ -1,8 +1,8 @@
 """Databases that a test has for itself, on a server that it shares.
 
-To make one takes 0.2 s of processor, most of it for its three hundred files; to take out of it
-what a test has put there takes 0.02.  So a process of tests uses those of its shared servers
-again (`reused`), as long as nothing of a test is left in them.
+To make one is to write three hundred files, which a test then waits for.  So a process of tests
+empties those of its shared servers and uses them again (`reused`), as long as nothing of a test
+is left in them: 175 tests that have one each take 2 to 5 s of processor less, of 21 to 26.
 """
 
 import asyncio
