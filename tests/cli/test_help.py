@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from cli.command import Here, ran
+from cli.command import Here, started
 from cs.cli.app import COMMANDS, build
 from cs.cli.exit_codes import codes_of
 from harness.every_row import check_every
@@ -55,7 +55,10 @@ def test_a_mistyped_command_is_told(here: Here) -> None:
 
 
 def test_the_version_is_told() -> None:
-    assert ran("--version").out.strip() == version("contact-search")
+    with started("--version") as process:
+        out, _ = process.communicate(timeout=60)
+
+    assert out.strip() == version("contact-search")
 
 
 def test_a_mistake_on_the_command_line_ends_with_the_code_that_is_told(here: Here) -> None:
