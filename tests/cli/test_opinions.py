@@ -1,6 +1,7 @@
 """Opinions on headlines through the commands: shown, ranked with again, exported, erased."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import RankingInput
 from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder
+from sources.people_services import always, ok
+from sources.played_services import on_port
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 UNTIL = AT + timedelta(minutes=2)
@@ -129,3 +132,36 @@ def test_an_opinion_is_shown_ranked_with_exported_and_erased(
     assert again.rows[-1]["gained"] == again.rows[-1]["lost"] == again.rows[-1]["changed"] == 0
     assert "by small-model, the rules: no-family" in held.out
     assert "opinion" not in after.out.replace('"name":"opinion"', "")
+
+
+def test_a_headline_is_shown_as_rules_and_model_read_it(here: Here, tmp_path: Path) -> None:
+    headline = "Zorbification Manager at Acme"
+    opinion = {"n": 1, "family": "social", "level": "manager", "title": None, "company": None}
+    said = {"message": {"content": json.dumps({"opinions": [opinion]})}}
+    config = tmp_path / "cs.toml"
+    rules = here("classify", headline, "--json")
+    with on_port(always(ok({"choices": [said]}))) as model:
+        config.write_text(
+            f'data_dir = "{tmp_path}"\nbrand_sources = ["directory"]\npeople_sources = []\n'
+            f'opinion_url = "{model.url}/v1"\nopinion_model = "small-model"\n'
+            "opinion_usd_per_call = 0.01\n"
+        )
+        ran = here("classify", headline, "--opinion", "--json", f"--config={config}")
+        sure = here("classify", "Head of Social at Acme", "--opinion", f"--config={config}")
+
+    (row,) = ran.rows
+    assert rules.rows[0].items() <= row.items()
+    assert (row["opinion"]["family"], row["counts"], row["usd"]) == ("social", True, 0.01)
+    assert (row["read"]["eligible"], row["sent"]) == (True, headline)
+    assert "unsure of: nothing" in sure.out
+    assert "does not count; $0.0100" in sure.out
+
+    away = here("classify", headline, "--opinion", "--json", f"--config={config}")
+    (row,) = away.rows
+    assert (row["opinion"], row["counts"]) == (None, False)
+    assert row["why"].startswith("opinion")
+    assert row["read"].items() <= rules.rows[0].items()
+
+    config.write_text(f'data_dir = "{tmp_path}"\n')
+    none = here("classify", headline, "--opinion", f"--config={config}")
+    assert none.told() == "no language model is set up: set opinion_url and opinion_model"

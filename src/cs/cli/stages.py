@@ -20,6 +20,7 @@ from cs.cli.output import console, print_json, stop
 from cs.cli.plugins_in_force import plugins_in_force
 from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
+from cs.domain.headline.role import JobRole
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.pipeline.brand_resolver import (
@@ -123,14 +124,23 @@ def classify(
     ],
     /,
     *,
+    opinion: Annotated[
+        bool, Parameter(negative=(), help="Ask your own language model, too; it may charge.")
+    ] = False,
     json: Json = False,
+    config: Config = None,
 ) -> None:
     """Read a headline: role family, level, whether it is one we look for, title, employer.
 
     Input lines: {"id": 1, "headline": "Head of Social at Acme"}. Bad lines as in
     `cs resolve`.
 
-    Example: `cs classify "Head of Social at Acme" --json`
+    --opinion shows what the model of opinion_url says beside the rules, whether that would
+    count in a search, and what the call cost; 20 lines are one call. Names stay in what is
+    sent, as nobody says which words are one.
+
+    Examples: `cs classify "Head of Social at Acme" --json`,
+    `cs classify "Zorbification Manager at Acme" --opinion --config cs.toml`
     """
     items = Items(
         headline,
@@ -139,17 +149,46 @@ def classify(
         form='{"id": 1, "headline": "Head of Social at Acme"}',
         json=json,
     )
+    if opinion:
+        asyncio.run(_ask_model(items, config, json=json))
+        items.end()
+        return
     for asked in items:
         role = role_of(asked.headline)
         if json:
             print_json({"id": asked.id, **msgspec.to_builtins(role)})
         else:
-            kept = "eligible" if role.eligible else "not eligible"
-            console.print(
-                f"{role.family}, {role.level}, {kept}: {role.title or '-'} "
-                f"at {role.company or '-'}"
-            )
+            console.print(_in_words(role))
     items.end()
+
+
+def _in_words(role: JobRole) -> str:
+    kept = "eligible" if role.eligible else "not eligible"
+    return f"{role.family}, {role.level}, {kept}: {role.title or '-'} at {role.company or '-'}"
+
+
+async def _ask_model(items: Items[AskedHeadline], config: Path | None, *, json: bool) -> None:
+    """Print what the operator's model says of *items*; end the command if there is none."""
+    # Imported here: it is large, and few ask.
+    from cs.cli.classify_opinion import in_calls, judged  # noqa: PLC0415
+
+    async with plugins_in_force(config) as tools:
+        model = tools.second_opinion
+        if model is None:
+            stop("no language model is set up: set opinion_url and opinion_model")
+        for some in in_calls(items):
+            for row in await judged(model, some):
+                if json:
+                    found = msgspec.to_builtins(row)
+                    print_json({"id": found.pop("id"), **found.pop("role"), **found})
+                    continue
+                said = row.opinion
+                console.print(f"rules: {_in_words(row.role)}")
+                console.print(f"unsure of: {', '.join(row.doubts) or 'nothing'}")
+                told = f"{said.family}, {said.level}" if said else f"no opinion: {row.why}"
+                console.print(f"model: {told}")
+                counts = "counts" if row.counts else "does not count"
+                console.print(f"read as: {_in_words(row.read)} ({counts}; ${row.usd:.4f})")
 
 
 def verify(
