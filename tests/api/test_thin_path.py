@@ -91,6 +91,22 @@ async def test_for_all_nodes_a_reuse_is_its_append_alone(shared: Counted) -> Non
     assert found == ["append_events"]
 
 
+async def test_for_all_nodes_a_key_that_is_not_in_memory_is_read_and_no_more(
+    shared: Counted,
+) -> None:
+    known = [await shared.new_key() for _ in range(TIMES + 1)]
+    for key in known:
+        await shared.search(key)
+        shared.api.streams.drop(f"key-{key.id}")
+    keys = iter(known)
+
+    asked = await shared.statements.of(lambda: shared.search(next(keys)))
+
+    of_call = ("_results AS r", "append_events", "originator_id = ")
+    found = [name for each in asked for name in of_call if name in each]
+    assert found == ["originator_id = ", "append_events"]
+
+
 async def test_what_was_read_before_is_not_what_is_left_now(sqlite: Counted) -> None:
     key = await sqlite.new_key()
     first = await sqlite.search(key)

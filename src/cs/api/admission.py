@@ -108,7 +108,9 @@ class SearchAdmission:
             async with within(time_limits.admit_s), self._streams.lock(stream):
                 fresh = self._streams.at_once(stream)
                 before = fresh or self._streams.remembered(stream)
-                if fresh is None and before is not None:
+                if fresh is None:
+                    if before is None:
+                        before = fresh = await self._streams.key(caller.key_id)
                     ask = self._ask(caller, asked, search, request_id)
                     call = RequestCause(id=request_id, key=caller.key_id)
                     admitted = await self._reuse_remembered(ask, before, call, begun=begun)
