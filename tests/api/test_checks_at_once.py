@@ -77,6 +77,10 @@ async def test_the_answer_is_that_of_who_waits(asked: Asked) -> None:
     for path in asked.paths:
         waited = await asked.waited_for(path)
         at_once = asked.at_once(path)
+        for _ in range(20):  # on a busy machine the views may be behind for a moment
+            if at_once is None:
+                waited = await asked.waited_for(path)
+                at_once = asked.at_once(path)
 
         assert at_once is not None, path
         named = [(name.decode(), value.decode()) for name, value in at_once.raw_headers]
