@@ -7,7 +7,7 @@ import pytest
 from cli.command import Here, ran
 from cs.postgres.schema_steps import STORES, Store, migrations
 
-KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps"
+KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people"
 
 
 def _applied(store: Store, here: Here, dsn: str, *options: str) -> list[int]:

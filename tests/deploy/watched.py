@@ -10,11 +10,13 @@ from deploy.query_names import names_in
 
 #: Figures of what does not happen while all is well.
 ACCIDENTS = {
+    "cs_bounces_total",
     "cs_call_errors_total",
     "cs_misconfigured",
     "cs_not_measured",
     "cs_paid_calls_total",
     "cs_people_erased_total",
+    "cs_results_corrected_total",
     "cs_stage_attempts_failed_total",
 }
 
