@@ -16,7 +16,7 @@ from cs.domain.headline.role_family import Family
 from cs.domain.headline.role_level import Level
 from cs.domain.names.person_name import ascii_forms
 from cs.domain.names.plain_text import folded
-from cs.domain.names.same_sound import is_one_name
+from cs.domain.names.same_sound import SpokenWord
 
 #: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
 PROMPT = "headline-opinion-1"
@@ -98,9 +98,10 @@ def nameless(headline: str, person: Person) -> str:
     full = _WORD.findall(names[0])
     spelt = {word for name in names for word in _WORD.findall(name) if len(word) > 1}
     spelt |= {"".join(full), "".join(full[::-1])}  # scripts without blanks between
+    spoken = [SpokenWord(each) for each in spelt]
 
     def named(word: str) -> bool:
-        return folded(word) in pieces or any(is_one_name(word, each) for each in spelt)
+        return folded(word) in pieces or any(map(SpokenWord(word).may_be, spoken))
 
     return _WORD.sub(
         lambda word: HIDDEN if len(word[0]) > 1 and named(word[0]) else word[0], text

@@ -2,11 +2,13 @@
 
 Rough on purpose, for where a name that stays does more harm than a word that goes: vowels,
 "h" and doubled letters count for nothing, and one letter stands for all that sounds alike.
-Cyrillic, Greek, kana and Hangul are read as `cs.domain.names.other_scripts` hears them.  Pure.
+Cyrillic, Greek, kana and Hangul are read as `cs.domain.names.other_scripts` hears them.  Pure,
+and nothing is remembered: the words are people's names.
 """
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cached_property
 from itertools import product
 
 from cs.domain.names.other_scripts import hearings
@@ -40,21 +42,41 @@ def is_one_name(word: str, other: str) -> bool:
     >>> is_one_name("Mueller", "Müller"), is_one_name("Miller", "Müller")
     (True, False)
     """
-    if _is_other_script(word) is not _is_other_script(other):
-        return not _sounds(word).isdisjoint(_sounds(other))
-    return not set(ascii_forms(word)).isdisjoint(ascii_forms(other))
+    return SpokenWord(word).may_be(SpokenWord(other))
 
 
-@lru_cache(4_096)
-def _is_other_script(word: str) -> bool:
-    return bool(hearings(word)) and not ascii_forms(word)
+class SpokenWord:
+    """A word that is compared with several: what is found of it is found once.
+
+    Attributes:
+        latin: Its spellings in plain letters; none if it is in another script.
+        is_other_script: Whether it is in one that can be read aloud.
+        sounds: How it sounds in the languages that say it differently.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.latin = frozenset(ascii_forms(text))
+
+    def may_be(self, other: "SpokenWord") -> bool:
+        """Say what `is_one_name` says of the two."""
+        if self.is_other_script is not other.is_other_script:
+            return not self.sounds.isdisjoint(other.sounds)
+        return not self.latin.isdisjoint(other.latin)
+
+    @cached_property
+    def is_other_script(self) -> bool:
+        return not self.latin and bool(hearings(self._text))
+
+    @cached_property
+    def sounds(self) -> frozenset[str]:
+        return _sounds(self.latin or hearings(self._text.casefold()))
 
 
-@lru_cache(4_096)
-def _sounds(word: str) -> frozenset[str]:
-    """Return how *word* sounds in the languages that say it differently."""
+def _sounds(forms: Iterable[str]) -> frozenset[str]:
+    """Return how a word of these *forms* sounds in the languages that say it differently."""
     found: set[str] = set()
-    for form in ascii_forms(word) or hearings(word.casefold()):
+    for form in forms:
         letters = _NOT_LETTERS.sub("", form)
         for said in product(*(ways for _, ways in _SAID)):
             text = letters
