@@ -215,6 +215,10 @@ def read_time(text: str) -> datetime | None:
     """Return the moment *text* names, in UTC; ``None``: none.
 
     Read are ISO 8601, seconds or milliseconds since 1970, and times as in mail (RFC 5322).
+    Eight digits are a day of ISO 8601, not seconds of the year 1970.
+
+    >>> read_time("20261101") == read_time("2026-11-01") == read_time("1793491200")
+    True
     """
     at = _read_time(text)
     try:
@@ -225,12 +229,8 @@ def read_time(text: str) -> datetime | None:
 
 def _read_time(text: str) -> datetime | None:
     try:
-        seconds = float(text)
-        if not math.isfinite(seconds):
-            return None
-        return datetime.fromtimestamp(seconds / (1000 if seconds > _MILLISECONDS else 1), UTC)
-    except (OverflowError, OSError):
-        return None
+        if len(text) != len("20261101"):
+            return _since_1970(float(text))
     except ValueError:
         pass
     for read in (_iso, parsedate_to_datetime):
@@ -240,6 +240,14 @@ def _read_time(text: str) -> datetime | None:
             continue
         return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return None
+
+
+def _since_1970(number: float) -> datetime | None:
+    seconds = number / 1000 if number > _MILLISECONDS else number
+    try:
+        return datetime.fromtimestamp(seconds, UTC) if math.isfinite(seconds) else None
+    except (OverflowError, OSError):
+        return None
 
 
 def _iso(text: str) -> datetime:
