@@ -248,11 +248,13 @@ def _nobody_waits_for(page: Sequence[RecordedEvent]) -> bool:
     Whoever reads one of them meanwhile folds what the views lack
     (`cs.projections.newer_rows`).  A search that is settled later has its caller waiting.
     """
-    admitted = set()
+    admitted, settled = set(), set()
     for recorded in page:
-        event = recorded.event
-        if isinstance(event, SearchAdmitted):
-            admitted.add(event.search)
-        elif not (isinstance(event, SearchSettled) and event.search in admitted):
-            return False
-    return True
+        match recorded.event:
+            case SearchAdmitted(search=search):
+                admitted.add(search)
+            case SearchSettled(search=search):
+                settled.add(search)
+            case _:
+                return False
+    return admitted == settled
