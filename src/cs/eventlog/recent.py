@@ -14,8 +14,8 @@ from cs.runtime.broadcast import Broadcast
 
 #: Events in memory.  A follower further behind reads the store.
 MAX_EVENTS = 4096
-#: Bytes of them, as they are stored: decoded they take two to three times as much.  A month of
-#: usual ones are 1.3 KB each; one with a hundred people may be 200.
+#: Bytes of them, as they are stored; decoded they take more.  Most are below 2 KB, and one with
+#: a hundred people may be a hundred times that.
 MAX_BYTES = 16 * 2**20
 
 
