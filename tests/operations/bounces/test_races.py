@@ -1,6 +1,7 @@
 """A bounce that is recorded while a check of the same mailbox is on its way to the log."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from cs.domain.brand.events import MailboxVerified
@@ -13,6 +14,7 @@ from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.bounces.recording import BounceRecorder, RecordedBounce
+from cs.operations.operator import NewSecret
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
 from harness.outside import ADA
@@ -43,6 +45,18 @@ class InterruptedLog(MemoryEventLog):
         return await super().append(appends, ceiling)
 
 
+@asynccontextmanager
+async def found_at_acme() -> AsyncIterator[tuple[Erasable, InterruptedLog, NewSecret]]:
+    """Run a service that has found Ada at Acme; give it, its log and the key that asked."""
+    keys = MemoryKeyStore()
+    log = InterruptedLog(keys)
+    tools = outside((ADA,), zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
+    async with erasable(tools, keys, clock=ManualClock(NOW), log=log) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        yield service, log, key
+
+
 async def report(service: Erasable) -> RecordedBounce:
     """Record that mail to Ada came back."""
     views = ViewRunner(service.log, service.views, service.keys)
@@ -58,12 +72,7 @@ async def report(service: Erasable) -> RecordedBounce:
 
 
 async def test_a_bounce_between_a_check_and_its_storing_refutes_it() -> None:
-    keys = MemoryKeyStore()
-    log = InterruptedLog(keys)
-    tools = outside((ADA,), zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
-    async with erasable(tools, keys, clock=ManualClock(NOW), log=log) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
+    async with found_at_acme() as (service, log, key):
         became: list[RecordedBounce] = []
 
         async def bounce() -> None:
@@ -78,12 +87,7 @@ async def test_a_bounce_between_a_check_and_its_storing_refutes_it() -> None:
 
 
 async def test_a_check_stored_while_a_bounce_is_recorded_is_corrected() -> None:
-    keys = MemoryKeyStore()
-    log = InterruptedLog(keys)
-    tools = outside((ADA,), zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
-    async with erasable(tools, keys, clock=ManualClock(NOW), log=log) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
+    async with found_at_acme() as (service, log, key):
         shown: list[str] = []
 
         async def search() -> None:
