@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from cs.history.export.errors import OtherExport, disk_failures
 from cs.history.export.fact_columns import FACTS, columns_of
-from cs.history.export.facts import Rows
+from cs.history.export.fact_rows import Rows
 from cs.history.export.making import Making, making, quoted
 
 _ARROW: dict[str, pa.DataType] = {

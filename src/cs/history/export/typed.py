@@ -14,7 +14,8 @@ from typing import Literal
 import msgspec
 
 from cs.history.export.errors import OtherExport, disk_failures
-from cs.history.export.facts import FactRows
+from cs.history.export.fact_rows import FactRows
+from cs.history.export.facts import add_page
 from cs.history.export.making import Making, quoted
 from cs.history.export.reading import open_page
 from cs.history.export.staging import Plan, Staging, opened
@@ -143,7 +144,7 @@ class TablesExport:
         facts = FactRows(self._people.of_profile, reveal=self._reveal)
         async for position, page in self._history.pages(rest, progress):
             opened_page = await open_page(self._keys, page, reveal=self._reveal)
-            facts.add_page(opened_page)
+            add_page(facts, opened_page)
             self._keys.lost.note(opened_page.lost)
             if facts.count >= FACTS_HELD:
                 staging.add(facts.rows, position)
@@ -162,7 +163,7 @@ class TablesExport:
         erased: set[str] = set()
         async for _, page in self._history.pages(ERASURES):
             facts = FactRows(self._people.of_profile)
-            facts.add_page(await open_page(self._keys, page))
+            add_page(facts, await open_page(self._keys, page))
             erased.update(person for (person,) in facts.rows["erased"])
         staging.add_erased(sorted(erased))
 
