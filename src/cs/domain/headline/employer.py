@@ -7,6 +7,7 @@ from cs.domain.headline import words
 from cs.domain.headline.family_words import FOUNDER
 from cs.domain.headline.role_family import Family, family_named, is_bare
 from cs.domain.headline.role_level import has_level
+from cs.domain.headline.roundabout import firm_first
 from cs.domain.headline.scope_words import (
     is_firm,
     is_offer,
@@ -35,6 +36,8 @@ def split_at(text: str) -> tuple[str, str | None, str]:
     after = words.AT_AFTER.match(text)
     if after and has_level(after["role"]) and not is_work(after["company"]):
         return after["role"], after["company"].strip(), ""
+    if first := firm_first(text):
+        return *first, ""
     hit = words.AT.search(text)
     if hit is None:
         return (*_perhaps_at(text), "")
@@ -92,6 +95,9 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
         role = text[: joined.start()]
         if has_level(role) or words.CALLING.found(flat(role)):
             return role, joined["before"] or joined["after"]
+    owned = _OF_LEGAL.match(text)
+    if owned and has_level(owned["role"]) and not has_level(owned["firm"]):
+        return owned["role"], owned["firm"]
     founder = _OF_FIRM.match(text)
     if founder and _NO_NAME.match(founder["firm"]):
         return founder["role"], None
@@ -136,6 +142,12 @@ def _holds_role(text: str, little: str) -> bool:
     return has_level(text) or words.CALLING.found(flat(text))
 
 
+#: "Markenmanagerin der Acme GmbH": a legal form tells whose.
+_OF_LEGAL = re.compile(
+    r"(?P<role>[^,]+?)\s(?:der|des)\s"
+    r"(?P<firm>(?:[A-ZÀ-ÖØ-Þ0-9&][\w'’&.-]*\s){1,5}"
+    r"(?:GmbH|AG|SE|KG|KGaA|OHG|eG)\b.*)$"
+)
 #: These mostly stand within a title, "Directora de Marca": asked last.
 _OF = frozenset({"de", "da", "do", "di", "du", "del", "della", "dell'", "dello", "von", "van"})
 _OF_FIRM = re.compile(

@@ -8,6 +8,7 @@ from cs.domain.headline import time_words, words
 from cs.domain.headline.family_words import OTHER_PARTNERS
 from cs.domain.headline.role_family import Family, family_named
 from cs.domain.headline.role_level import has_level
+from cs.domain.headline.roundabout import plainly_at
 from cs.domain.headline.scope_words import is_offer, is_place, is_scope, looks_like_a_name
 from cs.domain.headline.spelling import flat
 from cs.domain.names.plain_text import plain
@@ -82,7 +83,8 @@ def _tidy(text: str) -> str:
     text = words.GENDERS.sub(" ", _ADDRESS.sub(" ", text))
     text = _SEGMENT.sub(_without_asides, text)
     text = _CROSS.sub(_crossed, _LETTER_BAR.sub(" | ", text))
-    return re.sub(r" {2,}", " ", re.sub(r"\s+(?=[.,;!?](?:\s|$))", "", text)).strip()
+    text = re.sub(r" {2,}", " ", re.sub(r"\s+(?=[.,;!?](?:\s|$))", "", text)).strip()
+    return plainly_at(text)
 
 
 def _without_asides(hit: re.Match[str]) -> str:
@@ -145,6 +147,8 @@ def _bracketed(hit: re.Match[str]) -> str:
     if inner.casefold() in {"ex", "former", "previous"}:
         return " former "
     before = hit.string[: hit.start()]
+    if not before.strip() and _is_employer_before(inner, hit.string[hit.end() :]):
+        return f"{inner} | "
     if words.RECRUITER.found(flat(before)):
         return " "
     if hit.end() == len(hit.string) and _may_be_seller(inner, before):
@@ -166,6 +170,16 @@ def _may_be_employer(text: str, before: str) -> bool:
         and looks_like_a_name(text)
         and not (text.isascii() and text.isupper())
         and not is_scope(text)
+    )
+
+
+def _is_employer_before(text: str, after: str) -> bool:
+    """Say whether a bracket before a role holds its employer: "[Acme] Head of Social"."""
+    return (
+        has_level(after)
+        and not words.AT.search(after)
+        and looks_like_a_name(text)
+        and not (is_scope(text) or is_place(text) or _names_role(text))
     )
 
 

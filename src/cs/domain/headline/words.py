@@ -19,7 +19,7 @@ TAGLINE = LazyPattern(
     r"driving|growing|turning|empowering|telling|bringing|scaling|transforming|inspiring|"
     r"passionate (?:about|for)|passion for|obsessed|lover|love|loves|believer|fan of|"
     r"on a mission|"
-    r"making|proud (?:to|of|mum|mom|dad|parent|member|owner|alum\w*)|sharing|talking|"
+    r"making|proud (?:to(?!\sbe\s)|of|mum|mom|dad|parent|member|owner|alum\w*)|sharing|talking|"
     r"writing about|ask me|dm(?=\W*$|[:!]|\s(?:me|us|for|to|if|open|is|are|with|"
     r"your|and|or|about|on|now|here|please|in)\b)|dms\b|follow (?:me|us|for|my|"
     r"along)|trusted by|views|opinions|all "
@@ -236,7 +236,7 @@ LEAD_IN = LazyPattern(
     r"(?:i am|i'm|ich bin|je suis|soy|sou|sono|ik ben|jag är|jestem)\s+(?:the|a|an|der|die|"
     r"das|le|la|el|o|um|uma|il|un|una|een|en)?\s*|working as (?:an?|the)?\s*|employed as\s+|"
     r"(?:multi[- ])?award[- ]winning\s+|award[- ]winner\s+|experienced\s+|seasoned\s+|"
-    r"passionate\s+|"
+    r"passionate\s+|(?:proud|happy) to be\s(?:an?\s|the\s)?|"
     r"results[- ]driven\s+|dynamic\s+|proud\s+|new(?:ly appointed)?\s+|"
     r"(?:the|your)\s+|als\s+|title:\s*|job title:\s*|role:\s*|position:\s*)",
     re.IGNORECASE,
