@@ -357,32 +357,40 @@ async def test_views_rest_after_searches_that_nobody_waits_for_and_after_no_othe
     runner.listen(lambda page: pages.put_nowait(len(page)))
     running = asyncio.create_task(runner.run())
     async with asyncio.timeout(10):
-        await views.log.append([Append("key-a", 0, _reused("s-1"))])
+        await views.log.append([Append("key-a", 0, _reused("s-1", "s-2"))])
         over = await rested.get()
-        for n in range(2, 5):
+        for n in range(3, 6):
             await views.log.append([Append("key-a", 2 * n - 2, _reused(f"s-{n}"))])
-        assert runner.position == 3, "it rests"
+        assert runner.position == 5, "it rests"
         over.set()
         over = await rested.get()
         over.set()
         joined = [admitted("s-live", f"{DONE}.1")]
-        await views.log.append([Append("key-a", 8, joined)])
-        assert [await pages.get() for _ in range(3)] == [2, 6, 1]
+        await views.log.append([Append("key-a", 10, joined)])
+        assert [await pages.get() for _ in range(3)] == [4, 6, 1]
         charged = settled("s-live", f"{DONE}.1", "done", 1, cached=False, at=AT)
-        await views.log.append([Append("key-a", 9, [charged])])
+        await views.log.append([Append("key-a", 11, [charged])])
         assert await pages.get() == 1, "the page before it was followed by no rest"
-        await views.log.append([Append("key-a", 10, _reused("s-5"))])
-        await rested.get()
+        await views.log.append([Append("key-a", 12, _reused("s-6"))])
         assert await pages.get() == 2, "the page of the charge was followed by no rest"
+        await views.log.append([Append("key-a", 14, _reused("s-7", "s-8"))])
+        assert await pages.get() == 4, "one search by itself is followed by no rest"
+        await rested.get()
         assert rested.empty()
     running.cancel()
     await asyncio.wait([running])
     await views.store.close()
 
 
-def _reused(search: str) -> list[KeyEvent]:
-    charged = settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT)
-    return [admitted(search, f"{DONE}.1"), charged]
+def _reused(*searches: str) -> list[KeyEvent]:
+    return [
+        event
+        for search in searches
+        for event in (
+            admitted(search, f"{DONE}.1"),
+            settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT),
+        )
+    ]
 
 
 async def test_views_are_made_in_pages_as_large_as_those_that_are_measured(
