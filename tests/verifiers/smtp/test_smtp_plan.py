@@ -27,6 +27,7 @@ from verifiers.smtp.smtp_servers import (
 V = Verdict
 
 
+@pytest.mark.slow  # it waits for two seconds
 async def test_a_server_that_thinks_before_each_recipient_is_waited_for(world: World) -> None:
     """As one does that takes 12 s for each where replies are given 10."""
 
