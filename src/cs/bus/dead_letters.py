@@ -34,7 +34,7 @@ async def publish_dead_letter(bus: Bus, record: Record, error: Exception) -> Non
         "topic": record.topic,
         "partition": str(record.partition),
         "offset": str(record.offset),
-        "error": type(error).__name__,
+        "error": type(_first(error)).__name__,
     }
     try:
         await bus.publish(DEAD_LETTERS, key=record.key, value=record.value, headers=headers)
