@@ -193,6 +193,45 @@ async def test_progress_comes_before_the_result() -> None:
     assert [type(each.finding) for each in found] == [PeopleSeen, PeopleSeen, Resolved]
 
 
+class SlowBus(MemoryBus):
+    """A bus that accepts outcomes when it may, and notes that in *steps*."""
+
+    def __init__(self, steps: list[str]) -> None:
+        super().__init__([(TOPIC, "brand-resolution"), (OUTCOMES, "test")])
+        self.may = asyncio.Event()
+        self.steps = steps
+
+    async def publish(
+        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
+    ) -> None:
+        if topic == OUTCOMES:
+            await self.may.wait()
+            self.steps.append("accepted")
+        await super().publish(topic, key=key, value=value, headers=headers)
+
+
+async def test_a_stage_goes_on_while_one_message_is_sent_and_waits_before_the_next() -> None:
+    steps: list[str] = []
+    bus, goes_on = SlowBus(steps), asyncio.Event()
+
+    async def in_steps(_: Work, report: Report) -> AnyFinding:
+        await report(PeopleSeen(()))
+        steps.append("goes on")
+        goes_on.set()
+        await report(PeopleSeen(()))
+        steps.append("goes on")
+        return NO_MATCH
+
+    side = Side(bus)
+    async with side.running(ScriptedStage(in_steps)):
+        await side.give(work())
+        await goes_on.wait()
+        bus.may.set()
+        await side.outcomes(3)
+
+    assert steps == ["goes on", "accepted", "goes on", "accepted", "accepted"]
+
+
 @pytest.mark.parametrize(("attempt", "again"), [(1, True), (2, False), (3, False)])
 async def test_a_bug_is_answered_and_tried_once_more(attempt: int, again: bool) -> None:
     async def broken(_: Work, __: Report) -> AnyFinding:

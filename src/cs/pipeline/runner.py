@@ -177,8 +177,15 @@ class Runner:
             await self._report(work, incoming, finding)
             failpoints.reach("stage.after-progress")
 
+        sending: set[asyncio.Task[None]] = set()
+
         async def report(finding: AnyFinding) -> None:
-            tasks.create_task(publish(finding))  # the stage goes on meanwhile
+            """Send *finding* while the stage goes on, at most one message ahead of the bus."""
+            if sending:
+                await asyncio.wait(sending)
+            sent = tasks.create_task(publish(finding))
+            sending.add(sent)
+            sent.add_done_callback(sending.discard)
 
         try:
             # One mail domain is asked by one at a time, whoever wants it.
