@@ -10,18 +10,14 @@ search are all of it; the medians of hops do not add up to the median of searche
 some time themselves, so the sum is more than `bench/cluster_own_time.py` says.
 """
 
-import argparse
 import asyncio
-import json
-import os
-import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import httpx
 
-from cluster_own_time import WARM, both
+from cluster_own_time import WARM, both, main, p50_and_p95
 from harness.otlp import ReceivedSpan, receiving
 from system.cluster.cluster import STAGES, Cluster, running_cluster
 from system.cluster.operating import operating
@@ -85,25 +81,10 @@ def measured(searches: int) -> dict[str, list[float]]:
         asyncio.run(searched(cluster, searches))
         cluster.end()  # which sends what is left
         found = hops(list(receiver.spans))
-    return {
-        name: [
-            round(statistics.median(times), 1),
-            round(sorted(times)[len(times) * 95 // 100], 1),
-        ]
-        for name, times in found.items()
-    }
+    if not found:
+        raise SystemExit("none of so few searches has a whole trace: measure more of them")
+    return p50_and_p95(found)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("searches", nargs="?", type=int, default=60)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    figures = measured(given.searches)
-    load_1m = round(os.getloadavg()[0], 1)
-    if given.json:
-        print(json.dumps({"searches": given.searches, "load_1m": load_1m, **figures}))
-    else:
-        print(f"{given.searches} searches, load {load_1m}: p50 / p95, ms")
-        for name, (p50, p95) in figures.items():
-            print(f"{name:<52}{p50:8.1f} / {p95:6.1f}")
+    main(measured, __doc__)
