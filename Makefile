@@ -22,17 +22,24 @@ AS = newcomer
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo cluster cluster-demo servers test test-fast check audit format bench profile faults faults-cluster conformance docs lock clean fresh-machine
+.PHONY: help setup setup-run demo cluster cluster-demo servers test test-fast check audit format bench profile faults faults-cluster conformance docs lock clean fresh-machine
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: ## make .venv (instant when nothing changed)
+define SET_UP
 	@if [ -z "$(PYTHON)" ]; then \
 		echo "Python 3.11 or newer was not found. Install it, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12"; exit 1; fi
 	@$(PYTHON) dev/setup_venv.py
+endef
 
-demo: setup ## start the service with its sandbox world and search a brand
+setup: ## make .venv (instant when nothing changed)
+	$(SET_UP) dev
+
+setup-run: ## make .venv without the tools for tests and checks
+	$(SET_UP) run
+
+demo: setup-run ## start the service with its sandbox world and search a brand
 	@$(BIN)/cs demo
 
 cluster: setup ## the distributed form on this machine, PostgreSQL and Kafka with it (BROKERS=1 EACH=1: less of it)

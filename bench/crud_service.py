@@ -1,15 +1,14 @@
 """What the thin path is measured against: services as one would write them by hand.
 
-``bare`` answers a constant and nothing else.  ``crud`` stores one durable row a POST and
-reads one a GET, without keys, limits, reuse or a record of what happened; ``crud_postgres``
-does so in PostgreSQL.
+``crud`` stores one durable row a POST and reads one a GET, without keys, limits, reuse or a
+record of what happened; ``crud_postgres`` does so in PostgreSQL.
 
 ``keyed`` and ``keyed_postgres`` are what of that could be shown to callers: a call has a key,
 found by its hash in the statement that reads the row; 120 calls a minute of each, counted in
 memory; headers that tell so; a POST is charged to its key in the transaction that stores it,
 and answered with the whole record, as a search that is answered from reuse.
 
-    .venv/bin/python -m uvicorn --app-dir bench --loop uvloop --http httptools crud_service:crud
+    .venv/bin/python -m uvicorn --app-dir bench --loop uvloop --http h11 crud_service:crud
 """
 
 import contextlib
@@ -47,13 +46,6 @@ PERSON = {
     "linkedin_url": "https://www.linkedin.test/in/ada-example",
     "location": "Berlin, Germany",
 }
-
-
-async def constant(_: Request) -> JSONResponse:
-    return JSONResponse(USAGE)
-
-
-bare = Starlette(routes=[Route("/usage", constant)])
 
 
 #: Status, brand, person and time of a search.

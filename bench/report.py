@@ -59,12 +59,12 @@ def thin(found: Any) -> Rows:
     rows = found["rows"]
     yield (
         *("Call", "a second", "spread", "p50, ms", "p99, ms"),
-        *("rate of bare", "of CRUD", "of CRUD with keys", "CPU, ms", "CPU of CRUD", "caller"),
+        *("rate of CRUD", "of CRUD with keys", "CPU, ms", "CPU of CRUD", "caller"),
     )
     for row in rows:
         yield (
             *(row["name"], f"{row['per_s']:,}", row["spread"], row["p50_ms"], row["p99_ms"]),
-            *(row["of_bare"], row["of_crud"], row["of_keyed"]),
+            *(row["of_crud"], row["of_keyed"]),
             *(row["cpu_ms"], row["cpu_of_crud"], row["caller"]),
         )
 

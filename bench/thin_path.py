@@ -1,9 +1,8 @@
 """The thin HTTP path against services written by hand, in one run.
 
-Each service is a process of its own on uvicorn, httptools and uvloop, each call is one of 16
-kept connections:
+Each service is a process of its own on uvicorn, h11 and uvloop, each call is one of 16 kept
+connections:
 
-- bare: Starlette answering a constant; once more on h11 and asyncio, uvicorn's slower pair;
 - CRUD: Starlette with one durable row a POST, one row read a GET, and no more, on SQLite and,
   with ``--postgres``, on PostgreSQL;
 - CRUD with keys: the same with what callers need: a key looked up by its hash, a limit counted
@@ -20,8 +19,8 @@ so many keys that no limit is met; an answer with another status than the one me
 run.  A new search goes on working in the serving process while the next ones are measured: its
 figure is of the whole service.
 
-``of_bare``, ``of_crud`` and ``of_keyed`` are calls a second against theirs (of CRUD without and
-with keys: the call alike, on the same kind of store), more is better.  ``cpu_ms`` is what a
+``of_crud`` and ``of_keyed`` are calls a second against those of CRUD without and with keys (the
+call alike, on the same kind of store), more is better.  ``cpu_ms`` is what a
 call took of the serving process's processor time (of all nodes), less is better; it depends
 little on what else the machine does.  Calls are made by a protocol on uvloop: ``caller`` is
 which part of a core that took; near 1 it is the caller that is measured.
@@ -84,14 +83,11 @@ class Target:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def by_hand(
-    stack: ExitStack, name: str, folder: Path, postgres: str = "", *, slow: bool = False
-) -> Target:
-    pair = ("asyncio", "h11") if slow else ("uvloop", "httptools")
-    fast = (f"--loop={pair[0]}", f"--http={pair[1]}", "--no-access-log")
+def by_hand(stack: ExitStack, name: str, folder: Path, postgres: str = "") -> Target:
+    same = ("--loop=uvloop", "--http=h11", "--no-access-log")
     service = ServiceProcess(
         name,
-        [*("--app-dir", str(HERE)), "--port=0", *fast, f"crud_service:{name}"],
+        [*("--app-dir", str(HERE)), "--port=0", *same, f"crud_service:{name}"],
         environment(CRUD_FILE=str(folder / f"{name}.db"), CRUD_POSTGRES=postgres, NO_COLOR="1"),
         ready=UVICORN_RUNS,
         module="uvicorn",
@@ -287,7 +283,7 @@ async def measure(kinds: Sequence[Kind]) -> dict[str, list[Measured]]:
 
 
 def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
-    mine, bare, like = measured[kind.name], measured["bare, GET"], measured[kind.against]
+    mine, like = measured[kind.name], measured[kind.against]
     keyed = measured.get(kind.against.replace("CRUD", "CRUD with keys"), like)
     per_s = [each.took.per_s for each in mine]
     cpu_ms = median(each.cpu_ms for each in mine)
@@ -299,11 +295,9 @@ def row(kind: Kind, measured: dict[str, list[Measured]]) -> dict[str, Any]:
         "spread": round((max(per_s) - min(per_s)) / median(per_s), 2),
         "p50_ms": round(together.quantile_ms(0.5), 2),
         "p99_ms": round(together.quantile_ms(0.99), 2),
-        "of_bare": round(_ratio(mine, bare), 2),
         "of_crud": round(_ratio(mine, like), 2),
         "of_keyed": round(_ratio(mine, keyed), 2),
         "cpu_ms": round(cpu_ms, 3),
-        "cpu_of_bare": round(cpu_ms / median(each.cpu_ms for each in bare), 2),
         "cpu_of_crud": round(cpu_ms / median(each.cpu_ms for each in like), 2),
         "caller": round(sum(each.caller_s for each in mine) / together.total_s, 2),
     }
@@ -321,7 +315,7 @@ def chosen(kinds: Sequence[Kind], only: str) -> list[Kind]:
     if not meant:
         raise SystemExit(f"no kind of call is called {only!r}: {[k.name for k in kinds]}")
     beside = {kind.against for kind in meant}
-    beside |= {name.replace("CRUD", "CRUD with keys") for name in beside} | {"bare, GET"}
+    beside |= {name.replace("CRUD", "CRUD with keys") for name in beside}
     return [kind for kind in kinds if kind in meant or kind.name in beside]
 
 
@@ -329,15 +323,10 @@ async def main(calls: int, postgres: str, nodes: int, only: str, *, as_json: boo
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
-        bare = by_hand(stack, "bare", folder)
-        slow = by_hand(stack, "bare", folder, slow=True)
         crud = by_hand(stack, "crud", folder)
         keyed = by_hand(stack, "keyed", folder)
         own = ours(stack, data)
-        constant = [call("GET", "/usage")] * (calls * ROUNDS)
         kinds = [
-            Kind("bare, GET", bare, 200, rounds(constant), "bare, GET"),
-            Kind("bare on h11 and asyncio, GET", slow, 200, rounds(constant), "bare, GET"),
             *await crud_kinds(crud, calls),
             *await keyed_kinds(keyed, calls),
             *await our_kinds(own, partial(new_keys, data), calls, shared=False),

@@ -50,7 +50,7 @@ ID = re.compile(
 #: Differs from run to run, and has no place: parts of minutes, sizes, how long it took.
 VARYING = (
     # Of a key's secret, the end.
-    (re.compile(r"^(│ key_\S+ +│ [^│]+ │ )\S{4}(?= )", re.MULTILINE), r"\1LAST"),
+    (re.compile(r"^(key_\S+  +(?:\S| (?! ))+  +)\S{4}(?=  )", re.MULTILINE), r"\1LAST"),
     (re.compile(r'(?<="last4": ")[^"]+'), "LAST"),
     (ID, "ID"),
     (re.compile(r"(?<=\d\d:\d\d):\d\d(?:\.\d+)?"), ":SS"),

@@ -1,4 +1,4 @@
-"""Write `docs/export-tables.md`: every table and view that `cs events export` makes.
+"""Write `docs/export-tables.md`: every table and figure that `cs events export` makes.
 
 ``python dev/table_reference.py`` writes the page.  With ``--check`` it writes nothing, and
 exits with 1 if the page is not what would be written.
@@ -9,9 +9,8 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
-from cs.history.export.table import Column, TypedTable
-from cs.history.export.tables import TABLES
-from cs.history.export.views import VIEWS, View
+from cs.history.report.sql import FIGURES, MACROS, Figure
+from cs.history.tables import TABLES, Column, TypedTable
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "export-tables.md"
 HEAD = (
@@ -30,11 +29,21 @@ HEAD = (
     ),
     "## Tables",
 )
+FIGURES_HEAD = (
+    "## Figures",
+    (
+        "Each figure of `cs report` is a view of an export, of the period that was exported. "
+        "Its query stands in a file of `src/cs/history/report`; copy and change it. "
+        "All of them use:"
+    ),
+)
 
 
 def page() -> str:
     """Return the page."""
-    parts = [*HEAD, *map(_table, TABLES), "## Views", *map(_view, VIEWS)]
+    macros = "".join(f"{macro.strip()};\n" for macro in MACROS)
+    figures = map(_figure, FIGURES)
+    parts = [*HEAD, *map(_table, TABLES.values()), *FIGURES_HEAD, _sql(macros), *figures]
     return "\n\n".join(parts) + "\n"
 
 
@@ -48,8 +57,12 @@ def _about(column: Column) -> str:
     return f"{column.about} (*personal*)" if column.personal else column.about
 
 
-def _view(view: View) -> str:
-    return f"### {view.name}\n\n{view.about}\n\n```sql\n{view.made.strip()}\n```"
+def _figure(figure: Figure) -> str:
+    return f"### {figure.name}\n\n{figure.title}. {figure.about}\n\n{_sql(figure.sql)}"
+
+
+def _sql(text: str) -> str:
+    return f"```sql\n{text.strip()}\n```"
 
 
 if __name__ == "__main__":

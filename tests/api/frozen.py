@@ -13,9 +13,8 @@ from cs.api.api import Api
 from cs.api.app import Gate
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.checks.memory import MemoryChecks
-from cs.checks.port import CheckReads, Checks
+from cs.checks.port import Checks
 from cs.checks.postgres.counting import PostgresChecks
-from cs.checks.postgres.reads import PostgresCheckReads, ResultRows
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog
@@ -32,15 +31,12 @@ from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.searches import RESULTS
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from postgres.migrated import migrated
 from projections.history import done
 
-#: No statement takes so long, on a busy machine either.
-NEVER_S = 60.0
 ALLOWED = ApiTerms(deadline=timedelta(seconds=120))
 
 
@@ -89,7 +85,7 @@ async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
         async def node() -> AsyncIterator[Node]:
             runner = ViewRunner(log, views, keys, watch_s=3600)
             async with _node(
-                log, views, keys, runner, clock=clock, checks=(MemoryChecks(), None)
+                log, views, keys, runner, clock=clock, checks=MemoryChecks()
             ) as made:
                 yield made
 
@@ -116,11 +112,8 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
                 own.push_async_callback(read.close)
                 follower = ViewFollower(events, read)
                 checks = PostgresChecks(pool)
-                results = ResultRows(*read.place(RESULTS))
-                reads = PostgresCheckReads(pool, checks, results, slow_s=NEVER_S)
-                both = (checks, reads)
                 async with _node(
-                    events, read, keys, follower, clock=clock, checks=both
+                    events, read, keys, follower, clock=clock, checks=checks
                 ) as made:
                     yield made
 
@@ -143,7 +136,7 @@ async def _node(
     followed: Follower,
     *,
     clock: ManualClock,
-    checks: tuple[Checks, CheckReads | None],
+    checks: Checks,
 ) -> AsyncIterator[Node]:
     reading = Reading(log, views, followed, keys)
     api = await build_api(
@@ -152,8 +145,7 @@ async def _node(
         reading,
         clock=clock,
         allowed=ALLOWED,
-        checks=checks[0],
-        check_reads=checks[1],
+        checks=checks,
     )
     gate = Gate(api)
     transport = httpx.ASGITransport(gate)

@@ -113,9 +113,11 @@ def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
     at_that_time = here(*words, "--json", f"--at={third['at']}").rows
 
     assert then == at_that_time == [row for row in every if row["change"] != "left"]
-    began = here(*words, f"--at={first['position']}").told()
-    assert began == "of 1 lookups fewer than two have an answer: nothing to compare"
-    assert here(*words, "--at=0").told() == "that brand had not been looked up by then"
+    began = here(*words, f"--at={first['position']}").err
+    assert began == (
+        "matched: Acme\ncs: of 1 lookups fewer than two have an answer: nothing to compare\n"
+    )
+    assert here(*words, "--at=0").told().endswith("was never looked up, and no other brand was")
     two = ("compare", first["data"]["lookup"], second["data"]["lookup"])
     for position, why in ((0, "begun"), (second["position"], "ended")):
         told = here(*two, f"--at={position}", f"--data-dir={history}").told()
@@ -182,7 +184,7 @@ def test_who_is_erased_is_in_no_comparison(tmp_path: Path, here: Here) -> None:
     ("words", "code", "why"),
     [
         ((), 2, "name a brand, a --domain, or two lookups"),
-        (("Nobody",), 1, "that brand was never looked up"),
+        (("Nobody",), 1, "Nobody was never looked up; there are Acme"),
         (("brand-0a1b.1",), 2, "name two lookups, or a brand"),
         (("brand-0a1b.1", "brand-0a1b.2"), 1, "there is no lookup brand-0a1b.1"),
         (("Acme", "Zenith"), 2, "one brand at a time; 'Zenith' is no lookup"),

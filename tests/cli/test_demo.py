@@ -33,7 +33,7 @@ def test_people_and_their_whole_addresses_are_shown_at_eighty_columns(
     assert shown.err == ""
     assert len(people) > 1
     for person in people:
-        assert f" {person.address} " in shown.out
+        assert f" {person.address}\n" in shown.out
     assert "answered from reuse" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
     assert list(tmp_path.iterdir()) == []
@@ -55,7 +55,7 @@ def test_providers_with_a_key_are_played_and_show_their_bill(tmp_path: Path) -> 
 
     bill = shown.out.partition("What the played providers were asked")[2]
     assert shown.code == 0, shown
-    assert re.search(r"hunter +│ +1 +│ 1 × search credit +│ 0\.050", bill)
+    assert re.search(r"hunter +1 +1 × search credit +0\.050", bill)
     assert re.search(r"^Together \$[0-9]+\.[0-9]{3}\.$", bill, re.MULTILINE)
     assert list(tmp_path.iterdir()) == []
 

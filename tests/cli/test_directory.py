@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read_is_told(
 
     for words in ((str(file.with_name("none.csv")),), (str(file), *chosen)):
         said = here("directory", "import", *words, *data).told()
-        assert "No such file" in said or "no column is called Rolle" in said
+        assert "No such file" in said or "columns is called Rolle" in said
 
 
 def test_the_source_is_checked_and_tried_by_itself(

@@ -312,7 +312,7 @@ def test_people_are_opened_for_whoever_says_why_and_that_is_stored(
         "command": "events export",
         "why": WHY,
         "asked": {
-            "query": {"brand": "acme", "domain": None},
+            "streams": [STREAM],
             "since": "2026-03-02T00:00:00Z",
         },
         "upto": 5,

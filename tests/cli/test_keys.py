@@ -1,10 +1,12 @@
 """`cs keys`, `cs pause`, `cs brands` on a data folder without a service."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from cli.command import Here, Ran
+from cli.command import Here, Ran, environment
 
 
 def test_a_new_key_is_told_once_in_a_stable_shape(tmp_path: Path, here: Here) -> None:
@@ -94,7 +96,7 @@ def test_a_table_fits_eighty_columns_with_its_ids_whole(
 
     assert all(key_id in table for key_id in ids)
     assert max(map(len, table.splitlines())) <= 80
-    assert table.count(" │ 0 of ") == 2
+    assert table.count("  0 of ") == 2
 
 
 def test_there_is_nothing_to_pause_before_a_service_ran(folder: Path, here: Here) -> None:
@@ -136,3 +138,21 @@ def test_quota_is_taken_away_with_and_without_dashes(
     plain = here("keys", "grant", key, "-2", *where)
 
     assert (dashed.rows[0]["quota"], plain.rows[0]["quota"]) == (5, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_full_disk_ends_a_command_with_one_line(folder: Path, form: list[str]) -> None:
+    listing = [sys.executable, "-m", "cs", "keys", "list", f"--data-dir={folder}", *form]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            listing,
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+
+    told = "cs: the output cannot be written: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, told)

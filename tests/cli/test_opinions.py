@@ -136,8 +136,8 @@ def test_an_opinion_is_shown_ranked_with_exported_and_erased(
 
 def test_a_headline_is_shown_as_rules_and_model_read_it(here: Here, tmp_path: Path) -> None:
     headline = "Zorbification Manager at Acme"
-    opinion = {"n": 1, "family": "social", "level": "manager", "title": None, "company": None}
-    said = {"message": {"content": json.dumps({"opinions": [opinion]})}}
+    opinion = {"family": "social", "level": "manager", "title": None, "company": None}
+    said = {"message": {"content": json.dumps(opinion)}}
     config = tmp_path / "cs.toml"
     rules = here("classify", headline, "--json")
     with on_port(always(ok({"choices": [said]}))) as model:

@@ -186,7 +186,7 @@ def test_a_moment_that_cannot_be_is_told(history: Path, here: Here) -> None:
     wanted = "--at: a position or a time such as 2026-03-01T12:00:00Z, not 'later'"
     assert here(*words, "--at=later").told(2) == wanted
     early = here(*words, "--at=1", "--brand=Zenith").told()
-    assert early == "that brand had not been looked up by then"
+    assert early == "Zenith was never looked up; there are Acme (`cs brands list` shows all)"
 
 
 def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here: Here) -> None:

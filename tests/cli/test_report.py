@@ -1,30 +1,24 @@
 """`cs report` on the data that a real service left, in a folder and in databases."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.command import Here, Ran
-from cs.domain.key import SearchSettled
-from cs.history.report.period import Period
 from harness.outside import tools
-from history.report.naive import Naive
 from system.older_keys.forms import Form, form_of
 
 FOUND, NOBODY = "Acme", "Nobody's <brand>"
-EVER = Period(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 
 class Data:
-    """The data of a service that answered some searches, and what its log says."""
+    """The data of a service that answered some searches."""
 
     def __init__(self, form: Form, here: Here) -> None:
         self.form = form
         self._here = here
-        self.naive = Naive((), EVER)
 
     async def fill(self) -> None:
         async with self.form.service(tools()) as service:
@@ -32,7 +26,6 @@ class Data:
             for brand in (FOUND, NOBODY, FOUND, FOUND.lower()):
                 answer = await service.search(key, brand=brand)
                 assert answer.status_code == 200, answer.text
-            self.naive = Naive(await service.running.streams.log.tail(0, 1_000_000), EVER)
 
     def cs(self, *words: str) -> Ran:
         chosen = self.form.settings
@@ -63,13 +56,10 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
     found: dict[str, Any] = data.cs("report", "--json").rows[0]
     written = data.cs("report", "--html", str(page))
 
-    settled: list[SearchSettled] = data.naive.settled()
-    assert found["searches"]["answered"] == len(settled) == 4
-    assert found["searches"]["charged"] == sum(each.charged for each in settled) == 3
-    assert found["searches"]["reused"] == sum(each.cached for each in settled) == 2
-    assert found["runs"]["emails"] == sum(each.verified for each in data.naive.finished())
-    assert found["mail"]["people_checked"] == len(data.naive.checks())
-    assert [each["label"] for each in found["busiest"]["keys"]] == ["test"]
+    [summary] = found["figures"]["summary"]
+    counted = ("searches_answered", "charged", "reused", "live_runs")
+    assert [summary[name] for name in counted] == [4, 3, 2, 2]
+    assert [each["label"] for each in found["figures"]["by_key"]] == ["test"]
     assert found["left_out"] == {}
     assert "Searches answered" in shown.out
     assert "nobody's <brand>" in shown.out.lower()
@@ -83,16 +73,27 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
 
 
 def test_a_price_makes_costs(data: Data) -> None:
-    found = data.cs("report", "--json").rows[0]
-    (name,) = {each["source"] for each in found["people_sources"] if each["answered"]}
+    found = data.cs("report", "--json").rows[0]["figures"]["cost_per_email"]
+    stage, name, asked = next((e["stage"], e["name"], e["asked"]) for e in found)
 
     priced = data.cs("report", "--json", f"--price={name}=0.25", "--price=nobody=1")
 
-    (source,) = (each for each in priced.rows[0]["people_sources"] if each["source"] == name)
-    assert source["cost"]["total"] == f"{source['answered'] * 0.25:.2f}"
-    assert all(each["cost"] is None for each in found["people_sources"])
+    costs = priced.rows[0]["figures"]["cost_per_email"]
+    [cost] = [each for each in costs if (each["stage"], each["name"]) == (stage, name)]
+    assert cost["usd"] == asked * 0.25
+    assert all(each["usd"] == 0 for each in found)
     assert "nobody was not asked in this period" in priced.err
     assert priced.code == 0
+
+
+@pytest.mark.parametrize("word", ["key", "brand", "source", "month"])
+def test_a_period_is_broken_down(data: Data, word: str) -> None:
+    shown = data.cs("report", "--by", word)
+    found = data.cs("report", "--by", word, "--json").rows[0]["figures"]
+
+    assert shown.code == 0
+    assert len(found) == 1
+    assert shown.out.strip().count("\n\n") == 1, "the period, and one table"
 
 
 @pytest.mark.parametrize(
@@ -128,5 +129,5 @@ def test_an_empty_period_is_told(here: Here, folder: Path) -> None:
     shown = here("report", "--since=2020-01-01", "--until=2020-01-02", f"--data-dir={folder}")
 
     assert shown.code == 0
-    assert "No result was reused in this period." in shown.out
+    assert shown.out.count("Nothing in this period.") > 10
     assert "2020-01-01 until 2020-01-02, UTC" in shown.out

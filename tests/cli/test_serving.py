@@ -10,19 +10,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from cs.api.log_rate_limit import PER_S
-from cs.http_server.connection_limit import ConnectionLimit
-from cs.http_server.connections import Connection
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import (
     CLOSE_S,
-    Server,
-    _config,
     address,
     listen,
     serving,
@@ -152,7 +147,7 @@ async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
     """What was sent last ended what uvicorn counts by itself."""
-    monkeypatch.setattr("cs.http_server.serving.IDLE_S", 1)
+    monkeypatch.setattr("cs.http_server.connections.HEAD_S", 1)
     app = Held()
     with listen("127.0.0.1", 0) as listening:
         calling = asyncio.create_task(call(address(listening)))
@@ -231,7 +226,7 @@ async def test_a_caller_who_does_not_read_is_left(
     monkeypatch: pytest.MonkeyPatch, length: int, sent: bytes
 ) -> None:
     """Neither its connection nor a call of it stays; whoever waits for an answer does."""
-    monkeypatch.setattr("cs.http_server.serving.IDLE_S", 1)
+    monkeypatch.setattr("cs.http_server.connections.IDLE_S", 1)
     app, held = Long(length), Held()
     with listen("127.0.0.1", 0) as listening, listen("127.0.0.1", 0) as other:
         calling = asyncio.create_task(call(address(other)))
@@ -301,41 +296,6 @@ def told_of(lines: list[EventDict]) -> int:
     said = [line for line in lines if line["event"] == "http_server"]
     counted: int = sum(line["calls"] for line in left_out)
     return len(said) + counted
-
-
-async def test_uvicorn_still_has_what_idle_connections_are_known_by() -> None:
-    """None of it is promised, so another release may lack it: then `Server` wants a change."""
-    held = Held()
-    with listen("127.0.0.1", 0) as listening:
-        server = Server(_config(held, ConnectionLimit(10, "api")))
-        running = asyncio.create_task(server.serve(sockets=[listening]))
-        async with httpx.AsyncClient(base_url=address(listening), trust_env=False) as client:
-            calling = asyncio.create_task(client.get("/"))
-            await held.asked.wait()
-            during = known_by(server)
-            held.draining.set()
-            await calling
-            after = known_by(server)
-            server.should_exit = True
-            await running
-
-    assert during == {"calls": 1, "answered": False, "unread": False, "closing": False}
-    assert after == {"calls": 0, "answered": True, "unread": False, "closing": False}
-
-
-def known_by(server: Server) -> dict[str, object]:
-    """Return what `Server` reads of its one connection."""
-    try:
-        (connection,) = server.server_state.connections
-        assert isinstance(connection, Connection)
-        return {
-            "calls": len(server.server_state.tasks),
-            "answered": connection.cycle.response_complete,
-            "unread": connection.flow.write_paused,
-            "closing": connection.transport.is_closing(),
-        }
-    except AttributeError as gone:
-        pytest.fail(f"uvicorn {uvicorn.__version__}, which Server reads: {gone}")
 
 
 def test_an_address_of_version_six_is_written_as_in_a_url() -> None:

@@ -72,8 +72,8 @@ def test_where_all_is_well_it_ends_well(here: Here, tmp_path: Path) -> None:
 def test_a_language_model_is_asked_about_one_headline(
     here: Here, config: Path, tmp_path: Path
 ) -> None:
-    opinion = {"n": 1, "family": "brand", "level": "manager", "title": None, "company": None}
-    said = {"message": {"content": json.dumps({"opinions": [opinion]})}}
+    opinion = {"family": "brand", "level": "manager", "title": None, "company": None}
+    said = {"message": {"content": json.dumps(opinion)}}
     with on_port(always(ok({"choices": [said]}))) as model:
         config.write_text(
             f'data_dir = "{tmp_path}"\nbrand_sources = ["directory"]\npeople_sources = []\n'

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conformance.target import Clock, Key, Target, run
-from cs.cli.keys import desk
+from cs.assembly.operator_command import open_command_context
 from cs.operations.operator import Operator
 from cs.settings import load
 from harness.served import served
@@ -106,8 +106,8 @@ async def made_in(folder: Path, wanted: Mapping[int, int] = POOL) -> dict[int, l
     """Make a data folder with keys: how many of which quota is *wanted*."""
     environment = {name: v for name, v in os.environ.items() if not name.startswith("CS_")}
     settings = load(environment=environment, given={"data_dir": folder})
-    async with desk(settings, new=True) as at:
-        return await _made(at.operator, wanted)
+    async with open_command_context(settings, new=True) as data:
+        return await _made(data.operator, wanted)
 
 
 async def _made_for(cluster: Cluster) -> dict[int, list[Key]]:

@@ -67,6 +67,20 @@ class ChecksContract:
 
         assert (await self.count(counting)).window.remaining == 119
 
+    async def test_checks_of_a_clock_that_was_ahead_are_forgotten(
+        self, counting: Counting
+    ) -> None:
+        await self.count_all(counting)
+        await counting.go_by(-timedelta(days=30))
+
+        first = await self.count(counting)
+        await self.count_all(counting)
+        last = await self.count(counting)
+
+        assert (first.counted, first.window.remaining) == (True, CHECKS_PER_MINUTE - 1)
+        assert not last.counted
+        assert last.window.reset <= MINUTE
+
     async def test_keys_have_windows_of_their_own(self, counting: Counting) -> None:
         await self.count_all(counting)
 

@@ -55,6 +55,18 @@ class CeilingContract:
             await start(log, 4, AT + DAY, 2)
         assert reached.value.opens_at == AT + timedelta(hours=25)
 
+    async def test_starts_of_a_clock_that_was_ahead_count_no_more(self, log: EventLog) -> None:
+        for n in (1, 2):
+            await start(log, n, AT + 30 * DAY, 2)
+
+        for n in (3, 4):
+            assert await log.ceiling_opens_at(Ceiling(AT, 2)) is None
+            await start(log, n, AT, 2)
+        assert await log.ceiling_opens_at(Ceiling(AT, 2)) == AT + DAY
+        with pytest.raises(CeilingReached) as reached:
+            await start(log, 5, AT, 2)
+        assert reached.value.opens_at == AT + DAY
+
     async def test_a_start_that_was_not_stored_does_not_count(self, log: EventLog) -> None:
         with pytest.raises(WrongExpectedVersion):
             await log.append([Append("brand-1", 3, units(1))], Ceiling(AT, 1))

@@ -1,6 +1,8 @@
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +23,7 @@ from contracts.people_directory import (
 from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
 from cs.directory.person import DirectoryPerson
 from cs.directory.sqlite import SqliteDirectory
+from cs.runtime.private_files import DeletedDataRemains
 
 
 def key() -> bytes:
@@ -69,6 +72,30 @@ async def test_nobody_is_in_the_files_in_clear_and_no_byte_of_who_is_erased(
     for gone in (who, box, bytes.fromhex(of(ADA))):
         assert gone not in left
     assert stat.S_IMODE(file.stat().st_mode) == 0o600  # noqa: ASYNC240
+
+
+async def test_while_another_process_reads_forgetting_says_what_is_left(file: Path) -> None:
+    async with SqliteDirectory(file, key, lock_timeout_s=0) as directory:
+        await put(directory, ADA, BEN)
+        with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            ((box,), _) = reader.execute("SELECT box FROM person ORDER BY as_of").fetchall()
+
+            forgetting: tuple[Callable[[], Awaitable[object]], ...] = (
+                lambda: directory.erase([of(ADA)]),
+                lambda: directory.erase([of(ADA)]),  # nobody is left to forget
+                lambda: directory.remove(BEN.known_as),
+                lambda: directory.forget_before(date(2000, 1, 1)),
+                directory.clear,
+            )
+            for forget in forgetting:
+                with pytest.raises(DeletedDataRemains) as remains:
+                    await forget()
+                assert remains.value.files == (str(file),)
+                assert not await directory.look() or await directory.get(ADA.known_as) is None
+
+        assert await directory.erase([of(ADA)]) == 0
+        assert box not in _bytes(file)
 
 
 async def test_who_reads_sees_what_another_process_imports(

@@ -241,7 +241,7 @@ def _fields(shape: type) -> tuple[list[str], list[str]]:
     clear: list[str] = []
     sealed: list[str] = []
     for field in described.fields:
-        if field.name != "at":
+        if field.name not in {"at", "clock"}:
             (sealed if _is_about_people(field.type) else clear).append(field.encode_name)
     return clear, sealed
 

@@ -24,6 +24,7 @@ from cs.domain.key import (
     SearchSettled,
     evolve,
 )
+from cs.domain.messages import STANDS_STILL
 from cs.domain.refusal import Refusal
 
 AT = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -328,12 +329,19 @@ def test_of_two_full_windows_the_longer_wait_is_told() -> None:
 
 
 def test_a_clock_that_steps_back_opens_no_window() -> None:
-    late = AT + timedelta(hours=1)
+    late = AT + STANDS_STILL
     scene = Scene(admitted_at=[late] * 6, at=AT, last_at=late)
 
     refusal = scene.refusal()
 
     assert (refusal.code, refusal.retry_after) == ("rate_limited", timedelta(seconds=60))
+
+
+def test_a_clock_that_was_ahead_by_more_than_a_minute_locks_nobody_out() -> None:
+    late = AT + STANDS_STILL + timedelta(microseconds=1)
+    scene = Scene(admitted_at=[late] * 6, at=AT, last_at=late)
+
+    assert answer_of(scene) == "started s-new"
 
 
 # 7: the same search again.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cs.assembly.folder_stores import open_folder
-from cs.cli.keys import desk
+from cs.assembly.operator_command import open_command_context
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
@@ -35,8 +35,8 @@ async def new_keys(folder: Path, number: int, quota: int = 10) -> list[str]:
 
 def _made(settings: Settings, quota: int) -> dict[str, Any]:
     async def make() -> dict[str, Any]:
-        async with desk(settings, new=True) as at:
-            new = await at.operator.create_key("", quota)
+        async with open_command_context(settings, new=True) as data:
+            new = await data.operator.create_key("", quota)
         return {"id": new.id, "key": new.key, "quota": quota}
 
     # In a thread of its own: the caller's may have a loop that runs.

@@ -1,6 +1,7 @@
 """A search whose run met everything: retries, silence, a restart, a deadline, hostile words."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import (
@@ -64,7 +65,7 @@ def at(seconds: float) -> datetime:
 
 
 def issued(
-    when: float, stage: StageName, attempt: int, given: StageInput, item: str = "", **more: bool
+    when: float, stage: StageName, attempt: int, given: StageInput, item: str = "", **more: Any
 ) -> StageIssued:
     return StageIssued(
         at=at(when),

@@ -14,6 +14,7 @@ from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.master_key_file import master_key
 from cs.keystore.open_keys import OpenKeys
 from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.runtime.private_files import DeletedDataRemains
 from cs.sqlite.database import transaction
 
 MASTER = b"m" * 32
@@ -166,6 +167,27 @@ async def test_nothing_of_a_destroyed_key_stays_in_the_files(
 
     assert wrapped not in _bytes(tmp_path)
     assert _wrapped(path, "b") is not None
+
+
+async def test_while_another_process_reads_destroying_says_what_is_left(
+    tmp_path: Path, path: Path
+) -> None:
+    async with SqliteKeyStore(path, MASTER, lock_timeout_s=0) as keys:
+        await keys.ensure(["a"])
+        wrapped = _wrapped(path, "a")
+        assert wrapped is not None
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM data_key").fetchall()
+
+            for _ in range(2):
+                with pytest.raises(DeletedDataRemains) as remains:
+                    await keys.destroy(["a"])
+                assert remains.value.files == (str(path),)
+                assert await keys.find(["a"]) == {}, "not from memory either"
+
+        await keys.destroy(["a"])
+        assert wrapped not in _bytes(tmp_path)
 
 
 async def test_the_index_holds_fingerprints_and_names_only(

@@ -15,8 +15,7 @@ from cs.domain.opinions import PROMPT
 from cs.domain.ranking import rank
 from cs.domain.stages.limits import check_outcome
 from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
-from cs.opinions.language_model import LanguageModel
-from cs.opinions.port import AT_ONCE
+from cs.opinions.language_model import AT_ONCE, LanguageModel
 from cs.outside.http import TrustedClient
 from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.paid_calls.current_lookup import set_current_lookup
@@ -30,6 +29,7 @@ from pipeline.managed import LOOKUP
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 KEY = "k3y-of-ours"
 NO_CAPS: Mapping[str, str] = {}
+PRICED = {"CS_OPINION_USD_PER_CALL": "0.01"}
 ACME = BrandFacts(name="Acme")
 CLEAR = Person(
     person="p1", full_name="Ada Kern", headline="Head of Influencer Marketing at Acme"
@@ -41,7 +41,6 @@ UNSURE = Person(
     linkedin_url="https://www.linkedin.com/in/jo-lane",
 )
 SAID = {
-    "n": 1,
     "family": "social",
     "level": "manager",
     "title": "Zorbification Manager",
@@ -67,7 +66,7 @@ def completion(content: object) -> bytes:
 
 def saying(**otherwise: object) -> bytes:
     """Return an answer on the one headline, some of its fields *otherwise*."""
-    return completion({"opinions": [{**SAID, **otherwise}]})
+    return completion({**SAID, **otherwise})
 
 
 GOOD = saying()
@@ -182,9 +181,9 @@ async def test_only_unsure_headlines_are_sent_and_nobody_is_named() -> None:
     assert body["temperature"] == 0
     assert body["response_format"]["json_schema"]["strict"] is True
     (_, question) = body["messages"]
-    assert json.loads(question["content"]) == [
-        {"n": 1, "headline": "[...] | Zorbification Manager at Acme, [...]"}
-    ]
+    assert json.loads(question["content"]) == {
+        "headline": "[...] | Zorbification Manager at Acme, [...]"
+    }
     for name in ("Jo", "Lane", "jo-lane", "Ada", "Kern"):
         assert name not in sent.body.decode()
 
@@ -196,7 +195,7 @@ async def test_where_everything_is_clear_nobody_is_asked() -> None:
     assert (done.ranked, done.left_out, done.opinions) == (*by_the_rules(CLEAR), ())
 
 
-async def test_a_page_is_one_call_made_once_for_a_lookup() -> None:
+async def test_each_headline_is_a_call_of_its_own_made_once_for_a_lookup() -> None:
     many = tuple(
         Person(
             person=f"p{n}", full_name=f"Jo {n}", headline=f"Zorbification{n} Manager at Acme"
@@ -206,9 +205,9 @@ async def test_a_page_is_one_call_made_once_for_a_lookup() -> None:
     async with model() as asked:
         first = await asked.rank(*many)
         again = await asked.rank(*many)
-        assert asked.calls == 1
-        question = json.loads(asked.web.asked[0].body)["messages"][1]["content"]
-    assert len(json.loads(question)) == AT_ONCE
+        assert asked.calls == AT_ONCE
+        sent = {json.loads(each.body)["messages"][1]["content"] for each in asked.web.asked}
+    assert len(sent) == len(first.opinions) == AT_ONCE
     assert first == again
 
 
@@ -223,24 +222,14 @@ NO_OPINION: list[tuple[str, Answer, str]] = [
     ("a refusal", (200, completion(None)), "wrong-shape"),
     ("prose", (200, completion("Sure! Here is what I think.")), "not-json"),
     ("JSON in prose", (200, completion("```json\n{}\n```")), "not-json"),
-    ("cut off", (200, completion('{"opinions": [{"n": 1, "family": "soc')), "not-json"),
+    ("cut off", (200, completion('{"family": "soc')), "not-json"),
     ("a list", (200, completion([SAID])), "wrong-shape"),
-    (
-        "no such family",
-        (200, completion({"opinions": [{**SAID, "family": "x"}]})),
-        "wrong-shape",
-    ),
+    ("no such family", (200, saying(family="x")), "wrong-shape"),
     ("no such level", (200, saying(level=7)), "wrong-shape"),
     ("a field more", (200, saying(why="x")), "wrong-shape"),
-    ("a field less", (200, completion({"opinions": [{"n": 1}]})), "wrong-shape"),
-    (
-        "too long",
-        (200, completion({"opinions": [{**SAID, "title": "x" * 1001}]})),
-        "wrong-shape",
-    ),
-    ("twice", (200, completion({"opinions": [SAID, SAID]})), "wrong-shape"),
-    ("of nobody", (200, saying(n=2)), "wrong-shape"),
-    ("of number 0", (200, saying(n=0)), "wrong-shape"),
+    ("a field less", (200, completion({"family": "social"})), "wrong-shape"),
+    ("too long", (200, saying(title="x" * 1001)), "wrong-shape"),
+    ("of several", (200, completion({"opinions": [SAID, SAID]})), "wrong-shape"),
     ("nested", (200, completion("[" * 100_000)), "wrong-shape"),
     ("a bad key", (401, b"{}"), "key-refused"),
     ("no credits", (402, b"{}"), "no-credits"),
@@ -282,8 +271,7 @@ async def test_who_says_nothing_is_not_waited_for_by_one_search_after_the_other(
 
 
 async def test_nobody_is_asked_beyond_the_cap() -> None:
-    caps = {"CS_OPINION_USD_PER_CALL": "0.01", "CS_OPINION_USD_PER_DAY": "0.01"}
-    async with model(caps=caps) as asked:
+    async with model(caps={**PRICED, "CS_OPINION_USD_PER_DAY": "0.01"}) as asked:
         first = await asked.rank(lookup="brand-a.1")
         second = await asked.rank(lookup="brand-a.2")
         assert asked.calls == 1
@@ -297,3 +285,14 @@ async def test_words_that_do_not_stand_in_the_headline_are_not_shown() -> None:
         done = await asked.rank()
     titles = [each.title for each in done.ranked]
     assert titles == ["Head of Influencer Marketing", "Zorbification Manager"]
+
+
+async def test_one_headline_without_an_answer_leaves_the_opinions_on_others() -> None:
+    other = Person(person="p3", full_name="Al Roe", headline="Gribbling Manager at Acme")
+    async with model(caps={**PRICED, "CS_OPINION_USD_PER_DAY": "0.01"}) as asked:
+        done = await asked.rank(CLEAR, UNSURE, other)
+        assert asked.calls == 1
+        (spent,) = await asked.budgets.spending()
+    assert len(done.opinions) == 1
+    assert done.causes == {"opinion": "over-cap"}
+    assert spent.micros_today == 10_000

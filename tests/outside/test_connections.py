@@ -1,4 +1,4 @@
-"""Connections to sources: kept, given up and dialled; and what a call costs besides."""
+"""Connections to sources: kept, closed and dialled; limits of an answer on the wire."""
 
 import asyncio
 import sys
@@ -8,14 +8,15 @@ from importlib.machinery import ModuleSpec
 from ipaddress import IPv4Network
 from types import ModuleType
 
-import httpcore
 import pytest
 
-from cs.outside import pooled_transport
-from cs.outside.asyncio_backend import AsyncioBackend, first_to_answer
+from cs.outside import connections
+from cs.outside.body import PARTS
+from cs.outside.connections import FRAMING_BYTES
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient
-from cs.outside.port import Forbidden
+from cs.outside.port import Forbidden, Unreachable
+from cs.outside.single_request import MAX_BYTES
 from outside.loopback_web import Zone
 
 OPEN, CLOSED = "127.81.0.1", "127.82.0.1"
@@ -26,11 +27,16 @@ class KeepingServer:
 
     def __init__(self) -> None:
         self.connections: list[asyncio.StreamWriter] = []
+        self.closed = asyncio.Semaphore(0)  # released for each that the client has closed
         self.port = 0
 
     @property
     def url(self) -> str:
         return f"http://{OPEN}:{self.port}/"
+
+    @property
+    def open_connections(self) -> int:
+        return sum(not each.is_closing() for each in self.connections)
 
     async def hang_up(self) -> None:
         """Close every connection, as a server does with one that has been idle for long."""
@@ -46,6 +52,7 @@ class KeepingServer:
                 await writer.drain()
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
+            self.closed.release()
 
 
 @asynccontextmanager
@@ -123,43 +130,21 @@ async def test_no_call_looks_for_modules(monkeypatch: pytest.MonkeyPatch) -> Non
     assert lookups.names == []
 
 
-async def test_where_one_address_of_a_name_is_dead_the_next_one_is_dialled() -> None:
-    async with keeping() as web:
-        connection = await first_to_answer([CLOSED, OPEN], web.port)
-
-        assert connection.get_extra_info("server_addr") == (OPEN, web.port)
-        await connection.aclose()
-
-
-async def test_where_no_address_answers_the_reason_is_told() -> None:
-    async with keeping() as web:
-        with pytest.raises(httpcore.ConnectError, match="refused"):
-            await AsyncioBackend().connect_tcp(CLOSED, web.port)
-
-
-async def test_who_is_silent_is_not_waited_for_longer_than_asked() -> None:
-    async with keeping() as web:
-        stream = await AsyncioBackend().connect_tcp(OPEN, web.port, timeout=5)
-        with pytest.raises(httpcore.ReadTimeout):
-            await stream.read(1_000, timeout=0.01)
-        await stream.write(b"GET / HTTP/1.1\r\n\r\n", timeout=5)
-        assert (await stream.read(8, timeout=5)) == b"HTTP/1.1"
-        assert (await stream.read(1_000, timeout=5)).endswith(b"ok")
-        await stream.aclose()
-
-
 async def test_only_so_many_idle_connections_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooled_transport, "IDLE_CONNECTIONS", 2)
+    monkeypatch.setattr(connections, "IDLE_CONNECTIONS", 2)
     async with keeping() as web, TrustedClient(user_agent="test") as client:
-        for dialled in (5, 8):  # of the second five, two go over what was kept
-            await asyncio.gather(*(client.get(web.url) for _ in range(5)))
-            assert len(web.connections) == dialled
+        await asyncio.gather(*(client.get(web.url) for _ in range(5)))
+        for _ in range(3):
+            await web.closed.acquire()
+
+        assert len(web.connections) == 5
+        assert web.open_connections == 2
 
 
 async def test_a_call_waits_for_a_connection_where_all_are_in_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pooled_transport, "CONNECTIONS", 1)
+    monkeypatch.setattr(connections, "CONNECTIONS", 1)
     async with keeping() as web, TrustedClient(user_agent="test") as client:
         answers = await asyncio.gather(*(client.get(web.url) for _ in range(5)))
 
@@ -188,13 +173,72 @@ async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> 
 async def test_connections_that_are_being_dialled_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pooled_transport, "CONNECTIONS", 6)
-    open_at_once = 0
+    monkeypatch.setattr(connections, "CONNECTIONS", 6)
     async with keeping() as one, keeping() as other, TrustedClient(user_agent="test") as client:
         await asyncio.gather(*(client.get(one.url) for _ in range(4)))
         await asyncio.gather(*(client.get(other.url) for _ in range(6)))
-        open_at_once = sum(not each.is_closing() for each in one.connections)
-        open_at_once += sum(not each.is_closing() for each in other.connections)
+        open_at_once = one.open_connections + other.open_connections
 
     assert len(other.connections) == 6
     assert open_at_once <= 6
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+#: Answers whose body is short, or has not begun when the limit is reached.
+TOO_LARGE = {
+    "hints": b"HTTP/1.1 103 Early Hints\r\n\r\n" * (FRAMING_BYTES // 28 + 1),
+    "extensions of chunks": CHUNKED
+    + (b"100;" + b"e" * 65_000 + b"\r\n" + b"a" * 256 + b"\r\n")
+    * ((MAX_BYTES + FRAMING_BYTES) // 65_000 + 1),
+    "chunks": CHUNKED + b"1\r\na\r\n" * (PARTS + 1) + b"0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+async def test_an_answer_is_limited_by_all_that_comes(name: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(TOO_LARGE[name])
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, OPEN, 0)
+    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
+    async with server, TrustedClient(user_agent="test") as client:
+        with pytest.raises(Unreachable) as caught:
+            await client.get(url)
+
+    assert caught.value.why == "too-large"
+
+
+async def test_calls_that_run_out_of_time_leave_no_connection_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "CONNECTIONS", 2)
+    silent = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if not silent.is_set():
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, OPEN, 0)
+    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
+    async with server, TrustedClient(user_agent="test", total_s=0.5) as client:
+        silent.set()
+        whys = [error.why for error in await failures(client, url, 6)]
+        silent.clear()
+        answer = await client.get(url)
+
+    assert whys == ["timeout"] * 6
+    assert answer.body == b"ok"
+
+
+async def failures(client: TrustedClient, url: str, number: int) -> list[Unreachable]:
+    answers = await asyncio.gather(
+        *(client.get(url) for _ in range(number)), return_exceptions=True
+    )
+    return [each for each in answers if isinstance(each, Unreachable)]

@@ -1,7 +1,8 @@
 import sqlite3
 import stat
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from contracts.call_register import CALL, CallRegisterContract, answered, begin
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
 from cs.paid_calls.port import CallInFlight, CallLease, CallRegister, KnownAnswer, LostAnswer
 from cs.paid_calls.sqlite import SqliteCalls
+from cs.runtime.private_files import DeletedDataRemains
 
 
 def key() -> bytes:
@@ -70,6 +72,24 @@ async def test_a_lease_of_a_process_that_ended_runs_on_and_out(file: Path) -> No
     assert isinstance(begun, CallLease)
     assert isinstance(again, CallLease)
     assert again.idempotency_key == begun.idempotency_key
+
+
+async def test_a_call_begun_by_a_clock_that_was_ahead_is_in_flight_no_longer(
+    file: Path,
+) -> None:
+    month_s = 30 * 86_400.0
+    async with SqliteCalls(file, key, now=lambda: SHIFTED() + month_s) as before:
+        await begin(before)
+
+    async with SqliteCalls(file, key, now=SHIFTED) as after:
+        assert await begin(after) == LostAnswer()
+        (call,) = await after.remembered([CALL.lookup])
+        assert await after.forget_old() == 0
+        (an_hour,) = await after.remembered([CALL.lookup])
+        SHIFTED.by_s += 3601
+        assert await after.forget_old() == 1
+
+    assert (call.left_s > month_s, an_hour.left_s <= 3600) == (True, True)
 
 
 async def test_before_the_first_call_there_is_no_file(calls: SqliteCalls, file: Path) -> None:
@@ -146,6 +166,27 @@ async def test_after_erasing_not_even_the_sealed_bytes_are_in_the_files(
     await calls.erase([CALL.lookup])
 
     assert not any(box in each.read_bytes() for each in file.parent.iterdir())
+
+
+async def test_while_another_process_reads_erasing_says_what_is_left(file: Path) -> None:
+    async with SqliteCalls(file, key, lock_timeout_s=0) as calls:
+        await answered(calls, SECRET)
+        with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            ((box,),) = reader.execute("SELECT answer FROM calls").fetchall()
+
+            forgetting: tuple[Callable[[], Awaitable[int]], ...] = (
+                lambda: calls.erase([CALL.lookup]),
+                lambda: calls.erase([CALL.lookup]),  # nothing is left to erase
+                calls.forget_old,
+            )
+            for forget in forgetting:
+                with pytest.raises(DeletedDataRemains) as remains:
+                    await forget()
+                assert remains.value.files == (str(file),)
+
+        assert await calls.erase([CALL.lookup]) == 0
+        assert not any(box in each.read_bytes() for each in file.parent.iterdir())
 
 
 async def test_with_another_key_no_call_is_made_a_second_time(

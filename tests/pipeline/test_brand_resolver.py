@@ -15,7 +15,7 @@ from cs.pipeline.brand_resolver import (
     ResolutionRow,
     chosen_again,
     recordable,
-    resolve_offline,
+    resolve_line,
 )
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
 
@@ -482,7 +482,7 @@ async def test_identifying_sources_are_asked_at_once() -> None:
 # Rows for the command line.
 
 
-def test_rows_come_in_order_and_name_every_source() -> None:
+async def test_rows_come_in_order_and_name_every_source() -> None:
     shelf = directory(match(0.9, "Nike", "nike.com", instagram="ig:nike", parent_company="P"))
     lines = [
         BrandQuestion("1", brand="Nike"),
@@ -492,7 +492,8 @@ def test_rows_come_in_order_and_name_every_source() -> None:
         BrandQuestion("5", domain="adidas.com"),
     ]
 
-    rows = list(resolve_offline(lines, [shelf]))
+    resolver = BrandResolver([shelf])
+    rows = [await resolve_line(line, resolver) for line in lines]
 
     used = {"directory": SourceStatus.USED}
     refused = rows[1:4]

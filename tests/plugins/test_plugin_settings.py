@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cs.assembly.settings_of_plugins import of_source, of_verifier
-from cs.settings import BadSettings, load, shown
+from cs.settings import BadSettings, load
 from plugins.installed import Install
 
 MODULE = """
@@ -178,7 +178,7 @@ def test_secrets_are_never_printed() -> None:
         repr(settings),
         repr(of_source(settings, "acme-eu")),
         repr(of_verifier(settings, "smtp")),
-        repr(shown(settings)),
+        repr(settings.shown()),
     ):
         assert "4711" not in printed
         assert "s3cret" not in printed

@@ -8,7 +8,7 @@ import pytest
 from cs.assembly.played_providers import providers_url, with_played_providers
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
-from cs.plugins.plugin_settings import MASK
+from cs.runtime.redaction import MASK
 from cs.sandbox.providers.adapters import ADAPTERS
 from cs.settings import load
 from harness.served import served

@@ -15,7 +15,8 @@ from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
 from harness.servers.own_folder import own_folder
-from harness.servers.postgres import _account, running_postgres
+from harness.servers.postgres import account, running_postgres
+from harness.servers.programs import find_binaries
 
 
 async def test_a_pool_opens_while_its_database_is_away() -> None:
@@ -128,11 +129,14 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, P
         certificate = authority._leaf(["localhost"]).public_bytes(Encoding.PEM)
         file.write_bytes(authority._hosts_key_pem + certificate)
         file.chmod(0o600)
-        account = _account()
-        if account:
-            shutil.chown(file, account["user"], account["group"])
+        owner = account()
+        if owner:
+            shutil.chown(file, owner["user"], owner["group"])
         settings = {"ssl": "on", "ssl_cert_file": str(file), "ssl_key_file": str(file)}
-        with running_postgres(folder / "postgres", settings=settings) as server:
+        binaries = find_binaries(tls=True)
+        with running_postgres(
+            folder / "postgres", binaries=binaries, settings=settings
+        ) as server:
             yield server.port, authority.ca_file
 
 

@@ -62,6 +62,20 @@ def test_a_line_is_one_object_with_its_fields(log_to: Logging, tmp_path: Path) -
     assert "lines_lost" not in line
 
 
+@pytest.mark.parametrize("style", ["json", "console"])
+def test_a_secret_is_in_no_line_however_it_is_written(
+    capsys: pytest.CaptureFixture[str], style: str
+) -> None:
+    secret = 'hunter "two"/\N{SNOWMAN}'
+    logs.configure("warning", style, [secret])
+    log.warning("told", why=secret, host="db.internal", exc_info=ValueError(secret))
+    structlog.reset_defaults()
+
+    line = capsys.readouterr().err
+    assert "db.internal" in line
+    assert "hunter" not in line
+
+
 def test_a_full_disk_fails_nobody(log_to: Logging) -> None:
     with Path("/dev/full").open("w") as file:
         log_to(file)

@@ -5,10 +5,12 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from cs.sqlite.database import DatabaseThreads, connect, transaction, truncate_wal
+from cs.runtime.private_files import DeletedDataRemains
+from cs.sqlite.database import DatabaseThreads, connect, transaction, wipe
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def test_a_transaction_holds_the_lock_for_writers_from_its_beginning(
     other.close()
 
 
-def test_the_write_ahead_log_is_emptied_unless_somebody_reads_it(
+def test_a_file_that_is_read_is_wiped_when_its_reader_has_ended(
     db: sqlite3.Connection, path: Path
 ) -> None:
     db.execute("INSERT INTO numbers VALUES (1)")
@@ -91,12 +93,36 @@ def test_the_write_ahead_log_is_emptied_unless_somebody_reads_it(
     assert _numbers(reader) == [1]
     db.execute("INSERT INTO numbers VALUES (2)")
 
-    assert not truncate_wal(db)
+    with pytest.raises(DeletedDataRemains) as remains:
+        wipe(db)
+    assert remains.value.files == (str(path),)
     assert wal.stat().st_size > 0
     reader.execute("COMMIT")
-    assert truncate_wal(db)
+    wipe(db)
     assert wal.stat().st_size == 0
     reader.close()
+
+
+def test_rows_that_moved_between_pages_leave_no_copies(
+    db: sqlite3.Connection, path: Path
+) -> None:
+    db.execute("CREATE TABLE people (who BLOB PRIMARY KEY, box BLOB) WITHOUT ROWID")
+    drawn = Random(1)
+    people = [
+        (drawn.randbytes(16), drawn.randbytes(drawn.choice([80, 300, 900])))
+        for _ in range(2_000)
+    ]
+    for start in range(0, len(people), 100):
+        with transaction(db):
+            db.executemany("INSERT INTO people VALUES (?, ?)", people[start : start + 100])
+    gone = people[::3]
+    for who, _ in gone:
+        db.execute("DELETE FROM people WHERE who = ?", (who,))
+
+    wipe(db, rewrite=True)
+
+    stored = path.read_bytes()
+    assert not [who for who, box in gone if who in stored or box in stored]
 
 
 async def test_one_thread_works_in_order_and_finishes_what_a_cancelled_caller_began() -> None:

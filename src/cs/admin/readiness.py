@@ -1,22 +1,35 @@
 """Whether a service, or a role of one, can do its work now, and what that rests on."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 import msgspec
+from structlog import get_logger
 
+from cs.domain.messages import STANDS_STILL
 from cs.eventlog.damage import DamagedStreams
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import EventLog
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.follower import Follower
+from cs.runtime.clock import Clock
+
+log = get_logger()
 
 #: Events the views may be behind before a node says it is not ready.
 LAG = 10_000
 #: A name that no data key has, so that none is kept open of it and the store is asked.
 _NO_KEY = "readyz"
+
+
+class _EventTime(msgspec.Struct):
+    at: datetime
+
+
+_decode = msgspec.json.Decoder(_EventTime).decode
 
 
 class ReadinessCheck(Protocol):
@@ -65,6 +78,7 @@ class Readiness:
     """Asks each of the parts that there are.
 
     Args:
+        clock: What events are dated by.
         time: Where all go by the database's time; one process goes by its machine's.
         parts: Says which parts of its role it leads, where that is shared out.
     """
@@ -74,6 +88,7 @@ class Readiness:
         events: EventLog | None = None,
         keys: KeyStore | None = None,
         *,
+        clock: Clock | None = None,
         time: ClockCheck | None = None,
         views: Follower | None = None,
         leader: Leadership | None = None,
@@ -87,6 +102,8 @@ class Readiness:
         self._set_aside = set_aside
         self._events = events
         self._keys = keys
+        self._clock = clock
+        self._from_future = False
         self._time = time
         self._views = views
         self._leader = leader
@@ -129,11 +146,28 @@ class Readiness:
             body["ready"], body["log"] = False, str(error)
             return
         body["log"] = "ok"
+        await self._check_newest(events, body)
         if self._views is not None:
             body["views_behind"] = max(0, body["head"] - self._views.position)
             body["ready"] &= body["views_behind"] <= LAG
             if (held := self._views.gate.why) is not None:
                 body["ready"], body["held"] = False, held
+
+    async def _check_newest(self, events: EventLog, body: dict[str, Any]) -> None:
+        """Say by how much the newest event is ahead of the clock: no reason not to work."""
+        if self._clock is None or not body["head"]:
+            return
+        try:
+            (newest,) = await events.stored(body["head"] - 1, 1)
+            at = _decode(newest.state).at
+        except (LogUnavailable, DamagedEvent, msgspec.MsgspecError):
+            return  # what is wrong with it is said elsewhere
+        ahead = at - self._clock.wall()
+        before, self._from_future = self._from_future, ahead > STANDS_STILL
+        if self._from_future:
+            body["events_ahead_s"] = round(ahead.total_seconds())
+            if not before:
+                log.warning("events_ahead_of_clock", seconds=body["events_ahead_s"])
 
     async def _check_keys(self, keys: KeyStore, body: dict[str, Any]) -> None:
         try:

@@ -60,6 +60,9 @@ class SandboxClock:
     def now(self) -> datetime:
         return self._real.now() + self._ahead
 
+    def wall(self) -> datetime:
+        return self._real.wall() + self._ahead
+
     def monotonic(self) -> float:
         return self._real.monotonic() + self._ahead.total_seconds()
 

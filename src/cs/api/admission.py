@@ -106,16 +106,14 @@ class SearchAdmission:
 
         try:
             async with within(time_limits.admit_s), self._streams.lock(stream):
-                fresh = self._streams.at_once(stream)
-                before = fresh or self._streams.remembered(stream)
-                if fresh is None:
-                    if before is None:
-                        before = fresh = await self._streams.key(caller.key_id)
-                    ask = self._ask(caller, asked, search, request_id)
-                    call = RequestCause(id=request_id, key=caller.key_id)
-                    admitted = await self._reuse_remembered(ask, before, call, begun=begun)
-                    if admitted is not None:
-                        return admitted
+                before = self._streams.remembered(stream)
+                if before is None:
+                    before = fresh = await self._streams.key(caller.key_id)
+                ask = self._ask(caller, asked, search, request_id)
+                call = RequestCause(id=request_id, key=caller.key_id)
+                admitted = await self._reuse_remembered(ask, before, call, begun=begun)
+                if admitted is not None:
+                    return admitted
                 if fresh is None:
                     before = fresh = await self._streams.key(caller.key_id)
                 return await self._streams.retry_on_conflict(attempt)
@@ -246,9 +244,6 @@ class SearchAdmission:
         self, stream: str, query: Query
     ) -> tuple[FoldedState[Brand], Brand | None, FoldedState[Service]]:
         """Return the brand of *stream*, the brand asked without its domain, and the service."""
-        brand, service = self._streams.at_once(stream), self._streams.at_once(SERVICE)
-        if brand is not None and service is not None and query.domain is None:
-            return brand, None, service  # nothing to wait for side by side
         return await asyncio.gather(
             self._streams.brand(stream), self._by_name(query), self._streams.service()
         )

@@ -10,7 +10,7 @@ from cs.api.key_ring import KeyRing
 from cs.api.long_polls import LongPolls
 from cs.api.recent_keys import RecentKeys
 from cs.api.time_limits import TIME_LIMITS, TimeLimits
-from cs.checks.port import CHECKS_PER_MINUTE, CheckReads, Checks
+from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.reading import Reading
@@ -20,6 +20,9 @@ from cs.runtime.clock import Clock
 HOLD = timedelta(seconds=85)
 #: Searches of one key that may wait to be worked on: ten times what a minute allows.
 MAX_WAITING_SEARCHES = 60
+#: Bodies of one key that may be on their way, each for ten seconds on a connection that other
+#: keys then lack: more than the searches that a minute allows.
+BODIES_PER_KEY = 16
 
 
 @dataclass
@@ -29,9 +32,8 @@ class Api:
     Attributes:
         hold: How long a call with ``wait: true`` is held.
         draining: Set when the service leaves: held calls are answered then.
+        body_limiter: Of the bodies of a key that are being read.
         search_limiter: Of the searches of a key.
-        check_reads: Counts checks together with what they are answered with, where log, views
-            and checks are in one database; ``None``: elsewhere.
         read_limiter: Of what reads a key: checks, and refusals that need nothing else of it.
         metrics: Where calls are counted.
     """
@@ -42,11 +44,11 @@ class Api:
     key_ring: KeyRing
     clock: Clock
     checks: Checks
-    check_reads: CheckReads | None = None
     hold: timedelta = HOLD
     recent_keys: RecentKeys = field(default_factory=RecentKeys)
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     long_polls: LongPolls = field(default_factory=LongPolls)
+    body_limiter: KeyLimiter = field(default_factory=lambda: KeyLimiter(BODIES_PER_KEY, 0))
     search_limiter: KeyLimiter = field(
         default_factory=lambda: KeyLimiter(AT_ONCE_PER_KEY, MAX_WAITING_SEARCHES)
     )

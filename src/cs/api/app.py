@@ -6,7 +6,6 @@ errors took a third of a short call's time, and there are four routes.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -14,10 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from cs.api import failures
-from cs.api.answers import JsonResponse
 from cs.api.api import Api
 from cs.api.call_log import SEARCH, CallRecord
-from cs.api.checks_at_once import check_at_once, check_together
 from cs.api.contacts import post_contacts
 from cs.api.credentials import Caller, known_caller, presented, wrong_key
 from cs.api.errors import ApiError
@@ -33,7 +30,6 @@ from cs.runtime.ids import RandomIds
 
 Endpoint = Callable[[Api, Request], Awaitable[Response]]
 RawHeaders = list[tuple[bytes, bytes]]
-AnsweredSoon = Callable[[JsonResponse | None, dict[str, Any]], None]
 
 #: By the template of a path (`cs.api.call_log.route`), then by method.
 ROUTES: Mapping[str, Mapping[str, Endpoint]] = {
@@ -63,53 +59,6 @@ class Gate:
         self._api = api
         self._request_ids = RandomIds()
         self._keyless = LogRateLimit("unauthorized_calls_left_out")
-
-    def at_once(self, method: str, path: str, headers: RawHeaders) -> JsonResponse | None:
-        """Return the whole answer to a call without a body, if nothing has to be waited for.
-
-        ``None``: `__call__` is to be asked, and nothing has happened.
-        """
-        if self._api.draining.is_set():
-            return None
-        scope: Scope = {"method": method, "path": path, "headers": headers, "state": {}}
-        call = CallRecord(scope, self._keyless, self._api.metrics)
-        try:
-            answer = check_at_once(self._api, scope)
-        except Exception:  # noqa: BLE001  the endpoints meet it too, and have words for it
-            return None
-        if answer is None:
-            return None
-        self._end(call, scope, answer)
-        return answer
-
-    def soon(self, method: str, path: str, headers: RawHeaders, answered: AnsweredSoon) -> bool:
-        """Have *answered* called with the whole answer to a call without a body.
-
-        It is called once, from the event loop, and within about a second: with the answer, or
-        with ``None``, if `__call__` is to be asked, and what is to be in the state of the scope
-        then.  ``False``: that is to be asked at once, and nothing has happened.
-        """
-        if self._api.check_reads is None or self._api.draining.is_set():
-            return False
-        scope: Scope = {"method": method, "path": path, "headers": headers, "state": {}}
-        call = CallRecord(scope, self._keyless, self._api.metrics)
-
-        def told(answer: JsonResponse | None) -> None:
-            if answer is not None:
-                self._end(call, scope, answer)
-            answered(answer, scope["state"])
-
-        try:
-            return check_together(self._api, scope, told)
-        except Exception:  # noqa: BLE001  the endpoints meet it too, and have words for it
-            return False
-
-    def _end(self, call: CallRecord, scope: Scope, answer: JsonResponse) -> None:
-        """Mark *answer*, and have the *call* counted and logged that it ends."""
-        request_id = scope["state"]["request_id"] = self._request_ids.new("req_")
-        answer.raw_headers = _marked(answer.raw_headers, request_id)
-        call.status = answer.status_code
-        call.end()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server takes no other protocol"

@@ -72,8 +72,7 @@ async def _read_within(within_s: float, request: Request) -> bytes:
             return await _read(request)
     except TimeoutError:
         message = f"the body did not come within {within_s:g} s; send it whole, and at once"
-        # What is left of it must not be taken for the next request.
-        raise ApiError("invalid_request", message, headers={"Connection": "close"}) from None
+        raise ApiError("invalid_request", message) from None
 
 
 async def _read(request: Request) -> bytes:

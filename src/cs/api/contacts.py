@@ -39,10 +39,14 @@ async def _read_body(api: Api, request: Request, caller: Caller) -> ContactsRequ
     """Return what *request* asks for.
 
     Raises:
-        ApiError: ``invalid_request``; ``unauthorized`` if the secret opens the key no more.
+        ApiError: ``invalid_request``; ``rate_limited`` if too many bodies of the key are on
+            their way; ``unauthorized`` if the secret opens the key no more.
     """
     try:
-        return await read_contacts(request, api.time_limits.body_s)
+        async with api.body_limiter.slot(caller.key_id):
+            return await read_contacts(request, api.time_limits.body_s)
+    except TooManyWaiting as error:
+        raise too_many_waiting_now(api, caller) from error
     except ApiError:
         await check_secret(api, caller)
         raise

@@ -34,7 +34,7 @@ class CheckedKey(msgspec.Struct, frozen=True):
 async def answer_check(
     api: Api, request: Request, answer: Callable[[CheckedKey], Awaitable[Response]]
 ) -> Response:
-    """Count a check, unless it was, and return what *answer* makes of its key.
+    """Count a check, and return what *answer* makes of its key.
 
     One that fails is not counted, unless its count cannot be changed at once or the service
     leaves.
@@ -46,10 +46,10 @@ async def answer_check(
     """
     caller: Caller = request.state.caller
     at = api.clock.now()
-    check: Check | None = request.scope["state"].get("check")
+    check: Check | None = None
     try:
         async with within(api.time_limits.read_s):
-            check = await _count(api, caller, at, check)
+            check = await _count(api, caller, at)
             async with api.read_limiter.slot(caller.key_id):
                 key = await read_key_unbounded(api, caller.key_id)
                 require_open(api, caller, key)
@@ -62,8 +62,8 @@ async def answer_check(
         raise
 
 
-async def _count(api: Api, caller: Caller, at: datetime, counted: Check | None) -> Check:
-    check = counted or await api.checks.count(caller.key_id, at)
+async def _count(api: Api, caller: Caller, at: datetime) -> Check:
+    check = await api.checks.count(caller.key_id, at)
     if not check.counted:
         key = await read_key_lately(api, caller.key_id)
         require_open(api, caller, key)

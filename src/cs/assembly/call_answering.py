@@ -12,7 +12,7 @@ from cs.api.key_ring import MAX_KEYS, KeyRing
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.checks.memory import MemoryChecks
-from cs.checks.port import CHECKS_PER_MINUTE, CheckReads, Checks
+from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.contact import CONTACTS
 from cs.domain.operator_actions import ACTS
 from cs.eventlog.streams import Streams
@@ -54,7 +54,6 @@ async def build_api(
     clock: Clock,
     allowed: ApiTerms,
     checks: Checks | None = None,
-    check_reads: CheckReads | None = None,
     metrics: Metrics | None = None,
 ) -> Api:
     """Return what answers calls, once *views* have caught up and keys are at hand.
@@ -86,7 +85,6 @@ async def build_api(
         ring,
         clock,
         checks or MemoryChecks(),
-        check_reads,
         hold=allowed.hold,
         long_polls=LongPolls(allowed.holds),
         search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),

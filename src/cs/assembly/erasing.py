@@ -5,7 +5,8 @@ whom a search has found again.
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+
+from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
@@ -14,6 +15,9 @@ from cs.keystore.port import KeyStore
 from cs.operations.erasure.person import Erasure
 from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.projections.follower import Follower
+from cs.runtime.private_files import DeletedDataRemains
+
+log = get_logger()
 
 
 def reached_end(events: EventLog, views: Follower) -> Callable[[], Awaitable[None]]:
@@ -29,11 +33,15 @@ def build_suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
     """Return the filter that leaves suppressed people out of what stages found."""
 
     async def erase(met: SuppressedPerson) -> None:
-        with suppress(DamagedEvent):  # that stream is set aside, the others are done
+        try:
             await retry_while_unavailable(
                 lambda: erasure.erase(
                     met.print_, met.prints, [met.name], caused_by=met.caused_by
                 )
             )
+        except DamagedEvent:
+            pass  # that stream is set aside, the others are done
+        except DeletedDataRemains as error:  # the search does not wait for another process
+            log.warning("erased_data_remains", why=str(error))
 
     return SuppressionFilter(keys, erase)

@@ -25,6 +25,7 @@ from cs.outside.resolver import DnsResolver
 from cs.plugins.sources import BrandSource, PeopleSource, is_local, missing_of
 from cs.postgres.schema_steps import Store
 from cs.runtime.data_folder import DataFolderError
+from cs.runtime.redaction import redacted
 from cs.settings import BadSettings, Settings
 
 #: The settings of databases, with what each holds.
@@ -93,11 +94,11 @@ def _look_at_machine(settings: Settings) -> list[DoctorFinding]:
 
 async def _ask_web(settings: Settings) -> list[DoctorFinding]:
     """Return whether the web is reached, and by its answer whether our clock is right."""
-    source = settings.wikidata_url
+    source = redacted(settings.wikidata_url)
     agent = user_agent(settings.contact)
     async with TrustedClient(user_agent=agent, ca_file=settings.ca_file) as client:
         try:
-            answer = await client.get(source, params=_SITE_INFO)
+            answer = await client.get(settings.wikidata_url, params=_SITE_INFO)
         except (Unreachable, Forbidden) as error:
             advice = "let HTTPS out, or set the sources to what can be reached from here"
             said = f"{source}: {error}"

@@ -152,6 +152,7 @@ async def run_service(
     ready = Readiness(
         log,
         keys,
+        clock=clock,
         views=runner,
         misconfiguration=misconfiguration,
         set_aside=streams.set_aside,

@@ -24,8 +24,10 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
+from cs.operations.operator import Operator
 from cs.paid_calls.port import RememberedCall
 from cs.projections.port import Views
+from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import Clock
 from cs.settings import Settings
@@ -50,9 +52,20 @@ class CommandContext(msgspec.Struct, frozen=True):
     #: The same, whole; ``None`` also where the settings do not name its key.
     directory: PeopleDirectory | None = None
 
+    @property
+    def operator(self) -> Operator:
+        """Return the commands on keys, quota, brands and the pause switch."""
+        return Operator(self.streams, self.clock, self.by)
+
     def view_runner(self) -> ViewRunner:
         """Return what brings the views up to date; a service may do the same meanwhile."""
         return ViewRunner(self.log, self.views, self.keys)
+
+    async def reading(self) -> Reading:
+        """Bring the views up to date, and return the queries on them."""
+        runner = self.view_runner()
+        await runner.catch_up()
+        return Reading(self.log, self.views, runner, self.keys)
 
 
 def acting_operator(settings: Settings) -> str | None:

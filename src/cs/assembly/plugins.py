@@ -18,7 +18,7 @@ from cs.directory.port import DirectoryReader
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
 from cs.metrics.metrics import Metrics
-from cs.opinions.port import SecondOpinion
+from cs.opinions.language_model import LanguageModel
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
@@ -55,7 +55,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
     enough_people: int = ENOUGH
     source_order: Sequence[str] = ()
     verifier_order: Sequence[str] = ()
-    second_opinion: SecondOpinion | None = None
+    second_opinion: LanguageModel | None = None
 
     @property
     def names(self) -> list[str]:

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from cs.domain.service import World
-from cs.opinions.language_model import AWAY_PAUSE_S, NAME, LanguageModel
+from cs.opinions.language_model import AT_ONCE, AWAY_PAUSE_S, NAME, LanguageModel
 from cs.outside.port import ApiClient
 from cs.paid_calls.budgets.port import Budgets
 from cs.paid_calls.paid import PaidCalls
@@ -86,7 +86,7 @@ def second_opinion(
             url=settings.opinion_url,
             key=key or "",
             calls_per_s=settings.opinion_calls_per_s,
-            burst=max(1, round(settings.opinion_calls_per_s)),
+            burst=max(AT_ONCE, round(settings.opinion_calls_per_s)),
             usd_per_call=settings.opinion_usd_per_call,
             usd_per_day=settings.opinion_usd_per_day,
             usd_per_month=settings.opinion_usd_per_month,

@@ -4,6 +4,7 @@ from collections import deque
 from datetime import datetime
 
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
+from cs.domain.messages import present
 from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.runtime.lru import LruDict
 
@@ -12,19 +13,19 @@ class MemoryChecks:
     """`cs.checks.port.Checks` in memory.
 
     The times of a key are kept in their order, and those that left the window dropped, so
-    that a check does not look at the others.  A clock that steps back stands still here.
+    that a check does not look at the others.  A clock that steps back a little stands still
+    here; after a larger step the window is empty.
     """
 
     def __init__(self) -> None:
         self._times = LruDict[str, deque[datetime]](KEYS)
 
     async def count(self, key_id: str, at: datetime) -> Check:
-        return self.count_at_once(key_id, at)
-
-    def count_at_once(self, key_id: str, at: datetime) -> Check:
         times = self._times.get(key_id, deque())
         if times:
-            at = max(at, times[-1])
+            at = present(at, times[-1])
+            if times[-1] > at:
+                times.clear()
         since = at - MINUTE
         while times and times[0] <= since:
             times.popleft()
@@ -36,9 +37,6 @@ class MemoryChecks:
         return Check(at, counted, left)
 
     async def uncount(self, key_id: str, at: datetime) -> None:
-        self.uncount_at_once(key_id, at)
-
-    def uncount_at_once(self, key_id: str, at: datetime) -> None:
         times = self._times.get(key_id, deque())
         if at in times:
             times.remove(at)

@@ -1,8 +1,7 @@
 """How many status and usage checks a key made in the last minute."""
 
-import asyncio
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -22,46 +21,6 @@ class Check(msgspec.Struct, frozen=True):
     window: RateWindow  # after it
 
 
-class CheckQuestion(NamedTuple):
-    """A check to be counted, and what its answer depends on.
-
-    Attributes:
-        key_id: Whose check.
-        version: That of the key's state in memory.
-        lookup: The result that is to be shown; empty: none.
-    """
-
-    key_id: str
-    version: int
-    lookup: str
-
-
-class CheckFacts(msgspec.Struct, frozen=True):
-    """What is true of a `CheckQuestion`, all at one moment after it was asked.
-
-    Attributes:
-        check: Counted or refused.
-        key_unchanged: Whether nothing came to the key since that version.
-        checkpoint: The position that the views reflect.
-        result: The row of the lookup's result, encoded; ``None``: the views have none.
-    """
-
-    check: Check
-    key_unchanged: bool
-    checkpoint: int
-    result: bytes | None
-
-
-class CheckReads(Protocol):
-    """Checks counted together with what their answers depend on: one question for all."""
-
-    def ask(self, question: CheckQuestion) -> asyncio.Future[CheckFacts] | None:
-        """Return what becomes the facts; ``None``: ask for each of them by itself.
-
-        The future fails with `LogUnavailable`: whether the check was counted is not known.
-        """
-
-
 class Checks(Protocol):
     """120 GETs a minute and key (contract L3).
 
@@ -79,12 +38,6 @@ class Checks(Protocol):
         Raises:
             LogUnavailable: Whether it was counted is not known.
         """
-
-    def count_at_once(self, key_id: str, at: datetime) -> Check | None:
-        """Do as `count`, without waiting; ``None``: nothing was counted, ask `count`."""
-
-    def uncount_at_once(self, key_id: str, at: datetime) -> None:
-        """Uncount what `count_at_once` has counted."""
 
     async def uncount(self, key_id: str, at: datetime) -> None:
         """Uncount the check of *at* (`Check.at`): it was not answered."""

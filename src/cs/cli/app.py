@@ -1,64 +1,77 @@
 """The ``cs`` command: its groups.
 
-Whoever asks for help waits for what is imported here, so nothing of the service is: a
-command's module is imported when the command is called, and what describes an error when
-there is one.
+``cs --help`` is as slow as the imports here, so nothing of the service is imported: the module
+of a command is imported when the command is called, and what describes an error when there is
+one.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from cyclopts import App
+from cyclopts import App, Group
 
 from cs.cli.exit_codes import epilogue
 
-#: Where each command is, and its line in `cs --help`; loaded when it is called.
-COMMANDS = (
-    ("demo", "cs.cli.demo:demo", "Start everything with a made-up world and search once."),
-    ("serve", "cs.cli.serve:serve", "Run the service."),
-    ("keys", "cs.cli.keys:app", "Create, list, rotate and revoke API keys; grant quota."),
-    ("search", "cs.cli.client:search", "Search the people of a brand, on any server."),
-    ("get", "cs.cli.client:get", "Read a search again."),
-    ("usage", "cs.cli.client:usage", "Show a key's quota and use."),
-    ("brands", "cs.cli.brands:app", "Import brands; see which are reused; forget one."),
-    ("directory", "cs.cli.directory:app", "Your own people: import a list of them."),
-    ("people", "cs.cli.people:app", "Erase a person; list who is suppressed."),
-    ("mailboxes", "cs.cli.mailboxes:app", "Tell of mail that came back from mailboxes."),
-    ("sources", "cs.cli.sources:app", "Try the sources of brands and people."),
-    ("verifiers", "cs.cli.verifiers:app", "Try the verifiers of mailboxes."),
-    ("doctor", "cs.cli.doctor:doctor", "Look at all that searches need; say what to mend."),
-    ("status", "cs.cli.status:status", "Show how the service stands, on one screen."),
-    ("pause", "cs.cli.switch:pause", "Refuse new searches."),
-    ("resume", "cs.cli.switch:resume", "Take new searches again."),
-    ("sandbox", "cs.cli.sandbox:app", "List, check and prove sandbox worlds."),
-    ("resolve", "cs.cli.stages:resolve", "Brand resolution by itself."),
-    ("classify", "cs.cli.stages:classify", "Headline to role, by itself."),
-    ("verify", "cs.cli.stages:verify", "Mailbox verification by itself."),
-    ("people-source", "cs.cli.people_source:app", "One people source by itself."),
-    ("new", "cs.cli.new:app", "Write a source, a verifier or a stage of your own."),
-    ("api", "cs.cli.roles:api", "One role by itself: answer calls."),
-    ("relay", "cs.cli.roles:relay", "One role by itself: publish work to Kafka."),
-    ("process-manager", "cs.cli.roles:process_manager", "One role by itself: drive lookups."),
-    ("project", "cs.cli.roles:project", "One role by itself: keep the views up to date."),
-    ("stage", "cs.cli.roles:stage", "One role by itself: work for one stage."),
-    ("topics", "cs.cli.topics:app", "Make the topics on Kafka, and show them."),
-    ("events", "cs.cli.events:app", "The history, event by event: show, follow, export."),
-    ("state", "cs.cli.state:state", "How a key, brand or mail domain stood at any time."),
-    ("searches", "cs.cli.searches:app", "What a search was answered then, with its evidence."),
-    ("ledger", "cs.cli.ledger:show_ledger", "What became of a key's quota, search by search."),
-    ("report", "cs.cli.report:report", "A period in figures, as tables or a page."),
-    ("compare", "cs.cli.compare:compare", "Who joined, left or changed between two lookups."),
-    ("replay", "cs.cli.replay:app", "What other rules would have done with the history."),
-    ("log", "cs.cli.log:app", "Check the event log."),
-    ("master-key", "cs.cli.master_key:app", "Change the master key while the service runs."),
-    ("db", "cs.cli.db:app", "Bring PostgreSQL databases up to this version."),
-    ("backup", "cs.cli.backup:backup", "Copy the data away, beside a running service."),
-    ("restore", "cs.cli.backup:restore", "Bring a backup back into an empty folder."),
-    ("config", "cs.cli.config:app", "See and check the settings."),
-    ("completion", "cs.cli.completion:completion", "Completion for bash, zsh or fish."),
-)
+#: The commands of each group of `cs --help`: name, place, and line.
+GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "Try it": (
+        ("demo", "cs.cli.demo:demo", "Start everything with a made-up world and search once"),
+        ("sandbox", "cs.cli.sandbox:app", "List, check and run made-up worlds"),
+    ),
+    "Search": (
+        ("search", "cs.cli.search:search", "Search the people of a brand, or of a list"),
+        ("get", "cs.cli.search:get", "Read a search again"),
+        ("usage", "cs.cli.search:usage", "Show the quota and use of an API key"),
+    ),
+    "History": (
+        ("searches", "cs.cli.searches:app", "Show past searches with their evidence"),
+        ("ledger", "cs.cli.ledger:show_ledger", "Show the charges of a key, search by search"),
+        ("report", "cs.cli.report:report", "Report a period: results, costs, failures"),
+        ("compare", "cs.cli.compare:compare", "Compare two runs of a brand"),
+        ("state", "cs.cli.state:state", "Show a key, brand or mail domain at any time"),
+        ("events", "cs.cli.events:app", "Show, follow and export events"),
+        ("replay", "cs.cli.replay:app", "Apply other rules to past runs"),
+    ),
+    "Operate": (
+        ("serve", "cs.cli.serve:serve", "Run the service in one process"),
+        ("status", "cs.cli.status:status", "Show the state of the service"),
+        ("doctor", "cs.cli.doctor:doctor", "Check all that searches need"),
+        ("keys", "cs.cli.keys:app", "Create, list and revoke API keys; grant quota"),
+        ("pause", "cs.cli.status:pause", "Refuse new searches"),
+        ("resume", "cs.cli.status:resume", "Accept new searches again"),
+        ("brands", "cs.cli.brands:app", "Import, list and forget brands"),
+        ("directory", "cs.cli.directory:app", "Import and manage your own people"),
+        ("mailboxes", "cs.cli.mailboxes:app", "Import bounces"),
+        ("people", "cs.cli.people:app", "Erase, suppress or export a person"),
+        ("backup", "cs.cli.backup:backup", "Back up the data folder"),
+        ("restore", "cs.cli.backup:restore", "Restore a backup into an empty folder"),
+        ("log", "cs.cli.log:app", "Verify the event log; show what operators did"),
+        ("master-key", "cs.cli.master_key:app", "Change the master key"),
+        ("config", "cs.cli.config:app", "Show and check the settings"),
+        ("db", "cs.cli.db:app", "Migrate PostgreSQL databases"),
+        ("topics", "cs.cli.topics:app", "Create, show and describe Kafka topics"),
+        ("completion", "cs.cli.completion:completion", "Print completion for a shell"),
+    ),
+    "Extend": (
+        ("sources", "cs.cli.service_checks:sources", "Check the sources of brands and people"),
+        ("verifiers", "cs.cli.service_checks:verifiers", "Check the verifiers of mailboxes"),
+        ("resolve", "cs.cli.stages:resolve", "Find a brand's web site and profiles"),
+        ("people-source", "cs.cli.people_source:app", "Ask one people source"),
+        ("classify", "cs.cli.stages:classify", "Read the role in a headline"),
+        ("verify", "cs.cli.stages:verify", "Verify mailboxes"),
+        ("new", "cs.cli.new:app", "Write a source, a verifier or a stage of your own"),
+    ),
+    "Roles": (
+        ("api", "cs.cli.roles:api", "Answer calls"),
+        ("relay", "cs.cli.roles:relay", "Publish work to Kafka"),
+        ("process-manager", "cs.cli.roles:process_manager", "Drive lookups to their end"),
+        ("project", "cs.cli.roles:project", "Keep the views up to date"),
+        ("stage", "cs.cli.roles:stage", "Work for one stage"),
+    ),
+}
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
-#: Commands that write no log: they start sooner without what writes one.
+#: Commands that write no log, and start sooner without its libraries.
 WITHOUT_LOG = frozenset({"search", "get", "usage", "new", "completion"})
 #: The command whose last word is a number that may be negative.
 GRANT = ("keys", "grant")
@@ -79,13 +92,16 @@ def build(words: Sequence[str]) -> App:
         help_epilogue=epilogue(words) if called else None,
     )
     # The short line is for the list; a command's own --help has its docstring instead.
-    for name, place, line in COMMANDS:
-        app.command(place, name=name, help=None if called else line)
+    for place, (title, commands) in enumerate(GROUPS.items()):
+        group = Group(title, sort_key=place)
+        for n, (name, module, line) in enumerate(commands):
+            help_ = None if called else line
+            app.command(module, name=name, help=help_, group=group, sort_key=n)
     return app
 
 
 def _called(words: Sequence[str]) -> str | None:
-    """Return the command that the command line *words* calls; ``None``: only `cs` itself."""
+    """Return the command that *words* call, ``None`` if only `cs` itself."""
     names = {name for name, _, _ in COMMANDS}
     return next((word for word in words if word in names), None)
 
@@ -97,19 +113,18 @@ def _version() -> str:
 
 
 def _without_dashes(words: Sequence[str]) -> Sequence[str]:
-    """Return *words* without a ``--`` that would make words of the options behind it.
+    """Return *words* without a ``--``, behind which options would be read as words.
 
-    `cs keys grant KEY -- -500 --data-dir DIR` is how a negative number is written to many
-    other programs; here it needs no ``--``.
+    Many programs need it before a negative number: `cs keys grant KEY -- -500 --json`.
     """
     return [word for word in words if word != "--"] if tuple(words[:2]) == GRANT else words
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run the command *words*; those of this process if ``None``.
+    """Run the command *words*, by default those of this process.
 
-    What a user can mend is described in a sentence: exit code 1, 2 for a mistake on the
-    command line or in the settings; 130 after Ctrl-C.
+    An error that a user can fix is described in a sentence: exit code 1, 2 for a mistake on
+    the command line or in the settings; 130 after Ctrl-C.
     """
     words = sys.argv[1:] if words is None else words
     try:
@@ -117,11 +132,14 @@ def main(words: Sequence[str] | None = None) -> None:
             from cs.runtime import logs  # noqa: PLC0415
 
             logs.configure("warning", "console")  # `cs serve` has settings for it
-        build(words)(_without_dashes(words))
+        try:
+            build(words)(_without_dashes(words))
+        finally:
+            sys.stdout.flush()  # or a full disk would be found when nobody can say so
     except SystemExit:
         raise
     except BaseException as error:
         from cs.cli.ending import end  # noqa: PLC0415
 
-        end(error)
+        end(error, words)
         raise

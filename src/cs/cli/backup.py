@@ -1,6 +1,5 @@
-"""``cs backup`` and ``cs restore``: the log and its keys, away and back."""
+"""``cs backup`` and ``cs restore``: a copy of the log and its keys, and its way back."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,56 +9,54 @@ from cs.assembly.folder_keys import folder_of
 from cs.backup.making import backup_folders, make
 from cs.backup.manifest import Manifest
 from cs.backup.restoring import restore as bring_back
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, warn
-from cs.cli.settings_in_force import settings
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.output import warn
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
 from cs.settings import BadSettings, Settings
 
 Backup = Annotated[Path, Parameter(help="Folder of the backup.")]
+_NEXT = "`cs serve` rebuilds the views"
 Keys = Annotated[
     Path | None, Parameter(help="Folder of its keys; DIR/keys if left out. Keep it apart.")
 ]
 
 
-def backup(
+@on_data
+async def backup(
+    at: Invocation,
     directory: Backup,
     /,
     *,
     keys: Keys = None,
     with_master_key: Annotated[
-        bool, Parameter(negative="", help="Put the master key beside the keys.")
+        bool, Parameter(negative="", help="Put the master key next to the keys.")
     ] = False,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
-    """Back up the data folder, beside a running service or without one.
+) -> Output:
+    """Back up the data folder, next to a running service or without one.
 
-    Of a service in one process; for databases use PostgreSQL's own (docs/many-machines.md).
+    For a service in one process; for databases use PostgreSQL's own (docs/many-machines.md).
 
-    The log goes to DIR/log and the keys that open the people in it to DIR/keys, or where
-    --keys says: whoever has both and the master key can read everybody, so keep them in
-    three places. Both copies are read whole before it says that it is done. The views are
-    not in it: they are made anew from the log.
+    The log goes to DIR/log and the keys that open the people in it to DIR/keys, or to the
+    folder of --keys. Log, keys and master key together open everything: keep them in three
+    places. Both copies are read completely before it reports success. The views are left
+    out: they are rebuilt from the log.
 
     Example: `cs backup /backup/monday --keys /safe/monday --data-dir /var/lib/cs`
     """
-    chosen = _embedded(settings(config, data_dir=data_dir))
-    source = folder_of(chosen, make=False)
-    at = backup_folders(directory, keys)
-    made = asyncio.run(make(source, at, SystemClock().now(), with_master_key=with_master_key))
-    if json:
-        print_json(_shown(made) | {"log": str(at.log), "keys": str(at.keys)})
-    else:
-        console.print(
-            f"{made.head} events in {at.log}, their keys in {at.keys}: read and whole"
-        )
+    source = folder_of(_embedded(at.settings()), make=False)
+    folders = backup_folders(directory, keys)
+    made = await make(source, folders, SystemClock().now(), with_master_key=with_master_key)
     _warn(made)
+    return Output(
+        [_shown(made) | {"log": str(folders.log), "keys": str(folders.keys)}],
+        [f"{made.head} events in {folders.log}, their keys in {folders.keys}: read and whole"],
+    )
 
 
-def restore(
+@on_data
+async def restore(
+    at: Invocation,
     directory: Backup,
     /,
     *,
@@ -72,38 +69,31 @@ def restore(
             negative="",
         ),
     ] = (),
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
-    """Bring a backup back into an empty data folder that no service runs on.
+) -> Output:
+    """Restore a backup into an empty data folder that no service runs on.
 
-    Every file is compared with its checksum and the log is read whole before anything is
-    put in its place; if something is wrong, nothing is changed.
+    Every file is compared with its checksum and the log is read completely before anything
+    is put in its place; if something is wrong, nothing is changed.
 
     Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
     """
-    chosen = _embedded(settings(config, data_dir=data_dir))
-    target = folder_of(chosen)
-    restored = asyncio.run(bring_back(backup_folders(directory, keys), target, master_key))
+    target = folder_of(_embedded(at.settings()))
+    restored = await bring_back(backup_folders(directory, keys), target, master_key)
     made = restored.manifest
-    if json:
-        print_json(_shown(made) | {"data_dir": str(target.path)})
-    else:
-        console.print(
-            f"{made.head} events of {instant(made.made_at)} are in {target.path}; "
-            "`cs serve` makes the views anew"
-        )
     if restored.keys_from != made.backup:
-        warn("the keys are of a later backup; whoever was erased meanwhile stays erased")
+        warn("the keys are of a later backup; people erased since then stay erased")
     _warn(made)
+    return Output(
+        [_shown(made) | {"data_dir": str(target.path)}],
+        [f"{made.head} events of {instant(made.made_at)} are in {target.path}", _NEXT],
+    )
 
 
 def _embedded(chosen: Settings) -> Settings:
-    """Return *chosen*, which are of a service in one process.
+    """Return *chosen*, the settings of a service in one process.
 
     Raises:
-        BadSettings: Its data is in databases, and a folder's copy would hold none of it.
+        BadSettings: The data is in databases, so a copy of the folder would hold none of it.
     """
     if chosen.postgres is not None:
         raise BadSettings(

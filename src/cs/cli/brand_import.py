@@ -13,6 +13,7 @@ from cs.cli.options import Config, DataDir, DryRun, Json
 from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
+from cs.runtime.table_text import is_hopeless
 from cs.sources.brand.company_file import BadFile, CompanyFile
 from cs.sources.brand.company_index import CompanyChanges, CompanyIndex, IndexFault, batches
 from cs.sources.brand.company_rows import Company
@@ -90,6 +91,8 @@ def _good(companies: CompanyFile, done: ImportSummary) -> Iterator[Company]:
             done.bad += 1
             if len(done.bad_rows) < TOLD:
                 done.bad_rows.append((number, row))
+            if is_hopeless(done.rows, done.bad):
+                raise BadFile(f"nearly all of its {done.rows} rows are bad: {row}")
         else:
             yield row
 

@@ -8,16 +8,15 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.cli.moment import At, end_of, never_looked_up
+from cs.cli.choosing import check_lookup, chosen_brands, query_of
+from cs.cli.moment import At, end_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
-from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.comparing import (
     Comparison,
     PersonChange,
@@ -46,7 +45,7 @@ class RunComparison(msgspec.Struct, frozen=True):
 def compare(
     first: Annotated[
         str | None,
-        Parameter(help="A brand, as it was searched, or a lookup's id.", show_default=False),
+        Parameter(help="A brand by its name, or a lookup's id.", show_default=False),
     ] = None,
     second: Annotated[
         str | None,
@@ -65,8 +64,8 @@ def compare(
 ) -> None:
     """Show who joined, who left, and whose title, level or address changed between two runs.
 
-    Of a brand: between each of its runs and the one before. People are named by pseudonyms
-    that are the same in all runs, unless --reveal.
+    Of a brand: between each of its runs and the one before, however it was asked for. People
+    are named by pseudonyms that are the same in all runs, unless --reveal.
 
     Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
     """
@@ -83,11 +82,7 @@ def compare(
     if lookups:
         pairs = _Pairs(lookups=(lookups[0], lookups[1]), at=at)
     else:
-        query = Query(
-            None if first is None else clean_brand(first),
-            None if domain is None else canonical_domain(domain),
-        )
-        pairs = _Pairs(query=query, at=at)
+        pairs = _Pairs(query=query_of(first, domain), at=at)
     chosen = settings(config, data_dir=data_dir)
     asyncio.run(_show(chosen, pairs, reveal, json=json))
 
@@ -104,27 +99,28 @@ class _Pairs(msgspec.Struct, frozen=True, kw_only=True):
         if self.lookups is not None:
             first, second = [await self._run(history, lookup, upto) for lookup in self.lookups]
             return [(first, second)]
-        assert self.query is not None
-        found = await history.runs(brand_stream(self.query), upto)
-        if not found:
-            stop(never_looked_up(self.at))
-        pairs = list(one_after_another(found))
+        streams = await self._streams(history, upto)
+        found = [run for stream in streams for run in await history.runs(stream, upto)]
+        pairs = list(one_after_another(sorted(found, key=lambda run: run.position)))
         if not pairs:
             stop(f"of {len(found)} lookups fewer than two have an answer: nothing to compare")
         return pairs
 
-    @property
-    def asked(self) -> DisclosedEvents:
+    async def asked(self, history: History, upto: int) -> DisclosedEvents:
+        """Return whose data are opened."""
+        return DisclosedEvents(streams=tuple(sorted(await self._streams(history, upto))))
+
+    async def _streams(self, history: History, upto: int) -> Sequence[str]:
         if self.lookups is not None:
-            streams = {lookup_stream(lookup) or "" for lookup in self.lookups}
-            return DisclosedEvents(streams=tuple(sorted(streams)))
-        return DisclosedEvents(query=self.query)
+            return sorted({lookup_stream(lookup) or "" for lookup in self.lookups})
+        assert self.query is not None
+        return [each.stream for each in await chosen_brands(history, self.query, upto)]
 
     async def _run(self, history: History, lookup: str, upto: int) -> Run:
         found = await history.runs(lookup_stream(lookup) or "", upto)
         run = next((run for run in found if run.lookup == lookup), None)
         if run is None and self.at is None:
-            stop(f"there is no lookup {lookup}")
+            await check_lookup(history, lookup)
         if run is None:
             stop(f"{lookup} had not begun by then")
         if run.finished_at is None:
@@ -138,7 +134,8 @@ async def _show(chosen: Settings, pairs: _Pairs, reveal: str | None, *, json: bo
         # What is appended from here on the disclosure does not cover, so it is not read.
         upto = await end_of(History(data.log), pairs.at)
         if reveal is not None:
-            await disclose(data, "compare", reveal, pairs.asked, upto=upto)
+            asked = await pairs.asked(History(data.log), upto)
+            await disclose(data, "compare", reveal, asked, upto=upto)
         async for each in _compared(data, pairs, upto):
             changes = each.found.changes if reveal else map(sealed, each.found.changes)
             if json:

@@ -1,62 +1,56 @@
 """``cs config``: the settings in force."""
 
-import asyncio
 from typing import Any
 
 from cyclopts import App
 
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
+from cs.assembly.shared_settings import check_shared, roles_of, shared_advice
 from cs.assembly.world_check import check_world
-from cs.cli.many_machines import check_shared, roles_of, shared_advice
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json
-from cs.cli.settings_in_force import settings
-from cs.settings import load_with_places, shown
+from cs.cli.command import Invocation, Output, on_data
+from cs.settings import load_with_places
 
-app = App(name="config", help="See and check the settings.")
+app = App(name="config", help="Show and check the settings.")
 
 
 @app.command
-def show(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """Print every setting in force and where it came from, secrets masked.
+@on_data
+def show(at: Invocation) -> Output:
+    """Print every setting in force and its origin, secrets masked.
 
     They come from a TOML file (--config, or CS_CONFIG), then CS_... environment
     variables, then options. Names are the same everywhere: `port = 9000` in the file is
-    CS_PORT=9000 in the environment. What the source NAME was given stands in the table
+    CS_PORT=9000 in the environment. The settings of the source NAME stand in the table
     [sources.NAME]; `url` there is CS_SOURCES__NAME__URL; [verifiers.NAME] likewise.
 
     Example: `CS_PORT=9000 cs config show`
     """
-    chosen, places = load_with_places(config, given={"data_dir": data_dir})
-    values = shown(chosen)
-    if json:
-        print_json({**values, "places": places})
-        return
-    for name, value in values.items():
-        console.print(f"{name:<19} {_plain(value)}  # {places.get(name, 'default')}")
+    chosen, places = load_with_places(at.config, given={"data_dir": at.data_dir})
+    values = chosen.shown()
+    lines = (
+        f"{name:<19} {_plain(value)}  # {places.get(name, 'default')}"
+        for name, value in values.items()
+    )
+    return Output([{**values, "places": places}], lines)
 
 
 @app.command
-def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
+@on_data
+async def check(at: Invocation) -> Output:
     """Check the settings, those of plug-ins too, and load every source and verifier used.
 
     Those of a service over several processes are checked together; nothing is connected to.
-    Says which commands they let a process be.
+    Shows the roles that a process with these settings can have.
 
     Example: `cs config check --config cs.toml`
     """
-    chosen = settings(config, data_dir=data_dir)
+    chosen = at.settings()
     check_world(chosen, "live")
     check_shared(chosen)
-
-    async def run() -> StagePlugins:
-        async with open_directory_if_named(chosen) as directory:
-            there = directory is not None and directory.has_people
-            async with open_plugins(chosen, directory=directory if there else None) as tools:
-                return tools
-
-    tools = asyncio.run(run())
+    directory = await at.opened(open_directory_if_named(chosen))
+    there = directory if directory is not None and directory.has_people else None
+    tools = await at.opened(open_plugins(chosen, directory=there))
     used = {
         "roles": roles_of(chosen),
         "brand_sources": [source.name for source in tools.brand_sources],
@@ -65,16 +59,12 @@ def check(*, json: Json = False, data_dir: DataDir = None, config: Config = None
         "stages": [stage.name for stage in tools.stages],
         "advice": [*advice(tools), *shared_advice(chosen)],
     }
-    if json:
-        print_json(used)
-        return
-    console.print("the settings are good; in use:")
-    for name, values in used.items():
-        console.print(f"  {name:<16}{_plain(values)}")
+    lines = (f"  {name:<16}{_plain(values)}" for name, values in used.items())
+    return Output([used], ["the settings are good; in use:", *lines])
 
 
 def advice(tools: StagePlugins) -> list[str]:
-    """Return what the operator may want to set before searching the real world."""
+    """Return advice about settings to change before searching the real world."""
     found = [f"{setting}: {why}" for setting, why in unusable_settings(tools).items()]
     if [source.name for source in tools.brand_sources] == ["website"]:
         found.append(

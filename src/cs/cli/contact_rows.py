@@ -1,26 +1,18 @@
 """A search as rows of a table for spreadsheets: one row a person."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from cs.cli.foreign_text import cell
-from cs.cli.output import print_bytes
+from cs.cli.output import as_csv
 from cs.client import Contact, Running, Search
 
+__all__ = ["COLUMNS", "as_csv", "rows"]  # `cs ledger` has its CSV from here, too
 _SEARCH = ("id", "status", "reason", "cached", "charged", "searched_at")
 _BRAND = ("domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
 _PERSON = Contact.__struct_fields__
 #: Matched fields are kept apart from what was asked.
 COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
-
-
-def print_csv(search: Search) -> None:
-    """Print *search* on standard output."""
-    print_bytes(as_csv([COLUMNS, *rows(search)]))
 
 
 def rows(search: Search) -> list[list[str]]:
@@ -31,14 +23,6 @@ def rows(search: Search) -> list[list[str]]:
     people = () if isinstance(search, Running) else search.contacts
     found = [[_cell(getattr(person, field)) for field in _PERSON] for person in people]
     return [[*ahead, *cells] for cells in found or [[""] * len(_PERSON)]]
-
-
-def as_csv(table: Iterable[Sequence[str]]) -> bytes:
-    """Return *table* as CSV: no cell is a formula to a spreadsheet, or two, or obeyed."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([cell(text) for text in row] for row in table)
-    return text.getvalue().encode()
 
 
 def _cell(value: Any) -> str:

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -20,22 +21,24 @@ from cs import settings
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.erasing import reached_end
+from cs.assembly.folder_paid_calls import erase_paid_calls, open_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import open_plugins
-from cs.cli.sandbox_service import OURS_ONLY, enter_world
+from cs.cli.sandbox_service import OURS_AND_PLAYED, OURS_ONLY, enter_world
 from cs.cli.temporary_folder import temporary_folder
 from cs.domain.contact import LeftOut, Query
 from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work
 from cs.eventlog.fingerprints import email_print
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import NewSecret, Operator
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.plugins.stages import Report
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.sandbox.shapes import World
-from cs.sandbox.year import BEGINS, UPDATE, WEEK, WEEKS, Chapter, worlds
+from cs.sandbox.year import BEGINS, PAID, UPDATE, WEEK, WEEKS, Chapter, worlds
 from cs.settings import Settings
 
 #: Who acts as the operator.
@@ -120,6 +123,7 @@ def make_year(folder: Path, progress: Progress) -> None:
         CannotListen: This machine lacks the loopback addresses that the world needs.
         OSError: *folder* is there already, or cannot be made.
     """
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(folder.absolute().parent, f".{folder.name}-") as work:
         data = work / "data"
         chosen = settings.load(environment={}, given={"data_dir": data, **OURS_ONLY})
@@ -148,11 +152,21 @@ class _Year:
     async def live(self, chapter: Chapter, world: World, end: int) -> None:
         """Live through *chapter*, to the beginning of the week *end*."""
         async with AsyncExitStack() as stack:
+            providers = chapter.week >= PAID
+            asked = OURS_AND_PLAYED if providers else OURS_ONLY
             chosen = await enter_world(
-                world, stack, self._settings, self._certificates, self._clock
+                world,
+                stack,
+                replace(self._settings, **asked),
+                self._certificates,
+                self._clock,
+                providers=providers,
             )
+            paid: PaidCalls = EVERY_TIME
+            if providers:
+                paid = await stack.enter_async_context(open_paid_calls(chosen))
             plugins = await stack.enter_async_context(
-                open_plugins(chosen, self._clock, world="sandbox")
+                open_plugins(chosen, self._clock, paid, world="sandbox")
             )
             if chapter.week < UPDATE:
                 plugins = replace(plugins, stages=(_OlderRanking(),))
@@ -241,6 +255,7 @@ class _Year:
                 data.keys,
                 self._clock,
                 reached_end(data.log, service.views),
+                forget_calls=partial(erase_paid_calls, self._settings),
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))

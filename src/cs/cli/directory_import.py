@@ -28,7 +28,7 @@ from cs.settings import Settings
 from cs.sources.people_directory.importing import ImportCounts, Importing
 from cs.sources.people_directory.people_file import BadFile, PeopleFile
 
-#: Rows that are told one by one; of the others only their number.
+#: Rows and columns that are told one by one; of the others only their number.
 TOLD = 20
 
 
@@ -198,7 +198,8 @@ def _tell_columns(done: ImportedPeople) -> None:
     read = ", ".join(f"{field} from {column!r}" for field, column in done.columns.items())
     console.print(f"columns: {read}")
     if done.unused:
-        console.print(f"not read: {', '.join(done.unused)}")
+        more = f" and {len(done.unused) - TOLD} more" if len(done.unused) > TOLD else ""
+        console.print(f"not read: {', '.join(done.unused[:TOLD])}{more}")
 
 
 def _tell(done: ImportedPeople, errors: Path | None, *, json: bool) -> None:

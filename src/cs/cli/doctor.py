@@ -1,16 +1,14 @@
-"""``cs doctor``: what is right and wrong around the service."""
+"""``cs doctor``: checks of all that a search needs, with advice on each problem."""
 
-import asyncio
+from collections.abc import AsyncIterator
 from ipaddress import ip_address
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from cs.assembly.examination import Extent, examine
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, stop, styled
-from cs.cli.settings_in_force import settings
-from cs.doctor.finding import DoctorFinding
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.output import stop, styled
 from cs.doctor.sender import MAIL_DOMAINS
 from cs.domain.names.brand_names import is_host_name
 
@@ -19,11 +17,13 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "not tried
 _LISTS = 20
 
 
-def doctor(
+@on_data
+async def doctor(
+    at: Invocation,
     *,
     mail_domain: Annotated[
         tuple[str, ...] | None,
-        Parameter(negative="", help="Whose mail servers are tried; gmail.com and outlook.com."),
+        Parameter(negative="", help="Try its mail servers; gmail.com and outlook.com."),
     ] = None,
     address: Annotated[
         str | None, Parameter(help="The IP address you send from; else mail servers say it.")
@@ -32,15 +32,12 @@ def doctor(
         tuple[str, ...],
         Parameter(negative="", help="A DNS list of senders to look it up in; may be repeated."),
     ] = (),
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
-    """Look at all that searches need, and say what to do about what is wrong.
+) -> AsyncIterator[Output]:
+    """Check all that searches need, and say how to fix each problem.
 
     The disk, files with keys, databases and brokers of the settings, the clock, the web, the
-    sources, DNS, port 25, and who you are to mail servers: HELO, reverse DNS, SPF, and DNS
-    lists where you name some. Changes nothing and names nobody: mail servers are only greeted.
+    sources, DNS, port 25, and your name to mail servers: HELO, reverse DNS, SPF, and the DNS
+    lists that you name. Changes nothing and names nobody: mail servers are only greeted.
 
     With --json one line for each check: its name, state (ok, warning, failed, not tried), what
     was found, and what to do.
@@ -52,29 +49,14 @@ def doctor(
         address=_address(address),
         lists=_hosts(dns_list, "--dns-list")[:_LISTS],
     )
-    chosen = settings(config, data_dir=data_dir)
-
-    async def run() -> list[DoctorFinding]:
-        found = []
-        async for finding in examine(chosen, extent):
-            _show(finding, json=json)
-            found.append(finding)
-        return found
-
-    failed = [each.check for each in asyncio.run(run()) if each.state == "failed"]
+    failed = []
+    async for each in examine(at.settings(), extent):
+        line = f"[{_COLOURS[each.state]}]{{:<9}}[/]  {{:<24}}  {{}}"
+        advice = [] if each.advice is None else [f"{'':<37}{each.advice}"]
+        yield Output([each], [styled(line, each.state, each.check, each.said), *advice])
+        failed += [each.check] if each.state == "failed" else []
     if failed:
-        stop(f"failed: {', '.join(failed)}")
-
-
-def _show(finding: DoctorFinding, *, json: bool) -> None:
-    if json:
-        print_json(finding)
-        return
-    colour = _COLOURS[finding.state]
-    line = f"[{colour}]{{:<9}}[/]  {{:<24}}  {{}}"
-    console.print(styled(line, finding.state, finding.check, finding.said))
-    if finding.advice is not None:
-        console.print(f"{'':<37}{finding.advice}")
+        yield Output(problem=f"failed: {', '.join(failed)}")
 
 
 def _hosts(names: tuple[str, ...], option: str) -> tuple[str, ...]:

@@ -8,17 +8,20 @@ from cyclopts import (
     CycloptsError,
     MissingArgumentError,
     UnusedCliTokensError,
+    ValidationError,
 )
 
 from cs.assembly.folder_advice import OF_DAMAGE
-from cs.bus.errors import BadKafkaSettings, BusUnavailable
+from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.data_folder import DataFolderError
+from cs.runtime.private_files import DeletedDataRemains
 from cs.sandbox.errors import WorldError
 from cs.settings import BadSettings, Settings, allowed
 
@@ -26,9 +29,12 @@ from cs.settings import BadSettings, Settings, allowed
 USER_ERRORS = (
     BadKafkaSettings,
     BusUnavailable,
+    CannotApply,
     CannotListen,
     DatabaseUnavailable,
     DataFolderError,
+    DeletedDataRemains,
+    ExportFailed,
     KeysUnavailable,
     LogUnavailable,
     Refusal,
@@ -38,7 +44,7 @@ USER_ERRORS = (
     WrongSchema,
 )
 #: What stands wrongly on the command line or in the settings.
-USAGE_ERRORS = (BadSettings, CycloptsError)
+USAGE_ERRORS = (BadSettings, CycloptsError, OtherExport)
 
 
 #: What every option that is no setting and can be written wrongly takes.
@@ -74,6 +80,8 @@ def sentence(error: BaseException) -> str:
             known = setting in Settings.__struct_fields__
             right = allowed(setting) if known else _right(argument.hint)
             return f"{argument.name}: {right}, not {token.value!r}"
+        case ValidationError(argument=argument, exception_message=why) if argument:
+            return f"{argument.name}: {why}"
         case MissingArgumentError(argument=argument) if argument and _choices(argument.hint):
             return f"{argument.name} is missing: {_right(argument.hint)}"
         case UnusedCliTokensError(unused_tokens=unused) if unused:

@@ -13,29 +13,26 @@ import msgspec
 from cyclopts import App, Group, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.cli.choosing import Chosen
 from cs.cli.event_files import (
     Format,
+    check_whole,
     export_tables,
-    failures_told,
     few_collections,
     format_of,
-    parquet_file,
 )
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
-from cs.cli.times import time_of
 from cs.cli.why import describe, why
-from cs.domain.contact import Query
-from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.eventlog.stored_cause import cause_in
-from cs.history.export.errors import disk_failures
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import ShownEvent, check_known, event_lines, shown_events
-from cs.history.selection import BadSelection, Selection
+from cs.history.part_folder import disk_failures
+from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 from cs.settings import Settings
 
@@ -94,7 +91,8 @@ class Which:
         ),
     ] = ()
     brand: Annotated[
-        str | None, Parameter(help="Of this brand, as it was searched; with --domain, of both.")
+        str | None,
+        Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
     ] = None
     domain: Annotated[str | None, Parameter(help="Of the brand of this web domain.")] = None
     lookup: Annotated[str | None, Parameter(help="Of this lookup, by its id.")] = None
@@ -106,34 +104,24 @@ class Which:
     after: Annotated[int, Parameter(help="After this position.")] = 0
     upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
-    def selection(self) -> Selection:
-        """Return what is selected.
-
-        Raises:
-            SystemExit: Some of it is written wrongly.
-        """
-        query = None
-        if self.brand is not None or self.domain is not None:
-            query = Query(
-                None if self.brand is None else clean_brand(self.brand),
-                None if self.domain is None else canonical_domain(self.domain),
-            )
-        try:
-            return Selection(
-                types=self.type,
-                categories=self.category,
-                streams=self.stream,
-                keys=tuple(key.removeprefix("key-") for key in self.key),
-                query=query,
-                lookup=self.lookup,
-                mail_domain=self.mail_domain,
-                since=time_of("--since", self.since),
-                until=time_of("--until", self.until),
-                after=self.after,
-                upto=self.upto,
-            )
-        except BadSelection as bad:
-            stop(str(bad), 2)
+    def chosen(self) -> Chosen:
+        """Return what is chosen, checked as far as that needs no log."""
+        chosen = Chosen(
+            types=self.type,
+            categories=self.category,
+            streams=self.stream,
+            keys=self.key,
+            brand=self.brand,
+            domain=self.domain,
+            lookup=self.lookup,
+            mail_domain=self.mail_domain,
+            since=self.since,
+            until=self.until,
+            after=self.after,
+            upto=self.upto,
+        )
+        chosen.checked()
+        return chosen
 
 
 EVERY = Which()
@@ -170,9 +158,8 @@ def export(
     also if it was cut off in the middle of a line. With --reveal what is said about people is
     shown, but for who was erased.
 
-    Parquet and DuckDB need the extra `analytics`. Such a file appears under its name when it is
-    whole; --resume goes on with `NAME.part`, up to the position where it was to end. A single
-    Parquet file is begun again.
+    A file of Parquet or DuckDB appears under its name when it is whole; one that was cut off is
+    made again.
 
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`,
     and `cs events export --out history.duckdb`
@@ -180,29 +167,37 @@ def export(
     if resume and out is None:
         stop("--resume: name the file with --out", 2)
     check_reason(reveal)
-    selection = which.selection()
     form = format_of(out, format)
     if form != "ndjson" and out is None:
         stop(f"--format {form}: name the file with --out", 2)
+    if form != "ndjson" and resume:
+        stop(f"--resume: goes with lines of JSON; without it {out} is made again", 2)
     chosen = settings(config, data_dir=data_dir)
-    request = EventRequest(selection, "events export", reveal, out)
+    request = EventRequest(which.chosen(), "events export", reveal, out)
     if out is None:
         asyncio.run(_export(chosen, request, _print_all))
         return
     if form == "parquet":
-        with parquet_file(out, resume=resume) as write:
+        from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
+
+        with event_file(out) as write:
             count = asyncio.run(_export(chosen, request, write))
     elif form == "ndjson":
-        with _opened(out, resume=resume) as file, failures_told(), disk_failures(out):
-            last = _last_position(file) if resume else 0
-            after = max(selection.after, last)
-            rest = replace(request, selection=msgspec.structs.replace(selection, after=after))
+        with _opened(out, resume=resume) as file, disk_failures(out):
+            rest = replace(request, after=_last_position(file) if resume else 0)
             count = asyncio.run(_export(chosen, rest, lambda page: file.write(_lines(page))))
             file.flush()
     else:
-        asyncio.run(export_tables(chosen, selection, out, form, why=reveal, resume=resume))
+        check_whole(request.chosen.checked())
+        asyncio.run(_tables(chosen, request, out, form))
         return
     console.print(f"{count} events written to {out}")
+
+
+async def _tables(settings: Settings, request: "EventRequest", out: Path, form: Format) -> None:
+    async with open_command_context(settings) as data:
+        selection = await request.chosen.selection(History(data.log))
+        await export_tables(data, selection, out, form, why=request.why)
 
 
 @app.command
@@ -222,9 +217,7 @@ def show(
     check_reason(reveal)
     lines: list[bytes] = []
     if position >= 1:
-        request = EventRequest(
-            Selection(after=position - 1, upto=position), "events show", reveal
-        )
+        request = EventRequest(Chosen(), "events show", reveal, only=position)
         chosen = settings(config, data_dir=data_dir)
         asyncio.run(_export(chosen, request, lambda page: lines.append(_lines(page))))
     if not lines:
@@ -272,18 +265,32 @@ def tail(
     if last < 0:
         stop(f"--last: a whole number from 0 on, not {last}", 2)
     check_reason(reveal)
-    request = EventRequest(which.selection(), "events tail", reveal)
+    request = EventRequest(which.chosen(), "events tail", reveal)
     asyncio.run(_tail(settings(config, data_dir=data_dir), request, last))
 
 
 @dataclass(frozen=True)
 class EventRequest:
-    """What a command shows, and why it opens people, if it does."""
+    """What a command shows, and why it opens people, if it does.
 
-    selection: Selection
+    Attributes:
+        after: All up to this position was shown before.
+        only: The one position that is shown.
+    """
+
+    chosen: Chosen
     command: str
     why: str | None = None
     out: Path | None = None
+    after: int = 0
+    only: int | None = None
+
+    async def selection(self, history: History, *, growing: bool = False) -> Selection:
+        """Return which events of *history* are shown."""
+        if self.only is not None:
+            return Selection(after=self.only - 1, upto=self.only)
+        found = await self.chosen.selection(history, growing=growing)
+        return msgspec.structs.replace(found, after=max(found.after, self.after))
 
 
 async def _tail(chosen: Settings, request: EventRequest, last: int) -> None:
@@ -291,7 +298,8 @@ async def _tail(chosen: Settings, request: EventRequest, last: int) -> None:
         open_command_context(chosen) as data,
         identities(data.log, data.keys) as people,
     ):
-        history, selection = History(data.log), request.selection
+        history = History(data.log)
+        selection = await request.selection(history, growing=True)
         after = max(await history.head() - last, selection.after)
         keys, open_until = None, None
         if request.why is not None:
@@ -348,14 +356,13 @@ async def _opening(
     data: CommandContext, request: EventRequest
 ) -> tuple[Selection, KeyStore | None]:
     """Return the events of *request* that may be shown, and what opens people if it does."""
-    selection = request.selection
+    selection = await request.selection(History(data.log))
     if request.why is None:
         return selection, None
-    head = await data.log.head()
+    head, asked = await data.log.head(), selection.asked()
     upto = head if selection.upto is None else min(selection.upto, head)
     selection = msgspec.structs.replace(selection, upto=upto)
     if selection.after < upto:  # else there is nothing to open
-        asked = request.selection.asked()
         await disclose(data, request.command, request.why, asked, upto=upto, out=request.out)
     return selection, data.keys
 

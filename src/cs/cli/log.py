@@ -1,19 +1,19 @@
-"""``cs log``: is the event log one that the rules could have written?"""
+"""``cs log``: checks of the event log, and the trail of what operators did."""
 
-import asyncio
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import open_command_context
+from cs.assembly.operator_command import CommandContext
+from cs.cli.command import Invocation, Output, on_data
 from cs.cli.keys import said
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, errors, print_json, print_table, stop, styled
-from cs.cli.settings_in_force import settings
+from cs.cli.moment import time_of
+from cs.cli.options import number
+from cs.cli.output import Table, styled
+from cs.cli.progress import Progress
 from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
@@ -21,22 +21,19 @@ from cs.eventlog.errors import NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.keystore.lost import LostValue, Why
 from cs.projections.searches import instant
-from cs.settings import Settings
 
 app = App(
     name="log",
     help="The event log: everything that ever happened.\n\n"
-    "Works on the data folder, beside a running service or without one.",
+    "Works on the data folder, next to a running service or without one.",
 )
 
 #: Acts of operators shown at most.
 MOST_ACTS = 100_000
-#: How often progress is shown, seconds.
-TELL_EVERY_S = 1.0
 
 
 class LogVerification(msgspec.Struct, frozen=True):
-    """What was read, and what is wrong with it."""
+    """The result of reading the whole log."""
 
     events: int
     unfinished: int
@@ -45,45 +42,38 @@ class LogVerification(msgspec.Struct, frozen=True):
 
 
 @app.command
-def trail(
+@on_data
+async def trail(
+    at: Invocation,
     *,
-    last: Annotated[int, Parameter(help="The newest so many.")] = 100,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
-    """Show what operators did, and who: keys, quota, pauses, brands, people erased or opened.
+    last: Annotated[int, number(1, MOST_ACTS, "Show only the newest so many.")] = 100,
+    since: Annotated[str | None, Parameter(help="Show only acts from this time on.")] = None,
+    by: Annotated[str | None, Parameter(help="Show only acts of this account.")] = None,
+) -> Output:
+    """Show what operators did: keys, quota, pauses, brands, people erased or opened.
 
-    Who is the account that ran the command, or what the setting `operator` said. Reads the
-    whole log. A person is a hash that says nothing about who it is.
+    The account is the one that ran the command, or the setting `operator`. Reads the whole
+    log. A person is a hash that does not identify them.
 
-    Example: `cs log trail --last 20`
+    Example: `cs log trail --last 20`, or `cs log trail --since 2026-03-01 --by anna`
     """
-    if not 1 <= last <= MOST_ACTS:
-        stop(f"--last: a whole number from 1 to {MOST_ACTS}, not {last}", 2)
-    acts = asyncio.run(_acts(settings(config, data_dir=data_dir), last))
-    if json:
-        for act in acts:
-            print_json(act)
-        return
-    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in acts]
-    print_table(("At", "By", "What", "Of"), rows, folds=["Of"])
-
-
-async def _acts(chosen: Settings, last: int) -> Sequence[OperatorAct]:
-    """Return the newest *last* acts of operators, oldest first."""
+    first = time_of("--since", since)
+    data = await at.data()
     acts: deque[OperatorAct] = deque(maxlen=last)
-    async with open_command_context(chosen) as data:
-        head = await data.log.head()
-        async for recorded in _with_progress(_events(data.log, head), head):
-            act = act_of(recorded.stream, recorded.event)
-            if act is not None:
-                acts.append(act)
-    return acts
+    async for recorded in _events(data.log, await data.log.head()):
+        act = act_of(recorded.stream, recorded.event)
+        if act is None or (by is not None and act.by != by):
+            continue
+        if first is None or act.at >= first:
+            acts.append(act)
+    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in acts]
+    return Output([*acts], [Table(("At", "By", "What", "Of"), rows, ["Of"])])
 
 
 @app.command
-def verify(
+@on_data
+async def verify(
+    at: Invocation,
     *,
     at_rest: Annotated[
         bool,
@@ -91,76 +81,69 @@ def verify(
             negative="", help="Nothing runs: every search of an ended lookup is settled."
         ),
     ] = False,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
-    """Read the whole log and hold it to every promise: no charge twice, no limit exceeded.
+) -> AsyncIterator[Output]:
+    """Check the whole log against every promise: no charge twice, no limit exceeded.
 
     Also checks that the views are not ahead of the log, and that no data key of a person in
-    it is lost. Prints each violation, then counts.
-    Exit code 1 if there is any. What is appended meanwhile is left for the next time.
+    it is lost. Prints each violation, then counts. Exit code 1 if there is any. Events that
+    are appended meanwhile are not checked.
 
     Example: `cs log verify --json`, one line a violation and one of counts
     """
-    verified = asyncio.run(_verify(settings(config, data_dir=data_dir), at_rest, json=json))
-    if json:
-        print_json(verified)
-    else:
-        console.print(
-            f"{verified.events} events, {verified.unfinished} searches not settled, "
-            f"views at {verified.views_at}: {verified.violations or 'no'} violations"
-        )
-    if verified.violations:
-        raise SystemExit(1)
-
-
-async def _verify(chosen: Settings, at_rest: bool, *, json: bool) -> LogVerification:
-    audit = Audit()
-    violations = 0
-
-    def broken(found: Violation) -> None:
-        nonlocal violations
-        violations += 1
-        if json:
-            print_json(found)
-        else:
-            console.print(
-                styled(
-                    "[red]{}[/] {} {} at {}",
-                    found.kind,
-                    found.stream,
-                    found.what,
-                    found.position,
+    async for each in verified(await at.data(), at_rest=at_rest):
+        match each:
+            case Violation():
+                line = "[red]{}[/] {} {} at {}"
+                place = (each.kind, each.stream, each.what, each.position)
+                yield Output([each], [styled(line, *place)])
+            case LogVerification():
+                line = (
+                    f"{each.events} events, {each.unfinished} searches not settled, "
+                    f"views at {each.views_at}: {each.violations or 'no'} violations"
                 )
-            )
+                yield Output([each], [line], code=bool(each.violations))
 
-    async with open_command_context(chosen) as data:
-        # The views first: the log only grows, so what they show must be in it by then.
-        views_at = await data.views.position()
-        head = await data.log.head()
-        if views_at > head:
-            what = f"they show position {views_at}, the log ends at {head}"
-            broken(Violation("position", views_at, "views", what))
-        whole, lost = True, dict[LostValue, None]()
-        try:
-            with data.keys.lost.listening(lost.setdefault):
-                async for recorded in _with_progress(_events(data.log, head), head):
-                    for found in audit.check(recorded):
-                        broken(found)
-        except NewerEvent as newer:
-            whole = False
-            what = f"{newer.topic} is of a newer version; what comes after is not checked"
-            broken(Violation("newer", newer.position, newer.stream, what))
-        for found in _lost(lost):
-            broken(found)
-        if whole and audit.events != head:
-            what = f"{audit.events} events up to position {head}"
-            broken(Violation("position", head, "log", what))
-    if at_rest and whole:
-        for found in audit.end():
-            broken(found)
-    return LogVerification(audit.events, audit.unfinished, views_at, violations)
+
+async def verified(
+    data: CommandContext, *, at_rest: bool = False
+) -> AsyncIterator[Violation | LogVerification]:
+    """Yield each violation in the log of *data*, then the counts."""
+    # The views first: the log only grows, so every event that they show is below its head.
+    views_at = await data.views.position()
+    head = await data.log.head()
+    audit, violations = Audit(), 0
+    async for found in _violations(data, audit, views_at, head, at_rest=at_rest):
+        violations += 1
+        yield found
+    yield LogVerification(audit.events, audit.unfinished, views_at, violations)
+
+
+async def _violations(
+    data: CommandContext, audit: Audit, views_at: int, head: int, *, at_rest: bool
+) -> AsyncIterator[Violation]:
+    if views_at > head:
+        what = f"they show position {views_at}, the log ends at {head}"
+        yield Violation("position", views_at, "views", what)
+    newer, lost = None, dict[LostValue, None]()
+    try:
+        with data.keys.lost.listening(lost.setdefault):
+            async for recorded in _events(data.log, head):
+                for found in audit.check(recorded):
+                    yield found
+    except NewerEvent as error:
+        newer = error
+        what = f"{newer.topic} is of a newer version; what comes after is not checked"
+        yield Violation("newer", newer.position, newer.stream, what)
+    for value in lost:
+        what = f"{value.name} reads as erased: {_WHY_LOST[value.why]}"
+        yield Violation("key-lost", value.position, value.stream, what)
+    if newer is not None:
+        return
+    if audit.events != head:
+        what = f"{audit.events} events up to position {head}"
+        yield Violation("position", head, "log", what)
+    for found in audit.end() if at_rest else ():
+        yield found
 
 
 _WHY_LOST: Mapping[Why, str] = {
@@ -170,33 +153,13 @@ _WHY_LOST: Mapping[Why, str] = {
 }
 
 
-def _lost(values: Iterable[LostValue]) -> Iterator[Violation]:
-    """Yield for each event, person and reason that a data key is lost."""
-    for value in values:
-        what = f"{value.name} reads as erased: {_WHY_LOST[value.why]}"
-        yield Violation("key-lost", value.position, value.stream, what)
-
-
 async def _events(log: EventLog, head: int) -> AsyncIterator[RecordedEvent]:
-    """Yield the events up to position *head*."""
+    """Yield the events up to position *head*, and show how far it is."""
     position = 0
-    while position < head:
-        page = await read_past(log, position)
-        if not page:
-            return
-        for recorded in page:
-            if recorded.position <= head:
-                yield recorded
-        position = page[-1].position
-
-
-async def _with_progress(
-    events: AsyncIterator[RecordedEvent], head: int
-) -> AsyncIterator[RecordedEvent]:
-    """Yield *events*, telling now and then how far it is."""
-    told_at = time.monotonic()
-    async for recorded in events:
-        yield recorded
-        if time.monotonic() - told_at >= TELL_EVERY_S:
-            told_at = time.monotonic()
-            errors.print(styled("[dim]{} of {} events[/]", recorded.position, head))
+    with Progress() as progress:
+        while position < head and (page := await read_past(log, position)):
+            for recorded in page:
+                if recorded.position <= head:
+                    yield recorded
+            position = page[-1].position
+            progress.show(f"{min(position, head)} of {head} events")

@@ -16,6 +16,7 @@ from cs.domain.causation import OperatorCause
 from cs.operations.bounces.bounce_file import BadFile, BounceFile, Format
 from cs.operations.bounces.importing import BounceCounts, record_rows
 from cs.operations.bounces.recording import BounceRecorder
+from cs.operations.bounces.sent_messages import SentMessages
 from cs.settings import Settings
 
 app = App(name="mailboxes", help="Tell of mail that came back from mailboxes.")
@@ -39,6 +40,10 @@ def bounced(
     form: Annotated[
         Format | None, Parameter(help="What the file is, if not what its name says.")
     ] = None,
+    sent: Annotated[
+        Path | None,
+        Parameter(help="The messages you sent, a line `message-id,recipient` each; for mails."),
+    ] = None,
     dry_run: DryRun = False,
     json: Json = False,
     data_dir: DataDir = None,
@@ -53,19 +58,22 @@ def bounced(
 
     Columns are guessed by their names and told: e-mail, type (hard, soft, block), status
     (5.1.1), code (550), what the server said, time. The exports of SendGrid's and Amazon
-    SES's webhooks are read as they are, and delivery status mails (RFC 3464). A bad row is
-    told with its number, the others are taken all the same, and the exit code is 1 at the
-    end. The same file again changes nothing.
+    SES's webhooks are read as they are. A bad row is told with its number, the others are
+    taken all the same, and the exit code is 1 at the end. The same file again changes nothing.
+
+    Delivery status mails (RFC 3464) need --sent FILE, since anybody can forge one: a mail
+    counts for a recipient if it returns a message that was sent to that recipient according
+    to FILE. Others are counted as unproven and change nothing.
 
     With --json one object: file, form, columns, dry_run, and counts: rows, bounces, ignored,
-    permanent, temporary, other, recorded, known, not_ours, corrected, undated, bad, bad_rows,
-    damaged.
+    permanent, temporary, other, recorded, known, unproven, not_ours, corrected, undated, bad,
+    bad_rows, damaged.
 
     Examples: `cs mailboxes bounced bounces.csv --dry-run`, or
-    `cs mailboxes bounced returned.mbox --json`
+    `cs mailboxes bounced returned.mbox --sent sent.csv --json`
     """
     chosen = settings(config, data_dir=data_dir)
-    done = asyncio.run(_import(chosen, file, form, dry_run=dry_run))
+    done = asyncio.run(_import(chosen, file, form, sent, dry_run=dry_run))
     if json:
         print_json(done)
     else:
@@ -75,12 +83,12 @@ def bounced(
 
 
 async def _import(
-    chosen: Settings, path: Path, form: Format | None, *, dry_run: bool
+    chosen: Settings, path: Path, form: Format | None, sent: Path | None, *, dry_run: bool
 ) -> BounceImport:
     async with open_command_context(chosen) as data:
         counts = BounceCounts()
         try:
-            file = BounceFile(path, data.clock.now(), form)
+            file = BounceFile(path, data.clock.now(), form, _sent(sent))
             recorder = BounceRecorder(
                 data.streams,
                 data.keys,
@@ -104,6 +112,13 @@ async def _import(
     )
 
 
+def _sent(path: Path | None) -> SentMessages | None:
+    try:
+        return None if path is None else SentMessages.read(path)
+    except (OSError, ValueError) as error:
+        stop(f"{path}: {getattr(error, 'strerror', None) or error}")
+
+
 def _tell(done: BounceImport) -> None:
     counts = done.counts
     for number, why in counts.bad_rows:
@@ -114,6 +129,11 @@ def _tell(done: BounceImport) -> None:
         warn(
             f"{counts.damaged} cannot be recorded until damaged streams are mended "
             "(`cs log verify` lists them); then run this again"
+        )
+    if counts.unproven:
+        warn(
+            f"{counts.unproven} are not proven and change nothing: they return no message that "
+            "was sent to that recipient"
         )
     if counts.undated:
         warn(f"{counts.undated} without a time are taken to be of now")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from cs.cli.options import Json
-from cs.cli.output import console, print_json, stop
+from cs.cli.command import Invocation, Output, printing
+from cs.cli.output import stop
 from cs.domain.stages.work import StageName
 from cs.plugins.entry_points import installed_plugins
 from cs.plugins.new_package import BadName, PackageKind, new_package
@@ -14,58 +14,61 @@ from cs.plugins.new_package import BadName, PackageKind, new_package
 app = App(
     name="new",
     help="Write a package for a source, a verifier or a stage of your own.\n\n"
-    "Its tests pass at once, and hold it to what every one of its kind must do; its README "
-    "says how it is tried (docs/plugins.md).",
+    "Its tests pass at once, and check it against the contract of its kind; its README says "
+    "how to try it (docs/plugins.md).",
 )
 
 Into = Annotated[Path, Parameter(help="Where the package's folder is made.")]
-Name = Annotated[str, Parameter(help="What it is called in the settings: acme, acme-people.")]
+Name = Annotated[str, Parameter(help="Its name in the settings: acme, acme-people.")]
 
 
 @app.command
+@printing
 def source(
+    _: Invocation,
     name: Name,
     /,
     *,
     brands: Annotated[
-        bool, Parameter(negative="", help="One that finds brands; else one that finds people.")
+        bool, Parameter(negative="", help="A source of brands; else of people.")
     ] = False,
     into: Into = Path(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write a source: one outside service that knows people, or with --brands brands.
 
     Example: `cs new source acme-people`
     """
     kind = PackageKind.BRAND_SOURCE if brands else PackageKind.PEOPLE_SOURCE
-    _write(kind, name, into, json=json)
+    return _write(kind, name, into)
 
 
 @app.command
-def verifier(name: Name, /, *, into: Into = Path(), json: Json = False) -> None:
+@printing
+def verifier(_: Invocation, name: Name, /, *, into: Into = Path()) -> Output:
     """Write a verifier: one outside service that says whether a mailbox exists.
 
     Example: `cs new verifier oracle`
     """
-    _write(PackageKind.VERIFIER, name, into, json=json)
+    return _write(PackageKind.VERIFIER, name, into)
 
 
 @app.command
+@printing
 def stage(
+    _: Invocation,
     name: Annotated[StageName, Parameter(help="The stage whose work it does.")],
     /,
     *,
     into: Into = Path(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write a stage that does the work of one of ours.
 
     Example: `cs new stage ranking`
     """
-    _write(PackageKind.STAGE, name, into, json=json)
+    return _write(PackageKind.STAGE, name, into)
 
 
-def _write(kind: PackageKind, name: str, into: Path, *, json: bool) -> None:
+def _write(kind: PackageKind, name: str, into: Path) -> Output:
     group = kind.value.group
     try:
         folder_name, files = new_package(kind, name)
@@ -77,18 +80,19 @@ def _write(kind: PackageKind, name: str, into: Path, *, json: bool) -> None:
     folder = into / folder_name
     _write_files(folder, files)
     steps = [f"cd {folder}", "pip install -e '.[test]'", "pytest"]
-    if json:
-        made = sorted(str(each) for each in files)
-        print_json({"folder": str(folder), "files": made, "next": steps})
-        return
-    console.print(f"{folder}: {group.kind} {name}, {len(files)} files. Next:")
-    for step in steps:
-        console.print(f"  {step}")
-    console.print("and then what its README.md says.")
+    made = sorted(str(each) for each in files)
+    return Output(
+        [{"folder": str(folder), "files": made, "next": steps}],
+        [
+            f"{folder}: {group.kind} {name}, {len(files)} files. Next:",
+            *(f"  {step}" for step in steps),
+            "and then what its README.md says.",
+        ],
+    )
 
 
 def _write_files(folder: Path, files: dict[PurePosixPath, str]) -> None:
-    """Write *files* into *folder*, which is new: nothing of anybody's is overwritten."""
+    """Write *files* into the new *folder*; end the command if it exists."""
     try:
         folder.mkdir(parents=True)
     except FileExistsError:

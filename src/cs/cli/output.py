@@ -1,19 +1,26 @@
 """What commands print: tables for people, one JSON value a line for programs.
 
-Text that came from anywhere is shown and not obeyed (`cs.cli.foreign_text`), on one line
-however long: only `styled` reads markup.  Nothing is printed past this module.
+Text from outside is shown with its control characters written out (`cs.cli.foreign_text`);
+only `styled` reads markup.  Commands print through this module alone.
 """
 
+import csv
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any, NoReturn
 
+import msgspec
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cs.cli.foreign_text import harmless, harmless_lines, json_line
-from cs.cli.tables import fitting
+from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
+
+#: Columns of the terminal between two columns of a table.
+_GAP = 2
 
 
 class HarmlessConsole(Console):
@@ -48,27 +55,74 @@ def print_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, folds: Sequence[str]
-) -> None:
-    """Print a table that fits the terminal by folding the columns *folds*.
+def as_csv(table: Iterable[Sequence[str]]) -> bytes:
+    """Return *table* as CSV: no cell is a formula to a spreadsheet, or two, or obeyed."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([cell(text) for text in row] for row in table)
+    return text.getvalue().encode()
 
-    Where it does not fit even so, one field a line (`cs.cli.tables`).
+
+class Table(msgspec.Struct, frozen=True):
+    """Rows of text under the names of *columns*; those in *folds* give way if need be."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Text]]
+    folds: Sequence[str] = ()
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, folds: Collection[str]
+) -> None:
+    """Print a table; the columns *folds* are wrapped between words to fit the terminal.
+
+    A number, an id and a word are never cut: a table that cannot fit is wider.
     """
     cells = [
         [cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row]
         for row in rows
     ]
-    table = fitting(columns, cells, folds=folds, width=console.width)
-    console.print(table, soft_wrap=False, crop=False, overflow="ignore")
+    texts = [[column, *(row[n].plain for row in cells)] for n, column in enumerate(columns)]
+    widths = [max(map(cell_len, each)) for each in texts]
+    least = [
+        max((cell_len(word) for text in each for word in text.split()), default=0)
+        if column in folds
+        else width
+        for column, each, width in zip(columns, texts, widths, strict=True)
+    ]
+    gaps = _GAP * (len(columns) - 1)
+    while sum(widths) + gaps > console.width:
+        spare = [n for n, width in enumerate(widths) if width > least[n]]
+        if not spare:
+            break
+        widths[max(spare, key=widths.__getitem__)] -= 1
+    for row in [[Text(column, "bold") for column in columns], *cells]:
+        parts = [cell.wrap(console, max(w, 1)) for cell, w in zip(row, widths, strict=True)]
+        for line in zip_longest(*parts, fillvalue=Text()):
+            shown = Text()
+            for part, width in zip(line, widths, strict=True):
+                part.rstrip()
+                shown.append_text(part)
+                shown.append(" " * (width - part.cell_len + _GAP))
+            shown.rstrip()
+            console.print(shown)
+
+
+def print_parts(parts: Iterable[str | Text | Table]) -> None:
+    """Print *parts* one after the other."""
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part.columns, part.rows, folds=part.folds)
+        else:
+            console.print(part)
 
 
 def warn(message: str) -> None:
-    """Say on standard error what is wrong."""
+    """Print *message* on standard error."""
     errors.print(styled("[bold red]cs:[/] {}", message))
 
 
 def stop(message: str, code: int = 1) -> NoReturn:
-    """Say what went wrong and what to do, and end the command."""
+    """Print *message*, the problem and what to do, and end the command."""
     warn(message)
     raise SystemExit(code)

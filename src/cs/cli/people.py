@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import App, Parameter
 
+from cs.assembly.operator_command import open_command_context
 from cs.cli.disclosed import Disclosures, may_hold, show_disclosures
-from cs.cli.keys import desk
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.people_export import export
@@ -190,8 +190,9 @@ class ErasurePreview(msgspec.Struct, frozen=True):
 
 
 async def _foreseen(chosen: Settings, print_of: PrintOf) -> ErasurePreview:
-    async with desk(chosen) as at:
-        brands = {stream: row.query for stream, row in await at.reading.brands()}
+    async with open_command_context(chosen) as data:
+        reading = await data.reading()
+        brands = {stream: row.query for stream, row in await reading.brands()}
     async with open_person_data(chosen) as at:
         fingerprint = print_of(at.keys)
         names = await at.erasure.foreseen(fingerprint)

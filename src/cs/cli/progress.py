@@ -91,13 +91,16 @@ class Progress:
 
 
 def span(seconds: float) -> str:
-    """Return *seconds* as people say it.
+    """Return *seconds* in words.
 
-    >>> span(54.2), span(3700)
-    ('54 s', '1 h 2 min')
+    >>> span(54.2), span(3700), span(3600), span(604_800)
+    ('54 s', '1 h 2 min', '1 h', '7 days')
     """
     rounded = round(seconds)
     if rounded < 120:
         return f"{rounded} s"
     hours, minutes = divmod(round(rounded / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    if hours >= 48:
+        return f"{round(seconds / 86_400)} days"
+    parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
+    return " ".join(parts)

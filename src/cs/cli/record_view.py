@@ -1,13 +1,14 @@
-"""A Search record as people read it."""
+"""A Search record on a terminal."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.text import Text
 
 from cs.cli.foreign_text import all_harmless
-from cs.cli.output import console, print_table, styled
+from cs.cli.output import Table, console, print_parts, styled
 
-#: Columns of a terminal from which on there is room for where somebody is.
+#: Columns of a terminal that has room for the location.
 WIDE = 100
 
 _BRAND = (
@@ -29,20 +30,23 @@ ADVICE = {
 }
 
 
-def print_record(record: dict[str, Any]) -> None:
-    """Print what is known of the brand, then the people, verified ones first."""
+def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
+    """Yield the facts about the brand, then the people, verified ones first."""
     record = all_harmless(record)
-    console.print(styled("[bold]{}[/]", record["brand"]), _status(record), sep="  ")
+    yield Text("  ").join([styled("[bold]{}[/]", record["brand"]), _status(record)])
     for field, label in _BRAND:
         if record.get(field):
-            console.print(f"  {label:<15}{record[field]}")
-    contacts = record.get("contacts", [])
-    if contacts:
-        _print_people(contacts)
+            yield f"  {label:<15}{record[field]}"
+    if contacts := record.get("contacts"):
+        yield _people(contacts)
     usage = record["usage"]
     line = "[dim]{}  used {} of {} searches, {} left[/]"
-    amounts = (usage["used"], usage["quota"], usage["remaining"])
-    console.print(styled(line, record["id"], *amounts))
+    yield styled(line, record["id"], *(usage[n] for n in ("used", "quota", "remaining")))
+
+
+def print_record(record: dict[str, Any]) -> None:
+    """Print `record_lines`."""
+    print_parts(record_lines(record))
 
 
 def _status(record: dict[str, Any]) -> Text:
@@ -62,7 +66,7 @@ def _status(record: dict[str, Any]) -> Text:
 
 
 def _how(record: dict[str, Any]) -> str:
-    """Return what is said of how it was searched, in brackets; nothing if nothing is."""
+    """Return in brackets how it was searched, as far as the record has it."""
     words: dict[str, dict[bool | None, str]] = {
         "cached": {True: "from reuse", False: "searched live"},
         "charged": {True: "1 search charged", False: "not charged"},
@@ -72,7 +76,7 @@ def _how(record: dict[str, Any]) -> str:
     return f" ({remarks})" if remarks else ""
 
 
-def _print_people(contacts: list[dict[str, Any]]) -> None:
+def _people(contacts: list[dict[str, Any]]) -> Table:
     # Addresses are there to be copied: other columns fold, this one does not.
     columns = ("Name", "Title", "E-mail", "Where")[: 4 if console.width >= WIDE else 3]
     rows = []
@@ -85,4 +89,4 @@ def _print_people(contacts: list[dict[str, Any]]) -> None:
             Text(contact.get("location") or ""),
         ]
         rows.append(cells[: len(columns)])
-    print_table(columns, rows, folds=["Name", "Title", "Where"])
+    return Table(columns, rows, ["Name", "Title", "Where"])

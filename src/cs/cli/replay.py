@@ -13,17 +13,16 @@ from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.parallel_replay import ReplayJob, replayed
-from cs.cli.moment import At, end_of, never_looked_up
+from cs.cli.choosing import chosen_brands, query_of
+from cs.cli.moment import At, end_of
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop
 from cs.cli.progress import Progress
 from cs.cli.pseudonyms import People
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
-from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.replay.charges import AffectedLookup, charge_differences
@@ -68,7 +67,9 @@ class ReplayOptions:
     at: At = None
     brand: Annotated[
         str | None,
-        Parameter(group=_WHICH, help="This brand, as it was searched; with --domain, of both."),
+        Parameter(
+            group=_WHICH, help="This brand, however it was asked for; with --domain, of both."
+        ),
     ] = None
     domain: Annotated[
         str | None, Parameter(group=_WHICH, help="The brand of this web domain.")
@@ -82,15 +83,6 @@ class ReplayOptions:
     json: Json = False
     data_dir: DataDir = None
     config: Config = None
-
-    def query(self) -> Query | None:
-        """Return the brand that is named, if one is."""
-        if self.brand is None and self.domain is None:
-            return None
-        return Query(
-            None if self.brand is None else clean_brand(self.brand),
-            None if self.domain is None else canonical_domain(self.domain),
-        )
 
     def check(self) -> None:
         """End the command if a number is none that can be."""
@@ -156,7 +148,8 @@ class _ReplayRun:
         check_reason(reveal)
         self.kind = kind
         self.options = options
-        self.query = options.query()
+        self.query = query_of(options.brand, options.domain)
+        self._brands: tuple[str, ...] = ()
         self.upto = 0
         self.found = _Differences()
         self._reveal = reveal
@@ -168,6 +161,9 @@ class _ReplayRun:
         """Yield what would be otherwise, then which charges would be."""
         async with open_command_context(settings) as data:
             self.upto = await end_of(History(data.log), self.options.at)
+            if self.query is not None:
+                meant = await chosen_brands(History(data.log), self.query, self.upto)
+                self._brands = tuple(each.stream for each in meant)
             await self._disclose(data)
             with Progress() as progress:
                 async with aclosing(self._named(data, settings, progress)) as of_brands:
@@ -182,7 +178,8 @@ class _ReplayRun:
 
     async def _disclose(self, data: CommandContext) -> None:
         if self._reveal is not None:
-            asked = DisclosedEvents(query=self.query, categories=("brand",), upto=self.upto)
+            categories = () if self._brands else ("brand",)
+            asked = DisclosedEvents(streams=self._brands, categories=categories, upto=self.upto)
             command = f"replay {self.kind}"
             await disclose(data, command, self._reveal, asked, upto=self.upto)
 
@@ -217,10 +214,7 @@ class _ReplayRun:
         found, done = self.found, 0
         streams = await brand_streams(data.log, self.kind, self.upto)
         if self.query is not None:
-            stream = brand_stream(self.query)
-            if stream not in streams:
-                stop(never_looked_up(self.options.at))
-            streams = {stream: streams[stream]}
+            streams = {name: streams[name] for name in streams if name in self._brands}
         rules = _absolute(self.options.rules)
         job = ReplayJob(self.kind, rules, self._reveal is not None)
         portions = list(chunks(streams))

@@ -28,6 +28,7 @@ from cs.domain.stages.work import StageName
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import event_loop, logs
 from cs.runtime.garbage import collect_seldom
+from cs.runtime.redaction import without_secrets
 from cs.settings import Settings
 
 log = get_logger()
@@ -138,7 +139,7 @@ Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
 
 def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
-    logs.configure(chosen.log_level, chosen.log_format)
+    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
     arm_faults(sandbox=sandbox)
     serve = _serve(what, chosen, run, "sandbox" if sandbox else "live")
     try:
@@ -151,7 +152,8 @@ def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
         if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
             raise
         log.critical("role_failed", role=what, exc_info=error)
-        stop(f"{what} has ended, {type(cause).__name__}: {cause}; start it again")
+        said = f"{what} has ended, {type(cause).__name__}: {cause}; start it again"
+        stop(without_secrets(said, chosen.secrets()))
 
 
 async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:

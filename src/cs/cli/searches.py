@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import msgspec
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.cli.moment import At, end_of, time_of
+from cs.cli.choosing import Chosen
+from cs.cli.moment import At, end_of
 from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
 from cs.cli.output import console, print_json, print_table, stop, warn
@@ -20,14 +22,12 @@ from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.search_view import print_search
 from cs.cli.settings_in_force import settings
-from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.domain.key import SearchOutcome
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.search_list import ListedSearch, listed_searches
 from cs.history.searches import SearchAt, key_of_search, search_at
-from cs.history.selection import Selection
 from cs.history.shown.page import search_page
 from cs.history.shown.search import ShownSearch, people_of, shown_search
 from cs.projections.searches import instant
@@ -90,19 +90,23 @@ def list_searches(
     *,
     key: Annotated[str | None, Parameter(help="Made with the API key of this id.")] = None,
     brand: Annotated[
-        str | None, Parameter(help="For this brand, as it was searched; with --domain, both.")
+        str | None,
+        Parameter(help="For this brand, however it was asked for; with --domain, of both."),
     ] = None,
     domain: Annotated[str | None, Parameter(help="For the brand of this web domain.")] = None,
     lookup: Annotated[str | None, Parameter(help="Answered by this run.")] = None,
     outcome: Annotated[
-        str | None, Parameter(help="That ended so: done, no_emails, …; or running.")
+        SearchOutcome | Literal["running"] | None, Parameter(help="That ended so, or run.")
     ] = None,
     since: Annotated[
         str | None,
         Parameter(help="Made from this time on: 2026-03-01 or 2026-03-01T12:00:00Z."),
     ] = None,
     until: Annotated[str | None, Parameter(help="Made before this time.")] = None,
-    last: Annotated[int, Parameter(help="So many, the newest; 0: all.")] = LAST,
+    last: Annotated[
+        int | None,
+        Parameter(help=f"So many, the newest; 0: all. {LAST}, but with --json all."),
+    ] = None,
     json: Json = False,
     data_dir: DataDir = None,
     config: Config = None,
@@ -113,27 +117,36 @@ def list_searches(
 
     Example: `cs searches list --brand Veltrana --since 2026-03-01`
     """
-    if last < 0:
+    if last is not None and last < 0:
         stop(f"--last: a number from 0, not {last}", 2)
-    query = None
-    if brand is not None or domain is not None:
-        query = Query(
-            None if brand is None else clean_brand(brand),
-            None if domain is None else canonical_domain(domain),
-        )
-    keys = () if key is None else (key.removeprefix("key-"),)
-    which = Selection(keys=keys, query=query, lookup=lookup)
-    limits = (time_of("--since", since), time_of("--until", until))
+    last = (0 if json else LAST) if last is None else last
+    which = Chosen(
+        keys=() if key is None else (key,),
+        brand=brand,
+        domain=domain,
+        lookup=lookup,
+        since=since,
+        until=until,
+    )
+    period = which.checked()
     chosen = settings(config, data_dir=data_dir)
+    every = 0
 
     async def run() -> Sequence[ListedSearch]:
+        nonlocal every
         newest = deque[ListedSearch](maxlen=last or None)
         async with open_command_context(chosen) as data:
+            history = History(data.log)
+            selection = await which.selection(history)
+            # A search of the period may have ended after it.
+            whole = msgspec.structs.replace(selection, until=None)
             with Progress() as progress:
                 told = _telling(progress, "reading the log")
-                async for each in listed_searches(History(data.log), which, told):
-                    if each.is_between(*limits) and outcome in {None, each.outcome}:
+                async for each in listed_searches(history, whole, told):
+                    between = each.is_between(period.since, period.until)
+                    if between and outcome in {None, each.outcome}:
                         newest.append(each)
+                        every += 1
         return newest
 
     found = asyncio.run(run())
@@ -143,6 +156,8 @@ def list_searches(
         return
     columns = ("At", "Search", "Brand", "Key", "Ended", "Reused", "Charged")
     print_table(columns, [_cells(each) for each in found], folds=["Brand"])
+    if every > len(found):
+        console.print(f"the newest {len(found)} of {every}; --last 0 shows all")
 
 
 def _cells(each: ListedSearch) -> tuple[str, ...]:

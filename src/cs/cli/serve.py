@@ -34,6 +34,7 @@ from cs.metrics.metrics import Metrics
 from cs.runtime import event_loop, logs
 from cs.runtime.data_folder import DataFolder
 from cs.runtime.garbage import collect_seldom
+from cs.runtime.redaction import without_secrets
 from cs.settings import BadSettings, Settings
 
 log = get_logger()
@@ -87,7 +88,7 @@ def serve(
             "postgres: a service in one process keeps its data in a folder; unset it, or run "
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
-    logs.configure(chosen.log_level, chosen.log_format)
+    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
     arm_faults(sandbox=sandbox)
     try:
         enter = _sandbox(world, providers=providers) if sandbox else None
@@ -98,10 +99,11 @@ def serve(
         if can_be_mended and not isinstance(cause, LogUnavailable):
             raise
         log.critical("service_failed", exc_info=error)
-        stop(
+        said = (
             f"the service on {chosen.data_dir} has ended, {type(cause).__name__}: {cause}; "
             "running searches go on at the next start"
         )
+        stop(without_secrets(said, chosen.secrets()))
 
 
 def _sandbox(world: Path | None, *, providers: bool) -> EnterWorld:

@@ -1,57 +1,75 @@
-"""``cs status``: the state of the service, on one screen."""
+"""``cs status``, ``cs pause``, ``cs resume``: the state of the service, and its switch."""
 
-import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import msgspec
-from rich.text import Text
 
-from cs.assembly.operator_command import open_command_context
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, print_table
-from cs.cli.service_state import RecentRuns, ServiceState, read_state
-from cs.cli.settings_in_force import settings
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.output import Table
+from cs.operations.service_state import RecentRuns, ServiceState, read_state
 from cs.projections.searches import instant
 from cs.settings import Settings
 
-#: What the admin port measures: nothing to tell of while it is ready.
+#: Measures of the admin port, which are not shown while it is ready.
 _MEASURES = frozenset({"views_behind", "position", "leads", "parts", "bus", "clock_off_s"})
 _DAMAGED = "not known: the stream `service` is damaged (cs log verify)"
-#: By whether the API is paused; ``None``: nobody can say.
 _SEARCHES = {True: "paused: new ones are refused", False: "taken", None: _DAMAGED}
 #: Longest wait for the admin port.
 ADMIN_S = 2.0
 
 
-def status(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
-    """Show how the service stands: what runs, how far behind, what failed last.
+@on_data
+async def pause(at: Invocation) -> Output:
+    """Refuse new searches with 503 `api_disabled`; reading and running searches go on.
 
-    Read from the data folder or the databases, beside a running service or without one,
-    and from the admin port of the settings if something answers there. How sources and
+    Works next to a running service, which sees it within a second.
+
+    Example: `cs pause --data-dir /var/lib/cs`
+    """
+    return _switched("paused", changed=await (await at.data()).operator.pause())
+
+
+@on_data
+async def resume(at: Invocation) -> Output:
+    """Accept new searches again, after `cs pause`.
+
+    Example: `cs resume --data-dir /var/lib/cs`
+    """
+    return _switched("resumed", changed=await (await at.data()).operator.resume())
+
+
+def _switched(state: str, *, changed: bool) -> Output:
+    said = f"the API is {state}" if changed else f"the API was {state} before"
+    return Output([{"api": state, "changed": changed}], [said])
+
+
+@on_data
+async def status(at: Invocation) -> Output:
+    """Show the state of the service: what runs, how far behind, what failed last.
+
+    Read from the data folder or the databases, next to a running service or without one,
+    and from the admin port of the settings if a service answers there. How sources and
     verifiers ended is counted over the newest 5,000 events.
 
     Example: `cs status --data-dir /var/lib/cs`
     """
-    chosen = settings(config, data_dir=data_dir)
-
-    async def run() -> tuple[ServiceState, dict[str, Any] | None]:
-        async with open_command_context(chosen) as data:
-            found = await read_state(data)
-        return found, await _health(chosen)
-
-    found, health = asyncio.run(run())
-    if json:
-        print_json({**msgspec.to_builtins(found), "health": health})
-        return
-    for name, value in _lines(found, health, _admin(chosen)):
-        console.print(f"{name:<16}{value}")
-    _print_ends("Source", found.sources)
-    _print_ends("Verifier", found.verifiers)
-    if found.failures:
+    data = await at.data()
+    found = await read_state(data.log, data.views, data.streams, data.clock)
+    admin = _admin(at.settings())
+    health = await _health(admin)
+    lines = [f"{name:<16}{value}" for name, value in _lines(found, health, admin)]
+    failures = [(instant(f.at), f.outcome, f.why or "-", f.lookup) for f in found.failures]
+    text: list[str | Table] = [
+        *lines,
+        _ends("Source", found.sources),
+        _ends("Verifier", found.verifiers),
+    ]
+    if failures:
         columns = ("Failed at", "Reason", "Last attempt", "Lookup")
-        rows = [(instant(f.at), f.outcome, f.why or "-", f.lookup) for f in found.failures]
-        print_table(columns, rows, folds=["Last attempt"])
+        text.append(Table(columns, failures, ["Last attempt"]))
+    return Output([{**msgspec.to_builtins(found), "health": health}], text)
 
 
 def _admin(chosen: Settings) -> str:
@@ -59,11 +77,11 @@ def _admin(chosen: Settings) -> str:
     return f"http://{host}:{chosen.admin_port}/readyz"
 
 
-async def _health(chosen: Settings) -> dict[str, Any] | None:
-    """Return what the admin port says, ``None`` if no service of ours answers there."""
+async def _health(admin: str) -> dict[str, Any] | None:
+    """Return the answer of the admin port, ``None`` if no service of ours answers there."""
     try:
         async with httpx.AsyncClient(timeout=ADMIN_S, trust_env=False) as client:
-            answer = await client.get(_admin(chosen))
+            answer = await client.get(admin)
         body = msgspec.json.decode(answer.content, type=dict[str, Any])
     except (httpx.HTTPError, httpx.InvalidURL, msgspec.DecodeError, UnicodeDecodeError):
         return None
@@ -72,21 +90,19 @@ async def _health(chosen: Settings) -> dict[str, Any] | None:
 
 def _lines(
     found: ServiceState, health: dict[str, Any] | None, admin: str
-) -> list[tuple[str, str]]:
-    work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
-    since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
-    waiting = f"{found.searches} searches wait for them"
+) -> Iterator[tuple[str, str]]:
     no_world = _DAMAGED if found.paused is None else "none yet: no service has run on this data"
     damaged = f"; {found.damaged} damaged (cs log verify)" if found.damaged else ""
-    return [
-        ("world", found.world or no_world),
-        ("searches", _SEARCHES[found.paused]),
-        ("health", _describe_health(health, admin)),
-        ("running", f"{found.lookups} lookups, {waiting}{damaged}"),
-        ("queue", f"{work or 'no work is open'}{since}"),
-        ("log", f"{found.events} events"),
-        ("views", f"{found.views_behind} events behind"),
-    ]
+    work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
+    since = f"; oldest for {found.oldest_work_s:g} s" if found.oldest_work_s is not None else ""
+    yield "world", found.world or no_world
+    yield "searches", _SEARCHES[found.paused]
+    yield "health", _describe_health(health, admin)
+    waiting = f"{found.searches} searches wait for them{damaged}"
+    yield "running", f"{found.lookups} lookups, {waiting}"
+    yield "queue", f"{work or 'no work is open'}{since}"
+    yield "log", f"{found.events} events"
+    yield "views", f"{found.views_behind} events behind"
 
 
 def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
@@ -111,14 +127,12 @@ def _each(what: Any) -> list[str]:
             return [str(what)]
 
 
-def _print_ends(what: str, every: dict[str, RecentRuns]) -> None:
+def _ends(what: str, every: dict[str, RecentRuns]) -> str | Table:
     if not every:
-        console.print(f"{what.lower() + 's':<16}none was asked lately")
-        return
-    rows: list[tuple[str | Text, ...]] = []
-    for name, ends in sorted(every.items()):
-        counts = ", ".join(f"{count} {how}" for how, count in sorted(ends.ended.items()))
-        at = instant(ends.last_at) if ends.last_at is not None else "-"
-        last = f"{ends.last}: {ends.why}" if ends.why else ends.last
-        rows.append((name, counts, last, at))
-    print_table((what, "Ended", "Last", "At"), rows, folds=["Ended", "Last"])
+        return f"{what.lower() + 's':<16}none was asked lately"
+    rows = []
+    for name, runs in sorted(every.items()):
+        counts = ", ".join(f"{count} {how}" for how, count in sorted(runs.ended.items()))
+        last = f"{runs.last}: {runs.why}" if runs.why else runs.last
+        rows.append((name, counts, last, instant(runs.last_at) if runs.last_at else "-"))
+    return Table((what, "Ended", "Last", "At"), rows, ["Ended", "Last"])

@@ -1,7 +1,7 @@
-"""``cs topics``: the topics on Kafka, made and shown."""
+"""``cs topics``: the topics on Kafka, created, shown and described."""
 
-import asyncio
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,23 +10,23 @@ from cyclopts import App, Parameter
 
 from cs.assembly.kafka_settings import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
-from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
+from cs.bus.asyncapi.changes import broken
+from cs.bus.asyncapi.document import read_document, summary
 from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import TopicResult, TopicState, apply, describe
+from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import PARTITIONS, TOPICS
-from cs.cli.options import Config, Json
-from cs.cli.output import console, print_json, print_table, stop
-from cs.cli.settings_in_force import settings
-from cs.cli.topics_described import describe_topics
+from cs.cli.command import Invocation, Output, on_settings, printing
+from cs.cli.options import number
+from cs.cli.output import Table, stop
+from cs.cli.progress import span
 from cs.settings import Settings
 
 app = App(
     name="topics",
-    help="Make the topics that the service needs on Kafka, show and describe them.\n\n"
-    "Brokers make none by themselves here: a mistyped name would be a topic of its own.",
+    help="Create the topics that the service needs on Kafka, show and describe them.\n\n"
+    "Brokers create none by themselves here: a mistyped name would be a topic of its own.",
 )
-app.command(describe_topics, name="describe")
 
 Bootstrap = Annotated[
     str | None,
@@ -38,16 +38,18 @@ Prefix = Annotated[
 
 
 @app.command(name="apply")
-def apply_topics(
+@on_settings
+async def apply_topics(
+    at: Invocation,
     *,
     bootstrap: Bootstrap = None,
-    replication: Annotated[int, Parameter(help="Replicas of each; 3 in production.")] = 1,
-    partitions: Annotated[int, Parameter(help="The most members of a group.")] = PARTITIONS,
+    replication: Annotated[int, number(1, 10, "Replicas of each; 3 in production.")] = 1,
+    partitions: Annotated[
+        int, number(1, 1_000, "The most members of a consumer group.")
+    ] = PARTITIONS,
     prefix: Prefix = None,
-    json: Json = False,
-    config: Config = None,
-) -> None:
-    """Make what is missing and bring the rest up to date; safe to repeat.
+) -> AsyncIterator[Output]:
+    """Create missing topics and update the others; safe to repeat.
 
     Brokers, prefix, TLS and SASL are those of the settings kafka... unless given here.
 
@@ -56,117 +58,134 @@ def apply_topics(
 
     Example: `cs topics apply --bootstrap kafka-1:9092 --replication 3`
     """
-    if not 1 <= replication <= 10:
-        stop(f"--replication: a whole number from 1 to 10, not {replication}", 2)
-    if not 1 <= partitions <= 1_000:
-        stop(f"--partitions: a whole number from 1 to 1000, not {partitions}", 2)
-    on = _kafka(config, bootstrap, prefix)
-
-    async def run() -> list[TopicResult]:
-        return await apply(on, TOPICS, partitions=partitions, replication=replication)
-
-    try:
-        applied = asyncio.run(run())
-    except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
-        stop(str(error))
-    for each in applied:
-        if json:
-            print_json(msgspec.to_builtins(each))
-        else:
-            console.print(f"{each.topic}: {'; '.join(each.done) or 'as it should be'}")
-            for left in each.left:
-                console.print(f"  left alone: {left}")
+    on = _kafka(_chosen(at, bootstrap, prefix))
+    for each in await apply(on, TOPICS, partitions=partitions, replication=replication):
+        left_alone = [f"  left alone: {left}" for left in each.left]
+        done = f"{each.topic}: {'; '.join(each.done) or 'as it should be'}"
+        yield Output([each], [done, *left_alone])
 
 
 @app.command(name="show")
-def show_topics(
-    *,
-    bootstrap: Bootstrap = None,
-    prefix: Prefix = None,
-    json: Json = False,
-    config: Config = None,
-) -> None:
-    """Show the topics that are there, with partitions, replicas and settings.
+@on_settings
+async def show_topics(
+    at: Invocation, *, bootstrap: Bootstrap = None, prefix: Prefix = None
+) -> Output:
+    """Show the topics that exist, with partitions, replicas and settings.
 
     Example: `cs topics show --bootstrap kafka-1:9092 --json`, one line a topic.
     """
-    on = _kafka(config, bootstrap, prefix)
-
-    async def run() -> list[TopicState]:
-        return await describe(on, TOPICS)
-
-    try:
-        states = asyncio.run(run())
-    except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
-        stop(str(error))
+    on = _kafka(_chosen(at, bootstrap, prefix))
+    states = await describe(on, TOPICS)
     missing = {on.on_broker(plan.name) for plan in TOPICS} - {each.name for each in states}
-    if json:
-        for each in states:
-            print_json(msgspec.to_builtins(each))
-    else:
-        columns = ("Topic", "Partitions", "Replicas", "Settings")
-        print_table(columns, [_cells(each) for each in states], folds=["Settings"])
-    if missing:
-        stop(f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them")
+    rows = [
+        (
+            each.name,
+            str(each.partitions),
+            str(each.replication),
+            ", ".join(f"{key}={value}" for key, value in sorted(each.configs.items())),
+        )
+        for each in states
+    ]
+    problem = f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them"
+    table = Table(("Topic", "Partitions", "Replicas", "Settings"), rows, ["Settings"])
+    return Output(states, [table], problem=problem if missing else None)
 
 
 @app.command(name="acls")
-def show_acls(
+@on_settings
+async def show_acls(
+    at: Invocation,
     *,
     bootstrap: Bootstrap = None,
     prefix: Prefix = None,
     user: Annotated[str, Parameter(help="Begins the names of users.")] = "cs-",
-    apply: Annotated[bool, Parameter(negative="", help="Give it to them.")] = False,
-    json: Json = False,
-    config: Config = None,
-) -> None:
-    """Print what the user of each role needs on brokers that check it, and no more.
+    apply: Annotated[bool, Parameter(negative="", help="Give them these rights.")] = False,
+) -> Output:
+    """Print the rights that the user of each role needs on brokers that check them.
 
     As commands of Kafka's own tool; with --json one line for each topic or group of a user.
     Users are named cs-relay, cs-process-manager, cs-stage-ranking and so on, cs-topics for
-    `cs topics apply`, cs-feed-reader for who reads the feed. Connects to nothing, but with
-    --apply: then it gives them these rights, as the user of the settings kafka... that may.
-    Safe to repeat; takes none away.
+    `cs topics apply`, cs-feed-reader for readers of the feed. With --apply it connects, as
+    the user of the settings kafka..., and grants these rights; else it connects to nothing.
+    Safe to repeat; revokes none.
 
     Example: `cs topics acls --bootstrap kafka-1:9094 | sh`, or `cs topics acls --apply`
     """
-    chosen = _chosen(config, bootstrap, prefix)
-    at = ",".join(chosen.kafka) or "localhost:9092"
+    chosen = _chosen(at, bootstrap, prefix)
     users = {user + role: each for role, each in access_of_roles(chosen.kafka_prefix).items()}
+    rows = [
+        {"user": name, **msgspec.to_builtins(access)}
+        for name, accesses in users.items()
+        for access in accesses
+    ]
     if apply:
-        on = _kafka(config, bootstrap, prefix)
-        try:
-            asyncio.run(grant(on, users))
-        except (CannotApply, BusUnavailable, BadKafkaSettings) as error:
-            stop(str(error))
-    for name, accesses in users.items():
-        for access in accesses:
-            if json:
-                print_json({"user": name, **msgspec.to_builtins(access)})
-            elif not apply:
-                console.print(kafka_acls(name, access, at))
-        if apply and not json:
-            console.print(f"{name}: may use {len(accesses)} topics and groups")
+        await grant(_kafka(chosen), users)
+        return Output(
+            rows, [f"{name}: may use {len(of)} topics and groups" for name, of in users.items()]
+        )
+    brokers = ",".join(chosen.kafka) or "localhost:9092"
+    return Output(
+        rows,
+        [kafka_acls(name, each, brokers) for name, every in users.items() for each in every],
+    )
 
 
-def _kafka(config: Path | None, bootstrap: str | None, prefix: str | None) -> KafkaSettings:
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told at the end
-    chosen = _chosen(config, bootstrap, prefix)
+@app.command(name="describe")
+@printing
+def describe_topics(
+    _: Invocation,
+    *,
+    since: Annotated[
+        Path | None, Parameter(help="Name what would break for users of this older document.")
+    ] = None,
+) -> Output:
+    """Describe the messages on the topics, for other teams and stages in other languages.
+
+    With `--json` as an AsyncAPI 3.0 document: shapes, headers, keys, examples. With
+    `--since` ends with 1 if something would break.
+
+    Example: `cs topics describe --json > topics.json`, and after an update `cs topics
+    describe --since topics.json`
+    """
+    document = msgspec.json.decode(read_document())
+    if since is not None:
+        return _changes(since, document)
+    rows = [
+        (
+            each.topic,
+            "to the service" if each.received else "from the service",
+            span(each.retention.total_seconds()),
+            each.carries,
+        )
+        for each in summary()
+    ]
+    columns = ("Topic", "Direction", "Retention", "Message, and its key")
+    return Output([document], [Table(columns, rows, [columns[-1]])])
+
+
+def _changes(since: Path, new: dict[str, object]) -> Output:
+    try:
+        found = broken(msgspec.json.decode(since.read_bytes()), new)
+    except OSError as error:
+        stop(f"--since: {since} cannot be read: {error.strerror}", 2)
+    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError):
+        stop(f"--since: {since} is no document of `cs topics describe --json`", 2)
+    return Output([each._asdict() for each in found], [*map(str, found)], code=bool(found))
+
+
+def _kafka(chosen: Settings) -> KafkaSettings:
+    # Its log repeats the error that the command ends with.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     if not chosen.kafka:
         stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
     return kafka_settings(chosen)
 
 
-def _chosen(config: Path | None, bootstrap: str | None, prefix: str | None) -> Settings:
-    chosen = settings(config)
+def _chosen(at: Invocation, bootstrap: str | None, prefix: str | None) -> Settings:
+    chosen = at.settings()
     if bootstrap is not None:
         servers = tuple(server.strip() for server in bootstrap.split(","))
         chosen = msgspec.structs.replace(chosen, kafka=servers)
     if prefix is not None:
         chosen = msgspec.structs.replace(chosen, kafka_prefix=prefix)
     return chosen
-
-
-def _cells(state: TopicState) -> tuple[str, ...]:
-    configs = ", ".join(f"{key}={value}" for key, value in sorted(state.configs.items()))
-    return (state.name, str(state.partitions), str(state.replication), configs)

@@ -11,6 +11,7 @@ from cs.directory.errors import DirectoryUnavailable
 from cs.directory.port import PeopleDirectory
 from cs.domain.cause import fault
 from cs.runtime.clock import Clock
+from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
@@ -39,7 +40,7 @@ async def _forget(directory: PeopleDirectory, clock: Clock, kept_for: timedelta)
                 people += gone
             if people:
                 log.info("directory_aged_out", people=people)
-        except DirectoryUnavailable as error:
+        except (DirectoryUnavailable, DeletedDataRemains) as error:
             log.warning("directory_not_aged_out", why=str(error))
         except Exception as error:  # noqa: BLE001  or nobody is forgotten until a restart
             # A role that may not replace a table, a schema that is not there, a bug.

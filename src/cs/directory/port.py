@@ -69,7 +69,11 @@ class DirectoryReader(Protocol):
 
 
 class DirectoryErasure(Protocol):
-    """What erasing a person needs: none of it opens anybody."""
+    """What erasing a person needs: none of it opens anybody.
+
+    Whatever forgets people may raise `DeletedDataRemains`: nobody finds them any more, but
+    bytes are left of them, or of others who were forgotten before.
+    """
 
     async def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
         """Return all fingerprints of each person who has any of *prints*."""

@@ -14,7 +14,7 @@ from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
 from cs.directory.sealing import DirectorySeal
 from cs.directory.upsert import WRONG_KEY, SealedPerson, print_bytes, upsert
-from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, truncate_wal
+from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
 from cs.sqlite.file_on_demand import FileOnDemand
 
 #: Bytes of a keyed hash and of a fingerprint, which stand one behind the other in a row.
@@ -184,14 +184,14 @@ class SqliteDirectory:
         return None if row is None else seal.unseal(*row[1:])
 
     def _remove(self, known_as: str) -> bool:
-        if not self._look():
+        if not self._file.exists:
             return False
         who = self._checked_seal().who(known_as)
         with transaction(self._file.db):
             row = self._file.db.execute(_NUMBER, (who,)).fetchone()
             gone = [] if row is None else [row[0]]
             self._forget(gone)
-        self._wipe(gone)
+        wipe(self._file.db, rewrite=True)
         return bool(gone)
 
     def _erase(self, prints: Sequence[bytes]) -> int:
@@ -200,18 +200,18 @@ class SqliteDirectory:
         with transaction(self._file.db):
             gone = self._numbers(prints)
             self._forget(gone)
-        self._wipe(gone)
+        wipe(self._file.db, rewrite=True)  # also of who could not be wiped before
         return len(gone)
 
     def _forget_before(self, day: int) -> int:
-        if not self._look():
+        if not self._file.exists:
             return 0
         with transaction(self._file.db):
             gone = [
                 number for (number,) in self._file.db.execute(_BEFORE, (day, PAGE)).fetchall()
             ]
             self._forget(gone)
-        self._wipe(gone)
+        wipe(self._file.db)
         return len(gone)
 
     def _clear(self) -> int:
@@ -221,7 +221,7 @@ class SqliteDirectory:
             people = int(self._file.db.execute("SELECT count(*) FROM person").fetchone()[0])
             for table in ("person", "place", "print", "directory_key"):
                 self._file.db.execute(f"DELETE FROM {table}")  # noqa: S608
-        self._wipe([people])
+        wipe(self._file.db, rewrite=True)
         return people
 
     def _forget(self, numbers: Sequence[int]) -> None:
@@ -233,10 +233,6 @@ class SqliteDirectory:
                 _DROP_PRINT, [(p, number) for p in _parts(prints, _PRINT)]
             )
             self._file.db.execute("DELETE FROM person WHERE number = ?", (number,))
-
-    def _wipe(self, gone: Sequence[int]) -> None:
-        if gone:
-            truncate_wal(self._file.db)
 
 
 def _parts(joined: bytes, size: int) -> list[bytes]:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.brand import brand as brands
 from cs.domain.brand.brand import Brand, Finish
@@ -27,6 +28,7 @@ from cs.domain.key import (
     minute_window,
     settled,
 )
+from cs.domain.messages import in_order, present
 from cs.domain.rate_limits import PER_DAY
 from cs.domain.refusal import Refusal
 
@@ -116,8 +118,13 @@ def admit(ask: AskSearch, situation: Situation) -> Admission:
     Raises:
         Refusal: With an error code of contract text 7.  Nothing counts.
     """
+    key = situation.key
+    admission = _admitted_at(ask, situation, present(ask.at, key.last_at))
+    return replace(admission, key_events=in_order(admission.key_events, key.last_at))
+
+
+def _admitted_at(ask: AskSearch, situation: Situation, at: datetime) -> Admission:
     key, live = situation.key, situation.brand.live
-    at = max(ask.at, key.last_at)
     if not key.opened_by(ask.secret_hash):
         raise Refusal("unauthorized", "the API key is wrong or revoked")
     replayed = _replayed(ask, key, at)

@@ -14,10 +14,11 @@ from functools import reduce
 from typing import Literal, assert_never
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from cs.domain.contact import Query
-from cs.domain.messages import Command, Event
+from cs.domain.messages import STANDS_STILL, Command, Event, in_order, present
 from cs.domain.rate_limits import DAY, MINUTE, PER_DAY, PER_MINUTE, RateWindow, window
 from cs.domain.refusal import Refusal
 
@@ -179,7 +180,7 @@ class Key(msgspec.Struct, frozen=True):
     quota: int = 0
     used: int = 0
     revoked: bool = False
-    admitted_at: tuple[datetime, ...] = ()  # the newest PER_DAY, oldest first
+    admitted_at: tuple[datetime, ...] = ()  # the newest PER_DAY, as they were stored
     running: tuple[RunningSearch, ...] = ()  # each reserves one unit
     remembered: tuple[IdempotentSearch, ...] = ()  # the newest REMEMBERED, oldest first
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
@@ -213,7 +214,11 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     Raises:
         Refusal: ``key-exists``, ``key-missing``, ``key-revoked`` or ``quota-invalid``.
     """
-    at = max(command.at, state.last_at)
+    events = _decided(command, state, present(command.at, state.last_at))
+    return in_order(events, state.last_at)
+
+
+def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, ...]:
     match command:
         case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4, by=by):
             if state.secret_hash == secret_hash:
@@ -315,13 +320,14 @@ def evolve(state: Key, event: KeyEvent) -> Key:
 
 
 def _counted(state: Key, event: SearchAdmitted | SearchRepeated) -> Key:
-    remembered = state.remembered
+    at, remembered, admitted_at = event.by_clock, state.remembered, state.admitted_at
+    if event.clock is not UNSET:  # what is later was stored by a clock that was wrong
+        remembered = tuple(replace(each, at=min(each.at, at)) for each in remembered)
+        admitted_at = tuple(each for each in admitted_at if each <= at + STANDS_STILL)
     if event.idempotency is not None:
-        newest = IdempotentSearch(event.idempotency, event.search, event.at)
+        newest = IdempotentSearch(event.idempotency, event.search, at)
         remembered = (*remembered, newest)[-REMEMBERED:]
-    return replace(
-        state, admitted_at=(*state.admitted_at, event.at)[-PER_DAY:], remembered=remembered
-    )
+    return replace(state, admitted_at=(*admitted_at, at)[-PER_DAY:], remembered=remembered)
 
 
 def fold(events: Iterable[KeyEvent], state: Key = INITIAL) -> Key:

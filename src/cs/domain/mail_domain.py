@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from cs.domain.mail.bounce import BounceKind
 from cs.domain.mail.mailbox import DomainFacts, Evidence
-from cs.domain.messages import Command, Event
+from cs.domain.messages import STANDS_STILL, Command, Event, in_order, present
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
 #: the harm of a wrong one.
@@ -114,14 +114,14 @@ def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReport
     A bounce is the same if mailbox, time and status are.  Without a time it is the same as any
     of that mailbox and status that is not longer ago than `REFUTED_FOR`.
     """
-    at = max(command.at, state.last_at)
+    at = present(command.at, state.last_at)
     told = state.known.get((command.mailbox, command.status), frozenset())
     if command.bounced_at is None:
         if any(at < when + REFUTED_FOR for when in told):
             return None
     elif command.bounced_at in told:
         return None
-    return BounceReported(
+    reported = BounceReported(
         mailbox=command.mailbox,
         bounced_at=command.bounced_at or at,
         status=command.status,
@@ -130,6 +130,7 @@ def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReport
         pattern=command.pattern,
         at=at,
     )
+    return in_order([reported], state.last_at)[0]
 
 
 class MailDomain(msgspec.Struct, frozen=True):
@@ -146,7 +147,8 @@ class MailDomain(msgspec.Struct, frozen=True):
 
     def known(self, at: datetime) -> DomainFacts:
         """Return the facts still believed at *at*."""
-        return self.facts if at < self.expires_at else DomainFacts()
+        longest = at + BELIEVED_FOR + STANDS_STILL  # beyond it the clock was wrong
+        return self.facts if at < self.expires_at <= longest else DomainFacts()
 
     def refutes(self, mailbox: str, at: datetime) -> bool:
         """Return whether what a verifier finds out at *at* is refuted by a bounce."""
@@ -178,7 +180,7 @@ INITIAL = MailDomain()
 
 def decide(command: MailDomainCommand, state: MailDomain) -> tuple[DomainLearned, ...]:
     """Return the events *command* causes; ``()`` if it says nothing new."""
-    at = max(command.at, state.last_at)
+    at = present(command.at, state.last_at)
     known = state.known(at)
     learned = {
         name: fact
@@ -188,7 +190,8 @@ def decide(command: MailDomainCommand, state: MailDomain) -> tuple[DomainLearned
     merged = replace(known, **learned)
     if merged == known:
         return ()
-    return (DomainLearned(facts=merged, expires_at=at + BELIEVED_FOR, at=at),)
+    learned_now = DomainLearned(facts=merged, expires_at=at + BELIEVED_FOR, at=at)
+    return in_order([learned_now], state.last_at)
 
 
 def evolve(state: MailDomain, event: MailDomainEvent) -> MailDomain:

@@ -4,9 +4,16 @@ Each category of streams has its own: a module with its events, commands and sta
 two functions ``decide(command, state) -> events`` and ``evolve(state, event) -> state``.
 """
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
+
+#: A clock that is at most this far behind a time that is stored stands still; one that is
+#: further behind goes on, since the clock that the stored time came from was wrong.
+STANDS_STILL = timedelta(minutes=1)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,9 +21,17 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         at: When it happened; never before the event before it in its stream.
+        clock: What the clock said, where `at` had to be later by more than `STANDS_STILL`;
+            otherwise it is not stored.
     """
 
     at: datetime
+    clock: datetime | UnsetType = UNSET
+
+    @property
+    def by_clock(self) -> datetime:
+        """When it happened, also where an earlier event of its stream is from the future."""
+        return self.at if self.clock is UNSET else self.clock
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,3 +42,26 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: datetime
+
+
+E = TypeVar("E", bound=Event)
+
+
+def present(now: datetime, last_at: datetime) -> datetime:
+    """Return the time that a decision about a stream goes by.
+
+    Args:
+        now: What the clock says.
+        last_at: The time of the last event in the stream.
+    """
+    return last_at if now < last_at <= now + STANDS_STILL else now
+
+
+def in_order(events: Iterable[E], last_at: datetime) -> tuple[E, ...]:
+    """Return *events*, decided at their `present`, none of them before *last_at*."""
+    return tuple(
+        msgspec.structs.replace(event, at=last_at, clock=event.at)
+        if event.at < last_at
+        else event
+        for event in events
+    )

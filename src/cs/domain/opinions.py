@@ -19,7 +19,7 @@ from cs.domain.names.plain_text import folded
 from cs.domain.names.same_sound import SpokenWord
 
 #: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
-PROMPT = "headline-opinion-1"
+PROMPT = "headline-opinion-2"
 
 #: What whoever has opinions is called in accounts, causes and figures.
 SOURCE = "opinion"

@@ -8,11 +8,22 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from cs.domain.messages import STANDS_STILL
+
 #: Contract text 8: searches of one key.
 PER_MINUTE = 6
 PER_DAY = 60
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
+
+
+def opens_after(oldest: datetime, at: datetime) -> datetime | None:
+    """Return when a full window of 24 hours opens whose oldest time is *oldest*.
+
+    ``None``: it is open at *at*, as it is when *oldest* is from a clock that was wrong.
+    """
+    counts = at - DAY < oldest <= at + STANDS_STILL
+    return min(oldest, at) + DAY if counts else None
 
 
 class RateWindow(msgspec.Struct, frozen=True):
@@ -28,13 +39,16 @@ def window(
 ) -> RateWindow:
     """Return what is left at *at* of *limit* per rolling *span*.
 
+    A time from the future counts as one of now, unless it is so far ahead that the clock was
+    wrong: then nobody knows when it was, and it does not count.
+
     Args:
-        times: Oldest first.
-        at: Now, not before the last of *times*.
+        times: In the order in which they were stored.
+        at: Now.
         limit: Times allowed in one span.
         span: A time exactly *span* old has left the window (contract L2: refused after
             86 399 s, admitted after 86 400 s).
     """
-    inside = [time for time in times if time > at - span]
-    reset = inside[0] + span - at if inside else span
-    return RateWindow(limit, max(0, limit - len(inside)), reset)
+    inside = [time for time in times if at - span < time <= at + STANDS_STILL]
+    reset = min(inside, default=at) + span - at
+    return RateWindow(limit, max(0, limit - len(inside)), min(reset, span))

@@ -159,13 +159,13 @@ class Audit:
             # A search answered from reuse is settled by the very next event: it never
             # takes a place in flight, but what it takes of the windows counts.
             key.live[event.search] = event.lookup
-            yield from self._count(event.at, key)
+            yield from self._count(event.by_clock, key)
             if event.lookup not in self._ended and len(key.live) > _IN_FLIGHT:
                 yield "in-flight", f"{len(key.live)} at once"
             if key.used + len(key.live) > key.quota and event.lookup not in self._ended:
                 yield "quota", f"{key.used} used, {len(key.live)} reserved of {key.quota}"
         else:
-            yield from self._count(recorded.event.at, key)
+            yield from self._count(recorded.event.by_clock, key)
 
     def _settle(self, event: SearchSettled, key: _Key) -> Iterator[tuple[Kind, str]]:
         if event.search in self._settled:
@@ -184,6 +184,8 @@ class Audit:
             yield "quota", f"{key.used} used of {key.quota}"
 
     def _count(self, at: datetime, key: _Key) -> Iterator[tuple[Kind, str]]:
+        while key.counted and key.counted[-1] > at:
+            key.counted.pop()  # stored by a clock that was wrong: it counts no more
         key.counted.append(at)
         for kind, limit, span in _WINDOWS:
             inside = sum(when > at - span for when in key.counted)

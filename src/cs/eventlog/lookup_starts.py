@@ -15,7 +15,7 @@ from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
-from cs.domain.rate_limits import DAY
+from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.port import Ceiling
 
 #: Of every version: one that this process cannot read has started a lookup, too.
@@ -30,6 +30,7 @@ class _Start(msgspec.Struct):
     """What is read of a stored `LookupStarted`, whichever its version."""
 
     at: datetime
+    clock: datetime | None = None
 
 
 _PRUNE = """
@@ -87,8 +88,7 @@ class LookupStarts:
         row = cursor.fetchone()
         if row is None:
             return None
-        opens_at = datetime.fromtimestamp(row[0], UTC) + DAY
-        return opens_at if opens_at > ceiling.at else None
+        return opens_after(datetime.fromtimestamp(row[0], UTC), ceiling.at)
 
     def is_complete(self, cursor: SQLiteCursor) -> bool:
         """Return whether the table has every start of the log that still counts."""
@@ -138,6 +138,7 @@ class LookupStarts:
 def _start(state: bytes) -> float | None:
     """Return the start in a stored event; ``None`` if it is damaged."""
     try:
-        return _decode(state).at.timestamp()
+        start = _decode(state)
+        return (start.clock or start.at).timestamp()
     except (msgspec.MsgspecError, TypeError):
         return None

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from eventsourcing.persistence import StoredEvent
 
-from cs.domain.rate_limits import DAY
+from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
 from cs.eventlog.port import (
@@ -105,8 +105,7 @@ class MemoryEventLog:
             return None
         if ceiling.limit == 0:
             return ceiling.at + DAY
-        opens_at = self._starts[-ceiling.limit] + DAY
-        return opens_at if opens_at > ceiling.at else None
+        return opens_after(self._starts[-ceiling.limit], ceiling.at)
 
 
 def _stored(numbered: Iterable[tuple[int, StoredEvent]]) -> list[SealedEvent]:

@@ -219,12 +219,6 @@ class EventLog(Protocol):
     async def grown(self, after: int) -> None:
         """Wait until the last position is beyond *after*."""
 
-    def ends_with(self, stream: str, version: int) -> bool:
-        """Return whether *stream* has no event after *version*, without waiting.
-
-        ``False``: it has, or that would have to be waited for.
-        """
-
     def reads_as_given(self, position: int) -> bool:
         """Return whether what this process has just appended there says what it was given.
 

@@ -53,10 +53,6 @@ class ReadBatches(Generic[Q, A]):
             LogUnavailable: From *read*.
             Exception: What *read* answered.
         """
-        return await self.submit(question)
-
-    def submit(self, question: Q) -> asyncio.Future[A]:
-        """Do as `ask`, for whoever has no task that could wait."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[A] = loop.create_future()
         self._asked.append((question, answer))
@@ -64,7 +60,7 @@ class ReadBatches(Generic[Q, A]):
             # In a context of its own: what it logs is of no one call.
             lane = object()
             self._reading[lane] = loop.create_task(self._read_all(lane), context=Context())
-        return answer
+        return await answer
 
     async def _read_all(self, lane: object) -> None:
         wanted: Sequence[tuple[Q, asyncio.Future[A]]] = ()

@@ -125,9 +125,6 @@ class Streams:
             DamagedEvent: Some of it cannot be read, or makes no sense; it is set aside.
             LogUnavailable: It cannot be read now.
         """
-        folded = self.at_once(stream)
-        if folded is not None:
-            return folded
         try:
             return await self._load(stream)
         except DamagedEvent as damaged:
@@ -148,17 +145,6 @@ class Streams:
         else:
             self._counters[category].hits.inc()
         return self._remember(stream, await self._fold_new(stream, cached))
-
-    def at_once(self, stream: str) -> FoldedState[Any] | None:
-        """Return what `load` does if nothing has to be waited for, else ``None``."""
-        category = category_name(stream)
-        states = self._cache[category]
-        folded = states.get(stream)
-        if folded is None or not self.log.ends_with(stream, folded.version):
-            return None
-        self._counters[category].hits.inc()
-        states.move_to_end(stream)
-        return folded
 
     def appended(
         self, stream: str, before: FoldedState[S], state: S, *, events: int, last: int

@@ -207,9 +207,6 @@ class TableLog(ABC):
             raise DamagedEvent(0, stream, version, why)
         return await recorded(self._keys, rows, self.wanted)
 
-    def ends_with(self, stream: str, version: int) -> bool:  # noqa: ARG002
-        return False
-
     def reads_as_given(self, position: int) -> bool:
         return self._recent.is_opened(position)
 

@@ -1,8 +1,7 @@
 """Reading the log as history: selected events in order, and states as they were."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -10,7 +9,14 @@ import msgspec
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import EVERYTHING, NO_STREAM, EventLog, RecordedEvent, SealedEvent
+from cs.eventlog.port import (
+    EVERYTHING,
+    NO_STREAM,
+    EventLog,
+    RecordedEvent,
+    SealedEvent,
+    Where,
+)
 from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
@@ -110,35 +116,62 @@ class History:
                 yield event
 
     async def pages(
-        self, selection: Selection = ALL, progress: Progress = unseen
+        self,
+        selection: Selection = ALL,
+        progress: Progress = unseen,
+        unreadable: Callable[[DamagedEvent], None] | None = None,
     ) -> AsyncIterator[tuple[int, list[HistoryEvent]]]:
         """Yield what `events` yields, all of `WINDOW` positions at once, and the last of these.
+
+        Args:
+            selection: As `events`.
+            progress: As `events`.
+            unreadable: Called with what is damaged or missing; otherwise that is raised.
 
         Raises:
             LogUnavailable, DamagedEvent: As `events`.
         """
         where, where_is_all = selection.where(), selection.is_told_by_where
-        upto = await self.head()
-        if selection.upto is not None:
-            upto = min(upto, selection.upto)
-        after = max(selection.after, 0)
+        after, upto = await self._limits(selection)
         while after < upto:
             end = min(after + WINDOW, upto)
             stored = await self._log.select(where, after, end)
-            if where == EVERYTHING and len(stored) != end - after:
-                raise _missing(stored, after)
-            page = [
-                event
-                for event in map(_history_event, stored)
-                if where_is_all or selection.holds(event.stream, event.at, event.lookup)
-            ]
+            if where == EVERYTHING:
+                for missing in _missing(stored, after, end):
+                    _report(missing, unreadable)
+            page = list[HistoryEvent]()
+            for each in stored:
+                try:
+                    event = _history_event(each)
+                except DamagedEvent as error:
+                    _report(error, unreadable)
+                    continue
+                if where_is_all or selection.holds(event.stream, event.at, event.lookup):
+                    page.append(event)
             yield end, page
             after = end
             progress(after, upto)
 
+    async def _limits(self, selection: Selection) -> tuple[int, int]:
+        """Return the position after which *selection* begins, and its last one."""
+        upto = await self.head()
+        if selection.upto is not None:
+            upto = min(upto, selection.upto)
+        if selection.until is not None and upto:
+            upto = min(upto, await self.position_at(selection.until))
+        after = max(selection.after, 0)
+        if selection.since is not None and after < upto:
+            after = max(after, await self.position_at(selection.since) - OUT_OF_ORDER)
+        return after, upto
+
     async def head(self) -> int:
         """Return the last position there is."""
         return await self._log.head()
+
+    async def is_there(self, stream: str) -> bool:
+        """Return whether *stream* has an event, damaged ones included."""
+        only = Where(streams=frozenset({stream}))
+        return bool(await self._log.places(only, 0, await self.head()))
 
     async def position_at(self, at: datetime) -> int:
         """Return the last position of an event that had happened by *at*; 0: none had.
@@ -251,12 +284,26 @@ def _at_of(stored: SealedEvent) -> datetime | None:
         return None
 
 
-def _missing(stored: Sequence[SealedEvent], after: int) -> DamagedEvent:
-    """Return the error that says which event after *after* is not among *stored*."""
+def _missing(stored: Sequence[SealedEvent], after: int, upto: int) -> Iterator[DamagedEvent]:
+    """Yield the errors that say which events after *after* up to *upto* are not in *stored*."""
+    if len(stored) == upto - after:
+        return
     there = {event.position for event in stored}
-    position = next(n for n in count(after + 1) if n not in there)
-    why = f"the log is damaged: the event at position {position} is missing"
-    return DamagedEvent(position, "", NO_STREAM, why)
+    for position in range(after + 1, upto + 1):
+        if position not in there:
+            why = f"the log is damaged: the event at position {position} is missing"
+            yield DamagedEvent(position, "", NO_STREAM, why)
+
+
+def _report(error: DamagedEvent, unreadable: Callable[[DamagedEvent], None] | None) -> None:
+    """Call *unreadable* with *error*, or raise it.
+
+    Raises:
+        DamagedEvent: There is nothing to call.
+    """
+    if unreadable is None:
+        raise error
+    unreadable(error)
 
 
 def damaged(event: SealedEvent | HistoryEvent, error: Exception) -> DamagedEvent:

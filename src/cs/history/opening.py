@@ -166,12 +166,19 @@ def names_of(people: SealedPeople, values: Iterable[SealedValue]) -> Iterator[st
             yield key_name(people.lookup, value.person)
 
 
-async def opened(keys: OpenerKeys, events: Sequence[SealedEventFields]) -> list[bytes | None]:
+async def opened(
+    keys: OpenerKeys, events: Sequence[SealedEventFields], lost: set[str] | None = None
+) -> list[bytes | None]:
     """Return the JSON of each of *events*, every value opened in its place.
 
     ``None`` for one that is damaged; it hides no other.  A value whose key was destroyed, or
     is lost, reads as erased (`cs.domain.codec.ERASED`).  The keys of all of *events* are in
     memory at once.
+
+    Args:
+        keys: Open them.
+        events: In any order.
+        lost: Gets the names of lost keys, ``<lookup>#p1``.
 
     Raises:
         LogUnavailable: The data keys cannot be read now.
@@ -184,6 +191,8 @@ async def opened(keys: OpenerKeys, events: Sequence[SealedEventFields]) -> list[
         for event, each in zip(events, taken_apart, strict=True)
     ]
     keys.lost.note(opens.lost)
+    if lost is not None:
+        lost.update(each.name for each in opens.lost)
     return states
 
 

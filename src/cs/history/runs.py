@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from cs.domain.brand.events import (
     AttemptFailed,
-    BrandEvent,
     BrandResolved,
     ContactBounced,
     ContactsDiscovered,
@@ -31,7 +30,7 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
-from cs.domain.causation import AnyCause
+from cs.domain.causation import AnyCause, MessageCause
 from cs.domain.contact import (
     CONTACTS,
     BrandFacts,
@@ -116,12 +115,14 @@ class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
         position, at: Of the event that says so.
         verified: Whether the mailbox was proved; what `checked` says alone proves nothing.
         checked: With all evidence.
+        mail_domain: Where; known of erased people, too, as the message names it that said so.
     """
 
     position: int
     at: datetime
     verified: bool
     checked: CheckedPerson
+    mail_domain: str | None = None
 
 
 class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,9 +205,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         ranked_by: The rules that did; ``None``: not recorded.
         ranking_causes: Who was to have an opinion on headlines and had none, and why.
         mail_domains: In the order in which they were closed.
-        finished_at: ``None``: it has not ended.
+        finish_position, finished_at: Of the event that ended it; ``None``: it has not ended.
         outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
             not in it any more.
+        ended_with, verified_then: Whom its result showed when it was made, in order, and how
+            many of them had a verified e-mail; those erased since are in it, too.
+        verified_from, verified_by: Verified people then, by the source that named them first
+            and by the verifier that confirmed them.
         caused_by, finish_caused_by: What led to its beginning and to its end; ``None``: not
             known.
     """
@@ -232,18 +237,34 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ranked_by: str | None = None
     ranking_causes: dict[str, str] = {}
     mail_domains: tuple[ClosedMailDomain, ...] = ()
+    finish_position: int | None = None
     finished_at: datetime | None = None
     outcome: SearchOutcome | None = None
     reusable: bool = False
     verified: int = 0
     cut_off: bool = False
     contacts: tuple[Contact, ...] = ()
+    ended_with: tuple[str, ...] = ()
+    verified_then: int = 0
+    verified_from: dict[str, int] = {}
+    verified_by: dict[str, int] = {}
     caused_by: AnyCause | None = None
     finish_caused_by: AnyCause | None = None
 
     def find(self, person: str) -> RunPerson | None:
         """Return the one who is called *person* here, if there is one."""
         return next((each for each in self.people if each.person == person), None)
+
+
+def item_of(cause: AnyCause | None) -> str | None:
+    """Return the item of the work that the message *cause* answers, a mail domain.
+
+    >>> answered = "brand-1.1/verification/acme.example/1/checked"
+    >>> item_of(MessageCause(topic="t", id=answered, attempt=1))
+    'acme.example'
+    """
+    parts = cause.id.split("/") if isinstance(cause, MessageCause) else ()
+    return (parts[2] or None) if len(parts) == 5 else None
 
 
 #: Events that end an attempt and say what it cost.
@@ -255,18 +276,26 @@ def runs(events: Iterable[RecordedEvent]) -> list[Run]:
 
     What is of no run that began among them is left out.
     """
-    found: dict[str, _Record] = {}
+    found: dict[str, RunFold] = {}
     for recorded in events:
         event = recorded.event
-        if isinstance(event, LookupStarted):
-            found[event.lookup] = _Record(recorded, event)
-        elif isinstance(event, LookupEvent) and event.lookup in found:
-            found[event.lookup].add(recorded, event)
-    return [record.run() for record in found.values()]
+        if not isinstance(event, LookupEvent):
+            continue
+        if (begun := RunFold.begun_by(recorded)) is not None:
+            found[event.lookup] = begun
+        elif event.lookup in found:
+            found[event.lookup].add(recorded)
+    return [fold.run() for fold in found.values()]
 
 
-class _Record:
+class RunFold:
     """A run while its events are read."""
+
+    @classmethod
+    def begun_by(cls, recorded: RecordedEvent) -> "RunFold | None":
+        """Return a run that *recorded* begins; ``None``: it begins none."""
+        event = recorded.event
+        return cls(recorded, event) if isinstance(event, LookupStarted) else None
 
     def __init__(self, recorded: RecordedEvent, event: LookupStarted) -> None:
         self._run = Run(
@@ -297,7 +326,8 @@ class _Record:
             mail_domains=tuple(self._mail_domains),
         )
 
-    def add(self, recorded: RecordedEvent, event: BrandEvent) -> None:
+    def add(self, recorded: RecordedEvent) -> None:
+        event = recorded.event
         position = self._last = recorded.position
         self._caused_by = recorded.caused_by
         closed = closed_work(event)
@@ -425,7 +455,13 @@ class _Record:
     ) -> None:
         before = self._people.get(checked.person)
         if before is not None:
-            check = MailboxCheck(position=position, at=at, verified=verified, checked=checked)
+            check = MailboxCheck(
+                position=position,
+                at=at,
+                verified=verified,
+                checked=checked,
+                mail_domain=checked.mail_domain or item_of(self._caused_by),
+            )
             self._about(checked.person, checks=(*before.checks, check))
 
     def _finished(self, position: int, event: LookupFinished) -> None:
@@ -433,6 +469,7 @@ class _Record:
             self._end(work, position, event.at, "cut-off")
         self._run = replace(
             self._run,
+            finish_position=position,
             finished_at=event.at,
             outcome=event.outcome,
             reusable=event.reusable,
@@ -440,6 +477,10 @@ class _Record:
             cut_off=event.cut_off,
             brand=event.brand or self._run.brand,
             contacts=event.contacts,
+            ended_with=tuple(contact.person for contact in event.contacts),
+            verified_then=event.verified,
+            verified_from=event.verified_from,
+            verified_by=event.verified_by,
             finish_caused_by=self._caused_by,
         )
 

@@ -9,7 +9,7 @@ from cs.domain.brand.brand import brand_stream, stream_of
 from cs.domain.codec import shapes
 from cs.domain.disclosure import DisclosedEvents, EventSelection
 from cs.eventlog.categories import CATEGORIES
-from cs.eventlog.port import Where
+from cs.eventlog.port import EVERYTHING, Where
 
 #: What `Selection.categories` may name.
 KNOWN_CATEGORIES = tuple(CATEGORIES)
@@ -20,7 +20,14 @@ class BadSelection(ValueError):
 
 
 class Selection(EventSelection, frozen=True, kw_only=True):
-    """A selection that can be made, of the log as this version knows it."""
+    """A selection that can be made, of the log as this version knows it.
+
+    Attributes:
+        brands: Of any of the brands with these streams: their lookups, and what keys had to do
+            with them (`cs.history.brands` finds them).
+    """
+
+    brands: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.topics()
@@ -41,8 +48,11 @@ class Selection(EventSelection, frozen=True, kw_only=True):
         return cls(**fields)
 
     def asked(self) -> DisclosedEvents:
-        """Return this, as a disclosure of it says."""
-        return DisclosedEvents(**msgspec.structs.asdict(self))
+        """Return this, as a disclosure of it says: people are in a brand's stream alone."""
+        fields = msgspec.structs.asdict(self)
+        brands = fields.pop("brands")
+        fields["streams"] = (*self.streams, *brands)
+        return DisclosedEvents(**fields)
 
     def topics(self) -> frozenset[str] | None:
         """Return the topics of `types`; ``None`` if they are all meant.
@@ -60,26 +70,30 @@ class Selection(EventSelection, frozen=True, kw_only=True):
         prefixes = {category_prefix(category) for category in self.categories}
         if self.mail_domain is not None:
             streams.add(f"mail-domain-{self.mail_domain}")
-        brand = self.brand_stream
-        if brand is not None and not streams and not prefixes:
-            streams.add(brand)
+        if not streams and not prefixes and (meant := self._brand_streams()):
+            streams |= meant
             prefixes.add("key-")
         if not streams and not prefixes:
             return Where(topics=self.topics())
         return Where(self.topics(), frozenset(streams), frozenset(prefixes))
 
-    @property
-    def brand_stream(self) -> str | None:
-        """Return the stream of the one brand that is meant, if one is."""
+    def _brand_streams(self) -> frozenset[str]:
+        """Return the streams of the brands that are meant."""
         if self.lookup is not None:
-            return stream_of(self.lookup)
-        return None if self.query is None else brand_stream(self.query)
+            return frozenset({stream_of(self.lookup)})
+        asked = () if self.query is None else (brand_stream(self.query),)
+        return frozenset({*self.brands, *asked})
+
+    @property
+    def is_everything(self) -> bool:
+        """Return whether it holds every event up to its last position."""
+        return self.where() == EVERYTHING and self.since is None and self.after <= 0
 
     @property
     def is_told_by_where(self) -> bool:
         """Return whether `holds` is true of every event that `where` selects."""
         told = (self.since, self.until, self.lookup, self.query)
-        return all(each is None for each in told)
+        return not self.brands and all(each is None for each in told)
 
     def holds(self, stream: str, at: datetime, lookup: str | None) -> bool:
         """Return whether an event that `where` selects is meant.
@@ -95,10 +109,10 @@ class Selection(EventSelection, frozen=True, kw_only=True):
             return False
         if self.lookup is not None:
             return lookup == self.lookup
-        brand = self.brand_stream
-        if brand is None or stream == brand:
+        meant = self._brand_streams()
+        if not meant or stream in meant:
             return True
-        return lookup is not None and stream_of(lookup) == brand
+        return lookup is not None and stream_of(lookup) in meant
 
 
 def category_prefix(category: str) -> str:

@@ -5,14 +5,12 @@ import errno
 import logging
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from cs.api.log_rate_limit import LogRateLimit
 from cs.http_server.connection_limit import (
@@ -20,7 +18,7 @@ from cs.http_server.connection_limit import (
     connections_of,
     free_descriptors,
 )
-from cs.http_server.connections import MALFORMED, Connection, ServerConfig
+from cs.http_server.connections import MALFORMED, ServerConfig
 from cs.http_server.errors import CannotListen
 
 log = get_logger()
@@ -33,12 +31,8 @@ GRACE_S = 1.0
 CUT_S = 0.3
 #: How long connections then get to close.
 CLOSE_S = 1
-#: How long a connection stays on which no call is made, or whose answers nobody reads.
-IDLE_S = 75
 #: Connections that may wait to be taken.
 BACKLOG = 2048
-#: How often uvicorn looks around.
-_TICKS_PER_S = 10
 #: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
 #: section 7.8): nothing is wrong, and what it advises is not for this service.
 _OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
@@ -91,18 +85,7 @@ def _why(host: str, port: int, what: str, error: Exception) -> str:
 
 
 class Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: several run in one process.
-
-    It closes a connection that sends no whole head for `IDLE_S`.  Uvicorn itself counts
-    only up to the next byte, so that half a call would keep a connection for ever; and so
-    would a caller who does not read, for whom both closing and a call in hand wait.
-    """
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        # Of each connection without a call: how many it has made, and since when there is
-        # none.  One whose answer waits for its caller to read counts as none.
-        self._idle: dict[object, tuple[int, float]] = {}
+    """Uvicorn without its own signal handlers: several run in one process."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -112,28 +95,6 @@ class Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-    async def on_tick(self, counter: int) -> bool:
-        if counter % _TICKS_PER_S == 0:
-            self._close_idle(time.monotonic())
-        return await super().on_tick(counter)
-
-    def _close_idle(self, now: float) -> None:
-        idle: dict[object, tuple[int, float]] = {}
-        for connection in list(self.server_state.connections):
-            assert isinstance(connection, Connection)
-            call: RequestResponseCycle | None = connection.cycle
-            unread = connection.flow.write_paused
-            if call is not None and not call.response_complete and not unread:
-                continue
-            made, since = self._idle.get(connection, (connection.calls, now))
-            idle[connection] = connection.calls, since if made == connection.calls else now
-            if now - idle[connection][1] >= IDLE_S:
-                if unread or connection.transport.is_closing():
-                    connection.transport.abort()  # closing waits until all is read
-                else:
-                    connection.transport.close()
-        self._idle = idle
 
     def refuse(self) -> None:
         """Take no more connections; those that are open stay."""
@@ -233,5 +194,4 @@ def _config(app: ASGIApp, limit: ConnectionLimit) -> ServerConfig:
         proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=CLOSE_S,
-        timeout_keep_alive=IDLE_S,
     )

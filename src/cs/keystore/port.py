@@ -88,7 +88,11 @@ class KeyStore(Protocol):
         """Return those of *fingerprints* that are suppressed, by any process, until now."""
 
     async def destroy(self, names: Iterable[str]) -> None:
-        """Destroy keys for good; no byte of them is left in the files on return."""
+        """Destroy keys for good; no byte of them is left in the files on return.
+
+        Raises:
+            DeletedDataRemains: Nobody finds them any more, but bytes are left.
+        """
 
     def forget(self) -> None:
         """Drop every key cached in memory: another process has destroyed some."""

@@ -16,6 +16,7 @@ from cs.operations.erasure.ageing import Ageing
 from cs.projections.port import Views
 from cs.projections.returned import RETURNED
 from cs.runtime.clock import Clock
+from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
@@ -59,7 +60,7 @@ class Retention:
             try:
                 while await self.round():
                     pass
-            except LogUnavailable as error:
+            except (LogUnavailable, DeletedDataRemains) as error:
                 log.warning("people_not_aged_out", why=str(error))
             await self._clock.sleep_until(self._clock.now() + EVERY)
 
@@ -68,6 +69,7 @@ class Retention:
 
         Raises:
             LogUnavailable: The log, the views, the keys or remembered calls are away.
+            DeletedDataRemains: As from `Ageing.age_out`.
         """
         due = await self._due(self._clock.now() - self._kept_for)
         if not due:

@@ -1,25 +1,48 @@
 """An operator's own language model, behind the chat completions that OpenAI has.
 
 ``POST {url}/chat/completions``; vLLM, llama.cpp, Ollama, LM Studio and others take the same.
-One call for all headlines of a lookup, made once, within the operator's caps.  Whatever is no
-answer as it was asked for (another shape, a number twice, a web page, nothing) is no opinion,
-on any of them.
+Headlines are written by strangers, and one may give the model orders.  Each is therefore asked
+about in a call of its own, made once in a lookup and within the operator's caps.  An answer in
+another shape than asked for is no opinion.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
 
 from cs.domain.contact import Opinion
 from cs.domain.opinions import PROMPT, SOURCE
-from cs.opinions.port import AT_ONCE, UnsureHeadline
-from cs.opinions.prompt import OpinionsOnAll, body
+from cs.opinions.prompt import HeadlineOpinion, body
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem, read_answer
 from cs.paid_calls.service import PaidService, Question, ServiceCheck
 
 NAME = SOURCE
+#: Headlines of one lookup that are asked about, at the same time.
+AT_ONCE = 20
 #: How long nobody asks after it was away: searches would wait for it one after the other.
 AWAY_PAUSE_S = 60.0
+
+
+class UnsureHeadline(msgspec.Struct, frozen=True, kw_only=True):
+    """A headline that the rules are unsure of.
+
+    Attributes:
+        person: Whose it is in this lookup: ``p1``.
+        text: Without what says who that is (`cs.domain.opinions.nameless`).
+        doubts: Why (`cs.domain.headline.doubt.Doubt`).
+    """
+
+    person: str
+    text: str
+    doubts: tuple[str, ...]
+
+
+class Opinions(msgspec.Struct):
+    """The opinions on some headlines, and why there is none on others, by person."""
+
+    found: dict[str, Opinion] = {}
+    problems: dict[str, ServiceProblem] = {}
 
 
 class _Message(msgspec.Struct):
@@ -43,50 +66,45 @@ class LanguageModel:
         self._service = service
         self._model = model
 
-    async def of(self, headlines: Sequence[UnsureHeadline]) -> Sequence[Opinion]:
-        """Return an opinion on each of *headlines* that the model has one on.
+    async def of(self, headlines: Sequence[UnsureHeadline], *, timeout_s: float) -> Opinions:
+        """Ask about each of *headlines*, `AT_ONCE` at most, by itself."""
+        opinions = Opinions()
 
-        Raises:
-            ServiceProblem: It has none on any.
-        """
-        asked = headlines[:AT_ONCE]
-        completion = await self._service.ask(
-            _question(self._model, [each.text for each in asked]), _Completion
-        )
-        return [
-            Opinion(
-                person=asked[said.n - 1].person,
-                doubts=asked[said.n - 1].doubts,
-                family=said.family,
-                level=said.level,
-                title=said.title,
-                company=said.company,
-                model=self._model,
-                prompt=PROMPT,
-            )
-            for said in _opinions(completion, len(asked)).opinions
-        ]
+        async def ask(headline: UnsureHeadline) -> None:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    opinions.found[headline.person] = await self._on(headline)
+            except ServiceProblem as wrong:
+                opinions.problems[headline.person] = wrong
+            except TimeoutError:
+                why = f"{NAME} did not answer in {timeout_s:g} s"
+                opinions.problems[headline.person] = problem(ProblemKind.TIMEOUT, why)
+
+        async with asyncio.TaskGroup() as asking:
+            for headline in headlines[:AT_ONCE]:
+                asking.create_task(ask(headline), name=f"opinion on {headline.person}")
+        return opinions
 
     async def check(self) -> ServiceCheck:
         """Ask about one headline that is nobody's."""
-        question = _question(self._model, ["Brand Manager at Acme"])
-        return await self._service.check(question, needs_key=False)
+        return await self._service.check(self._question("Brand Manager"), needs_key=False)
 
+    async def _on(self, headline: UnsureHeadline) -> Opinion:
+        completion = await self._service.ask(self._question(headline.text), _Completion)
+        if not completion.choices or completion.choices[0].message.content is None:
+            raise problem(ProblemKind.WRONG_SHAPE, f"{NAME} answers without a word")
+        content = completion.choices[0].message.content.encode(errors="replace")
+        said = read_answer(NAME, content, HeadlineOpinion)
+        return Opinion(
+            person=headline.person,
+            doubts=headline.doubts,
+            family=said.family,
+            level=said.level,
+            title=said.title,
+            company=said.company,
+            model=self._model,
+            prompt=PROMPT,
+        )
 
-def _question(model: str, headlines: Sequence[str]) -> Question:
-    return Question(path="/chat/completions", json=body(model, headlines))
-
-
-def _opinions(completion: _Completion, asked: int) -> OpinionsOnAll:
-    if not completion.choices or completion.choices[0].message.content is None:
-        raise _nonsense("answers without a word")
-    content = completion.choices[0].message.content
-    found = read_answer(NAME, content.encode(errors="replace"), OpinionsOnAll)
-    numbers = [said.n for said in found.opinions]
-    if len(set(numbers)) < len(numbers) or not all(1 <= n <= asked for n in numbers):
-        raise _nonsense("numbers headlines otherwise than it was asked")
-    return found
-
-
-def _nonsense(what: str) -> ServiceProblem:
-    return problem(ProblemKind.WRONG_SHAPE, f"{NAME} {what}")
+    def _question(self, headline: str) -> Question:
+        return Question(path="/chat/completions", json=body(self._model, headline))

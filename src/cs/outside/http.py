@@ -9,10 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from cs.outside.asyncio_backend import AsyncioBackend
+from cs.outside.connections import Backend, ConnectionPool, checked_addresses
 from cs.outside.guard import Guard, host_of
-from cs.outside.guarded_transport import GuardedBackend
-from cs.outside.pooled_transport import PooledTransport
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
 from cs.outside.single_request import MAX_BYTES, RequestClient, trust
@@ -57,9 +55,9 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
     ) -> None:
-        transport = PooledTransport(AsyncioBackend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
+        pool = ConnectionPool(Backend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
         self._client = RequestClient(
-            transport, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
+            pool, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )
         self._total_s = total_s
 
@@ -124,12 +122,11 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
     ) -> None:
         if not guard.web_ports.issuperset(web_ports):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
-        backend = GuardedBackend(guard, resolver, web_ports=web_ports)
+        addresses = checked_addresses(guard, resolver)
+        backend = Backend(addresses, web_ports=web_ports)
+        pool = ConnectionPool(backend, trust(ca_file), idle_s=STRANGER_IDLE_S)
         self._client = RequestClient(
-            PooledTransport(backend, trust(ca_file), idle_s=STRANGER_IDLE_S),
-            user_agent=user_agent,
-            wait_s=total_s,
-            max_bytes=max_bytes,
+            pool, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
         )
         self._guard = guard
         self._total_s = total_s
@@ -176,8 +173,8 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
 def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise Forbidden(f"not a URL: {error}") from error
+    except (httpx.InvalidURL, ValueError):  # its words may quote a part of a password
+        raise Forbidden("not a URL") from None
     return parsed.copy_merge_params(dict(params)) if params else parsed
 
 

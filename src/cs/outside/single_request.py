@@ -1,5 +1,6 @@
 """One request and its whole answer, or a clear reason why there is none."""
 
+import asyncio
 import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,43 +8,43 @@ from pathlib import Path
 import httpcore
 import httpx
 
+from cs.outside import connections
 from cs.outside.body import ACCEPT_ENCODING, read_body
+from cs.outside.connections import BoundedStream
 from cs.outside.guard import host_of
 from cs.outside.port import Response, Unreachable
 
 #: Longest body, both as it comes and unfolded.
 MAX_BYTES = 2 * 1024 * 1024
 
-#: httpx's own transport raises the first two, ours lets httpcore's through.
 _NO_ANSWER = (
-    httpx.TransportError,
-    httpx.DecodingError,
     httpcore.NetworkError,
     httpcore.TimeoutException,
     httpcore.ProtocolError,
     httpcore.UnsupportedProtocol,
 )
-_TIME_OUTS = (httpx.TimeoutException, httpcore.TimeoutException)
-_CONNECTING = (httpx.ConnectError, httpcore.ConnectError)
 
 
 class RequestClient:
-    """Sends single requests through *transport*: no redirects, no cookies, no environment.
+    """Sends single requests: no redirects, no cookies, no environment.
 
     Args:
+        pool: Connections that requests are sent over; closed with the client.
         user_agent: Who we say we are; name a way to reach a person (`user_agent`).
         wait_s: For each wait.  The time for the whole is the caller's to limit.
     """
 
     def __init__(
         self,
-        transport: httpx.AsyncBaseTransport,
+        pool: httpcore.AsyncConnectionPool,
         *,
         user_agent: str,
         wait_s: float,
         max_bytes: int = MAX_BYTES,
     ) -> None:
-        self._transport = transport
+        self._pool = pool
+        # Nothing waits inside the pool: a wait that is cancelled there may keep a connection.
+        self._slots = asyncio.Semaphore(connections.CONNECTIONS)
         self._extensions = {"timeout": httpx.Timeout(wait_s).as_dict()}
         self._max_bytes = max_bytes
         self._headers = {
@@ -70,42 +71,48 @@ class RequestClient:
     async def _send(
         self, method: str, url: httpx.URL, headers: Mapping[str, str], body: bytes | None
     ) -> Response:
-        sent = self._headers | {name.lower(): value for name, value in headers.items()}
+        host = {"host": url.netloc.decode("ascii")}
+        sent = host | self._headers | {name.lower(): text for name, text in headers.items()}
         check_values(sent)
-        request = httpx.Request(
-            method,
-            url,
-            headers=sent,
-            content=body,
-            extensions=self._extensions,
+        target = httpcore.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
         try:
-            answer = await self._transport.handle_async_request(request)
-            try:
+            async with (
+                self._slots,
+                self._pool.stream(
+                    method,
+                    target,
+                    headers=[*sent.items()],
+                    content=body,
+                    extensions=self._extensions,
+                ) as answer,
+            ):
+                fields = httpx.Headers(answer.headers)
+                stream = answer.extensions["network_stream"]
+                if isinstance(stream, BoundedStream):  # else the answer is 101, without a body
+                    stream.allow_body(self._max_bytes)
                 return Response(
-                    status=answer.status_code,
-                    headers=dict(answer.headers),
-                    body=await self._body(answer),
+                    status=answer.status,
+                    headers=dict(fields),
+                    body=await self._body(answer, fields),
                     url=str(url),
                 )
-            finally:
-                await answer.aclose()
         except _NO_ANSWER as error:
             raise Unreachable(_why(error), f"{host_of(url)}: {error}") from error
 
-    async def _body(self, answer: httpx.Response) -> bytes:
-        declared = answer.headers.get("content-length", "")
+    async def _body(self, answer: httpcore.Response, headers: httpx.Headers) -> bytes:
+        declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._max_bytes:
             raise Unreachable("too-large", f"{declared} bytes")
-        assert isinstance(answer.stream, httpx.AsyncByteStream)
         return await read_body(
-            aiter(answer.stream),
-            encoding=answer.headers.get("content-encoding", ""),
+            answer.aiter_stream(),
+            encoding=headers.get("content-encoding", ""),
             max_bytes=self._max_bytes,
         )
 
     async def aclose(self) -> None:
-        await self._transport.aclose()
+        await self._pool.aclose()
 
 
 def check_values(headers: Mapping[str, str]) -> None:
@@ -131,9 +138,9 @@ def trust(ca_file: Path | None) -> ssl.SSLContext:
 def _why(error: Exception) -> str:
     if any(isinstance(cause, ssl.SSLError) for cause in _causes(error)):
         return "tls"
-    if isinstance(error, _TIME_OUTS):
+    if isinstance(error, httpcore.TimeoutException):
         return "timeout"
-    return "connect" if isinstance(error, _CONNECTING) else "protocol"
+    return "connect" if isinstance(error, httpcore.ConnectError) else "protocol"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -8,6 +8,7 @@ from structlog import get_logger
 
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.port import PAGE, CallRegister
+from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
@@ -33,6 +34,6 @@ async def _forget(register: CallRegister, every_s: float) -> None:
         try:
             while await register.forget_old() == PAGE:
                 pass
-        except CallsUnavailable as error:
+        except (CallsUnavailable, DeletedDataRemains) as error:
             log.warning("paid_calls_not_forgotten", why=str(error))
         await asyncio.sleep(every_s)

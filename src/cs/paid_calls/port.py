@@ -93,10 +93,19 @@ class CallRegister(Protocol):
         """Take it back: the call was not made.  Quiet if the lease is not held any more."""
 
     async def forget_old(self) -> int:
-        """Delete calls begun more than `RETENTION` ago, at most `PAGE`; return how many."""
+        """Delete calls begun more than `RETENTION` ago, at most `PAGE`; return how many.
+
+        Raises:
+            DeletedDataRemains: They are deleted, but bytes of them are left.
+        """
 
     async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
         """Return what is remembered of calls for *lookups*, the oldest first."""
 
     async def erase(self, lookups: Iterable[str]) -> int:
-        """Delete every call of *lookups*; return how many.  Their files keep no byte."""
+        """Delete every call of *lookups*; return how many.  Their files keep no byte.
+
+        Raises:
+            DeletedDataRemains: They are deleted, but bytes are left of them, or of others
+                that were deleted before.
+        """

@@ -75,7 +75,9 @@ class PostgresCalls:
                     continue  # deleted since
                 if row["answer"] is not None:
                     return KnownAnswer(self._seal.unseal(call, row["answer"]))
-                return CallInFlight(row["left_s"]) if row["left_s"] > 0 else LostAnswer()
+                # A lease is no longer, unless the clock was ahead when it was given.
+                in_flight = 0 < row["left_s"] <= lease_s
+                return CallInFlight(row["left_s"]) if in_flight else LostAnswer()
 
     async def answer(self, begun: CallLease, answer: bytes) -> None:
         await self._change(_ANSWER, begun.call, self._seal.seal(begun.call, answer))
@@ -88,6 +90,7 @@ class PostgresCalls:
 
     async def forget_old(self) -> int:
         async with self._connected() as connection:
+            await connection.execute(_BEGUN_BY_NOW)
             gone = await connection.fetch(_FORGET, RETENTION, PAGE)
         return len(gone)
 
@@ -181,7 +184,9 @@ SELECT $1, $2, $3, clock_timestamp(),
 FROM mine
 ON CONFLICT (lookup, provider, request) DO UPDATE
 SET lease_until = excluded.lease_until, holder = excluded.holder
-WHERE $6::boolean AND calls.answer IS NULL AND calls.lease_until <= clock_timestamp()
+WHERE $6::boolean AND calls.answer IS NULL AND (
+    calls.lease_until <= clock_timestamp() OR calls.lease_until > excluded.lease_until
+)
 RETURNING true
 """
 _FIND = """
@@ -199,6 +204,10 @@ WHERE lookup = $1 AND provider = $2 AND request = $3 AND holder = $4 AND answer 
 _UNDO = """
 DELETE FROM calls
 WHERE lookup = $1 AND provider = $2 AND request = $3 AND holder = $4 AND answer IS NULL
+"""
+# Calls that a clock which was ahead has begun in the future count as begun now.
+_BEGUN_BY_NOW = """
+UPDATE calls SET begun_at = clock_timestamp() WHERE begun_at > clock_timestamp()
 """
 _FORGET = """
 DELETE FROM calls WHERE (lookup, provider, request) IN (

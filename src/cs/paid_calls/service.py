@@ -55,6 +55,7 @@ import msgspec
 from msgspec import Meta
 from structlog import get_logger
 
+from cs.outside.body import parse_aside
 from cs.outside.port import ApiClient, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import (
     MICROS,
@@ -254,7 +255,7 @@ class PaidService:
             raise problem(ProblemKind.AWAY, str(error)) from error
         except (Unreachable, Forbidden) as error:
             raise of_unreachable(self.name, error) from error
-        return read_answer(self.name, body, kind)
+        return await parse_aside(len(body), read_answer, self.name, body, kind)
 
     async def check(
         self,
@@ -300,7 +301,9 @@ class PaidService:
             answer = await self.send(question, reserved)
             await self.settle(reserved, question.units)
             await self._resume()
-            read_answer(self.name, answer.body, dict[str, Any])
+            await parse_aside(
+                len(answer.body), read_answer, self.name, answer.body, dict[str, Any]
+            )
         except ServiceProblem as wrong:
             if wrong.kind is not ProblemKind.NOTHING:
                 return _failed_check(wrong)
@@ -460,7 +463,9 @@ class _Call(Generic[T]):
         reserved = await service.reserve(question)
         answer = await service.send(question, reserved)
         try:
-            found = read_answer(service.name, answer.body, self._kind)
+            found = await parse_aside(
+                len(answer.body), read_answer, service.name, answer.body, self._kind
+            )
         except ServiceProblem:
             note_spent(service.name, reserved.micros)  # who knows what it was charged
             raise

@@ -20,7 +20,7 @@ from cs.paid_calls.port import (
 )
 from cs.paid_calls.sealing import CallSeal
 from cs.runtime.ids import random_id
-from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, truncate_wal
+from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
 from cs.sqlite.file_on_demand import FileOnDemand
 
 
@@ -74,15 +74,17 @@ class SqliteCalls:
         await self._file.run(self._write, _UNDO, self._held(begun))
 
     async def forget_old(self) -> int:
-        old = self._now() - RETENTION.total_seconds()
-        return await self._file.run(self._delete, _FORGET, [{"old": old, "page": PAGE}])
+        now = self._now()
+        await self._file.run(self._begun_by, now)
+        rows = [{"old": now - RETENTION.total_seconds(), "page": PAGE}]
+        return await self._file.run(self._delete, _FORGET, rows, rewrite=False)
 
     async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
         return await self._file.run(self._remembered, tuple(lookups))
 
     async def erase(self, lookups: Iterable[str]) -> int:
         rows = [{"lookup": lookup} for lookup in lookups]
-        return await self._file.run(self._delete, _ERASE, rows)
+        return await self._file.run(self._delete, _ERASE, rows, rewrite=True)
 
     def _named(self, call: PaidCall) -> dict[str, Any]:
         return {
@@ -111,7 +113,7 @@ class SqliteCalls:
                 answer, lease_until = found
                 if answer is not None:
                     return KnownAnswer(self._seal.unseal(call, answer))
-                if lease_until > now:
+                if 0 < lease_until - now <= lease_s:  # no longer, or the clock was ahead
                     return CallInFlight(lease_until - now)
                 if not again:
                     return LostAnswer()
@@ -142,13 +144,17 @@ class SqliteCalls:
             for lookup, provider, answered, begun_at in sorted(found, key=lambda row: row[3])
         ]
 
-    def _delete(self, statement: str, rows: list[dict[str, Any]]) -> int:
+    def _begun_by(self, now: float) -> None:
+        """Count calls that a clock which was ahead has begun in the future as begun *now*."""
+        if self._file.exists:
+            self._write("UPDATE calls SET begun_at = :now WHERE begun_at > :now", {"now": now})
+
+    def _delete(self, statement: str, rows: list[dict[str, Any]], *, rewrite: bool) -> int:
         if not self._file.exists:
             return 0
         with transaction(self._file.db):
             gone = sum(self._file.db.execute(statement, row).rowcount for row in rows)
-        if gone:
-            truncate_wal(self._file.db)
+        wipe(self._file.db, rewrite=rewrite)  # also of what could not be wiped before
         return gone
 
 

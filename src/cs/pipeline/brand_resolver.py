@@ -7,7 +7,7 @@ at a site, one after the other, and the site itself has to say that it is the br
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -223,19 +223,6 @@ class ResolutionRow(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, SourceStatus] = {}
     score: float = 0.0
     error: str | msgspec.UnsetType = msgspec.UNSET
-
-
-def resolve_offline(
-    questions: Iterable[BrandQuestion], sources: Sequence[BrandSource]
-) -> Iterator[ResolutionRow]:
-    """Resolve each line with *sources*, which need no network; one row a line, in order.
-
-    Not to be called where an event loop runs.
-    """
-    resolver = BrandResolver(sources)
-    with asyncio.Runner() as runner:
-        for line in questions:
-            yield runner.run(resolve_line(line, resolver))
 
 
 async def resolve_line(line: BrandQuestion, resolver: BrandResolver) -> ResolutionRow:

@@ -17,8 +17,7 @@ from cs.domain.opinions import nameless
 from cs.domain.ranking import doubts_of, rank
 from cs.domain.rule_sets import RANKING
 from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
-from cs.opinions.port import AT_ONCE, SecondOpinion, UnsureHeadline
-from cs.paid_calls.problems import ProblemKind, ServiceProblem
+from cs.opinions.language_model import AT_ONCE, LanguageModel, UnsureHeadline
 from cs.pipeline.cost_meter import asking, note_found
 from cs.plugins.stages import Report
 
@@ -40,7 +39,7 @@ class Ranking:
     """
 
     name: StageName = "ranking"
-    second_opinion: SecondOpinion | None = None
+    second_opinion: LanguageModel | None = None
     opinion_s: float = OPINION_S
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
@@ -66,26 +65,29 @@ class Ranking:
     async def _opinions(
         self, lookup: str, given: RankingInput
     ) -> tuple[Sequence[Opinion], dict[str, str]]:
-        """Return the opinions on the headlines of *given*, or why there is none."""
+        """Return the opinions on headlines of *given*, and why there is none on others."""
         model = self.second_opinion
         if model is None:
             return (), {}
         unsure = await asyncio.to_thread(unsure_headlines, given)
         if not unsure:
             return (), {}
-        try:
-            with asking(model.name):
-                async with asyncio.timeout(self.opinion_s):
-                    opinions = await model.of(unsure)
-        except ServiceProblem as wrong:
-            why, told = wrong.kind.value, wrong.why
-        except TimeoutError:
-            why, told = ProblemKind.TIMEOUT.value, f"{model.name} did not answer in time"
-        else:
-            note_found(model.name, found=len(opinions))
-            return opinions, {}
-        log.warning("no_second_opinion", lookup=lookup, why=told)
-        return (), {model.name: why}
+        with asking(model.name):
+            opinions = await model.of(unsure, timeout_s=self.opinion_s)
+        found = [
+            opinions.found[each.person] for each in unsure if each.person in opinions.found
+        ]
+        note_found(model.name, found=len(found))
+        if not opinions.problems:
+            return found, {}
+        problem = next(iter(opinions.problems.values()))
+        log.warning(
+            "no_second_opinion",
+            lookup=lookup,
+            why=problem.why,
+            headlines=len(opinions.problems),
+        )
+        return found, {model.name: problem.kind.value}
 
 
 def unsure_headlines(given: RankingInput) -> list[UnsureHeadline]:

@@ -86,7 +86,8 @@ class Resumption:
         live = (await notes.lookups.brand(lookup)).live
         if live is None or live.id != lookup:
             return  # finished since; its event comes with the tail
-        notes.timers.set(live.deadline_at, lookup)
+        now = self._clock.now()
+        notes.timers.set(now if live.is_from_future(now) else live.deadline_at, lookup)
         for work in live.open:
             if work.retry_at is not None:
                 notes.timers.set(work.retry_at, lookup)

@@ -15,6 +15,7 @@ from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import BadPluginSetting
 from cs.plugins.plugin_settings import PluginSettings
 from cs.plugins.setting_kind import describe_kind, from_text
+from cs.runtime.redaction import redacted
 
 #: The kinds of plug-ins whose tables stand in each section of the settings.
 SECTIONS: Mapping[str, tuple[Group, ...]] = {
@@ -111,12 +112,12 @@ class SectionSettings:
 def _converted(place: str, field: SettingField, value: Any) -> Any:
     try:
         return msgspec.convert(value, field.kind, strict=False, dec_hook=_path)
-    except ValueError as error:  # msgspec's own errors are ValueErrors
+    except ValueError:  # msgspec's own errors are ValueErrors
         about = f" ({field.about})" if field.about else ""
-        found = "what it is set to" if field.secret else repr(value)
+        found = "what it is set to" if field.secret else repr(redacted(value))
         raise BadPluginSetting(
             f"{place}: {describe_kind(field.kind)}{about}, not {found}"
-        ) from (None if field.secret else error)
+        ) from None  # its words quote the value
 
 
 def _path(kind: type, value: Any) -> Path:

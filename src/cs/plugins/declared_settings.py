@@ -20,12 +20,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta, inspect
 
+from cs.runtime.redaction import is_secret_name
+
 ContextT = TypeVar("ContextT")
 MadeT = TypeVar("MadeT")
 
-#: Of a setting that is never shown; names that end in one of `SECRET_ENDS` need no mark.
+#: Marks a setting that is never shown; names that say so need no mark (`is_secret_name`).
 SECRET = Meta(extra={"secret": True})
-SECRET_ENDS = ("key", "token", "password", "secret")
 
 
 class NoSettings(msgspec.Struct, frozen=True):
@@ -78,5 +79,5 @@ def _field(name: str, kind: Any) -> SettingField:
         extra |= annotated.extra or {}
         schema |= annotated.extra_json_schema or {}
         annotated = annotated.type
-    secret = bool(extra.get("secret")) or name.lower().endswith(SECRET_ENDS)
+    secret = bool(extra.get("secret")) or is_secret_name(name)
     return SettingField(name, kind, schema.get("description"), secret)

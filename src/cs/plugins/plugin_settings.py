@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-MASK = "********"
+from cs.runtime import redaction
+from cs.runtime.redaction import MASK
 
 
 class PluginSettings(Mapping[str, Any]):
@@ -31,7 +31,9 @@ class PluginSettings(Mapping[str, Any]):
     def shown(self) -> dict[str, Any]:
         """Return the values for people, secrets masked."""
         return {
-            name: MASK if name in self._secret and value is not None else value
+            name: MASK
+            if name in self._secret and value is not None
+            else redaction.redacted(value)
             for name, value in self._values.items()
         }
 
@@ -40,9 +42,12 @@ class PluginSettings(Mapping[str, Any]):
         return PluginSettings({**values, **self._values}, self._secret)
 
     def secrets(self) -> list[str]:
-        """Return the secrets there are, the longest first."""
-        secrets = (str(self._values[name]) for name in self._secret & self._values.keys())
-        return sorted(filter(None, secrets), key=len, reverse=True)
+        """Return every secret, those inside addresses too."""
+        found: list[str] = []
+        for name, value in self._values.items():
+            inside = redaction.all_texts if name in self._secret else redaction.secrets_in
+            found += inside(value)
+        return found
 
 
 NO_SETTINGS = PluginSettings({})
@@ -58,12 +63,7 @@ def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
     '********, ********'
     """
     secrets = settings.secrets() if isinstance(settings, PluginSettings) else []
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    for secret in secrets:
-        for form in (repr(secret)[1:-1], ascii(secret)[1:-1], quote(secret, safe="")):
-            text = text.replace(form, MASK)
-    return text
+    return redaction.without_secrets(text, secrets)
 
 
 class AllPluginSettings(msgspec.Struct, frozen=True):
@@ -82,3 +82,13 @@ class AllPluginSettings(msgspec.Struct, frozen=True):
             for plugin, settings in plugins.items()
             for name, value in settings.shown().items()
         }
+
+    def secrets(self) -> list[str]:
+        """Return every secret of every plug-in."""
+        sections = msgspec.structs.asdict(self).values()
+        return [
+            secret
+            for plugins in sections
+            for each in plugins.values()
+            for secret in each.secrets()
+        ]

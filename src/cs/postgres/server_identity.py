@@ -7,12 +7,18 @@ section "SSL Support", table "SSL Mode Descriptions").
 """
 
 import inspect
+from urllib.parse import urlsplit
 
 from asyncpg import connect_utils
 from asyncpg.connect_utils import SSLMode
 from asyncpg.exceptions import ClientConfigurationError
 
 from cs.runtime.local_hosts import is_local
+
+_NO_ADDRESS = (
+    "it is no address of PostgreSQL, or an option of it is wrong; "
+    "write / # ? and @ of a password as %2F %23 %3F and %40"
+)
 
 
 def unverified_hosts(dsn: str) -> tuple[str, ...]:
@@ -28,6 +34,13 @@ def unverified_hosts(dsn: str) -> tuple[str, ...]:
     # Nothing public says it.
     parse = connect_utils._parse_connect_dsn_and_args  # type: ignore[attr-defined]  # noqa: SLF001
     arguments = dict.fromkeys(inspect.signature(parse).parameters)
+    try:
+        parts = urlsplit(dsn)
+    except ValueError:  # it may repeat a part of the password
+        raise ValueError(_NO_ADDRESS) from None
+    # asyncpg ends a password at its first @, and takes the rest of it for the host.
+    if "@" in parts.netloc.partition("@")[2] + parts.path:
+        raise ValueError(_NO_ADDRESS)
     # With a password there is no look into the password file, which may not be there yet.
     try:
         addresses, found = parse(**(arguments | {"dsn": dsn, "password": ""}))
@@ -37,10 +50,7 @@ def unverified_hosts(dsn: str) -> tuple[str, ...]:
     except ClientConfigurationError:
         raise
     except ValueError:  # of urllib, which may repeat a part of the password
-        raise ValueError(
-            "it is no address of PostgreSQL, or an option of it is wrong; "
-            "write / # ? and @ of a password as %2F %23 %3F and %40"
-        ) from None
+        raise ValueError(_NO_ADDRESS) from None
     if found.sslmode >= SSLMode.verify_full:
         return ()
     hosts = (each if isinstance(each, str) else each[0] for each in addresses)

@@ -53,7 +53,9 @@ class Brands:
                 before = rows.get(BRANDS, stream)
                 if before is None:
                     return
-                reused = finished.at + REUSED_FOR if finished.reusable else before.reused_until
+                reused = (
+                    finished.by_clock + REUSED_FOR if finished.reusable else before.reused_until
+                )
                 row = replace(
                     before,
                     live=None,

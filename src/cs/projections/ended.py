@@ -33,10 +33,6 @@ class EndedSearches:
         self._counters.hits.inc()
         return row
 
-    def at_once(self, search: str) -> SearchRow | None:
-        """Return what `get` does, which need not be asked again if it is ``None``."""
-        return self.get(search) if search in self._rows else None
-
     def keep(self, search: str, row: SearchRow) -> None:
         """Remember *row*, which was read, if *search* has ended."""
         if row.status != "running":

@@ -82,9 +82,6 @@ class Views(Protocol):
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None: ...
 
-    def at_once(self, table: Table[R], row_id: str, since: int) -> R | None:
-        """Return what `get` does, without waiting; ``None``: perhaps by waiting."""
-
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         """Return the checkpoint and a row, both of one moment."""
 

@@ -49,19 +49,6 @@ class _Address(msgspec.Struct, frozen=True):
     email: str | None
 
 
-class EndedSearch(msgspec.Struct, frozen=True):
-    """A search that has ended, without what it found.
-
-    Attributes:
-        since: A position that the views had reached when this was made.
-    """
-
-    search: str
-    row: SearchRow
-    key: Key
-    since: int
-
-
 class Reading:
     """Answers that reflect every call answered before.
 
@@ -150,20 +137,6 @@ class Reading:
         self._ended.keep(search, row)
         return SearchParts(search, row, folded.state, await self._body(row.lookup))
 
-    def at_once(self, search: str, key_id: str, key: Key) -> SearchParts | None:
-        """Return what `search` does if it has ended and nothing has to be waited for.
-
-        Args:
-            search: Any text.
-            key_id: Of whoever asks.
-            key: Its state, as the caller has just read it.
-        """
-        ended = self.ended(search, key_id, key)
-        if ended is None:
-            return None
-        result = self._views.at_once(RESULTS, ended.row.lookup, ended.since)
-        return None if result is None else self._shown(ended, result)
-
     def with_body(self, search: str, key_id: str, key: Key, body: bytes) -> SearchParts | None:
         """Return what `search` does if it has ended, with what it found.
 
@@ -173,38 +146,18 @@ class Reading:
             key: Its state, as the caller has just read it.
             body: What it found, as the caller has just read it.
         """
-        ended = self.ended(search, key_id, key)
-        return None if ended is None else SearchParts(search, ended.row, key, body)
+        row = self._ended_row(search, key_id, key)
+        return None if row is None else SearchParts(search, row, key, body)
 
-    def ended(self, search: str, key_id: str, key: Key) -> EndedSearch | None:
+    def _ended_row(self, search: str, key_id: str, key: Key) -> SearchRow | None:
         """Return how *search* of the key *key_id* ended, if it has and that is in memory.
 
-        *key* is its state, which may be of before the end.
+        ``None`` too if *key* was read before the end: it lacks its charge.
         """
-        row = self._ended.at_once(search)
+        row = self._ended.get(search)
         if row is None or row.key_id != key_id or _runs(search, key):
             return None
-        return EndedSearch(search, row, key, self._follower.position)
-
-    def with_result(
-        self, ended: EndedSearch, checkpoint: int, result: bytes | None
-    ) -> SearchParts | None:
-        """Return what `search` does of *ended*, if nothing more has to be waited for.
-
-        Args:
-            ended: Its key has not changed since.
-            checkpoint: Of the views, when *result* was read.
-            result: The row of its lookup in `RESULTS`, encoded.
-        """
-        if result is None or checkpoint < ended.since:
-            return None
-        return self._shown(ended, RESULTS.decode(result))
-
-    def _shown(self, ended: EndedSearch, result: ResultRow) -> SearchParts | None:
-        contacts = self._results.at_once(result)
-        if contacts is None:
-            return None
-        return SearchParts(ended.search, ended.row, ended.key, spliced(result, contacts))
+        return row
 
     async def _row(
         self, search: str, stream: str, folded: FoldedState[Key]
@@ -227,11 +180,9 @@ class Reading:
 
         Their position is not asked for: erasing somebody waits until they are gone from them.
         """
-        row = self._ended.get(search)
-        if row is None or row.key_id != key_id:  # one of another key takes as long as none
+        row = self._ended_row(search, key_id, key)
+        if row is None:  # one of another key takes as long as none
             return None
-        if _runs(search, key):
-            return None  # it ended after *key* was read, which lacks its charge
         with suppress(LogUnavailable):  # the longer way may still go
             result = await self._result(row.lookup)
             contacts = None if result is None else await self._results.contacts(result)
@@ -290,16 +241,13 @@ class Reading:
         return Reusable(shows_somebody, spliced(result, contacts or b"[]"))
 
     async def _result(self, lookup: str) -> ResultRow | None:
-        since = self._follower.position
-        result = self._views.at_once(RESULTS, lookup, since)
-        return await self._views.get(RESULTS, lookup, since) if result is None else result
+        return await self._views.get(RESULTS, lookup, self._follower.position)
 
     async def _result_since(self, lookup: str, changed_at: int) -> ResultRow | None:
         """Do as `_result`, from memory if the row there reflects *changed_at*."""
-        since = self._follower.position
-        result = self._views.at_once(RESULTS, lookup, since)
-        result = result or self._reused.get(lookup, changed_at)
+        result = self._reused.get(lookup, changed_at)
         if result is None:
+            since = self._follower.position
             position, result = await self._views.get_at(RESULTS, lookup)
             check_since(position, since)
             if result is not None and position >= changed_at:

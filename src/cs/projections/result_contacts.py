@@ -17,8 +17,8 @@ class ResultContacts:
     def __init__(self, keys: DataKeys) -> None:
         self._keys = keys
 
-    def at_once(self, result: ResultRow) -> bytes | None:
-        """Return what `contacts` does, without waiting; ``None``: perhaps by waiting."""
+    def _opened(self, result: ResultRow) -> bytes | None:
+        """Return the contacts in *result* if their key is in memory and opens them."""
         key = self._keys.held(result.key) if result.sealed else None
         if key is None:
             return None
@@ -33,9 +33,9 @@ class ResultContacts:
         Raises:
             LogUnavailable: The keys are away, or the row is damaged.
         """
-        at_once = self.at_once(result)
-        if at_once is not None or not result.sealed:
-            return at_once
+        opened = self._opened(result)
+        if opened is not None or not result.sealed:
+            return opened
         need = key_reference_of(result.key, result.sealed)
         try:
             held = await held_keys(self._keys, [need])

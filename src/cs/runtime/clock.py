@@ -14,6 +14,9 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Return the wall-clock time, UTC."""
 
+    def wall(self) -> datetime:
+        """Return what the machine's clock says, UTC, also where `now` walks a step back."""
+
     def monotonic(self) -> float:
         """Return seconds that never step back."""
 
@@ -73,6 +76,9 @@ class SystemClock:
         self._last, self._last_read = max(self._wall(), walked), read
         return self._last
 
+    def wall(self) -> datetime:
+        return self._wall()
+
     def monotonic(self) -> float:
         return self._monotonic()
 
@@ -90,6 +96,9 @@ class ManualClock:
         self._moved = Broadcast()
 
     def now(self) -> datetime:
+        return self._now
+
+    def wall(self) -> datetime:
         return self._now
 
     def monotonic(self) -> float:

@@ -8,6 +8,9 @@ from typing import TextIO
 #: A longer line is no row, and no cell goes over more lines.
 LONGEST_LINE = 64 * 1024
 MOST_LINES = 50
+#: After so many quotes that nothing closes every line of the text is a record of its own:
+#: the lines after each of them are read twice.
+MOST_UNCLOSED = 100
 #: What the reader of CSV says of a quote that is still open.
 _OPEN = "unexpected end of data"
 
@@ -32,9 +35,14 @@ class _TooLong:
 
 
 class _Lines:
-    """Lines with their numbers, from 1; some may be given back."""
+    """Lines with their numbers, from 1; some may be given back.
+
+    Attributes:
+        unclosed: How many quotes nothing closed.
+    """
 
     def __init__(self, text: TextIO) -> None:
+        self.unclosed = 0
         self._text = text
         self._number = 0
         self._waiting: deque[tuple[int, str | _TooLong]] = deque()
@@ -60,32 +68,31 @@ def _record(line: str, lines: _Lines, delimiter: str) -> list[str] | str:
     if '"' not in line:
         return _cells(line, delimiter)
     taken: list[tuple[int, str | _TooLong]] = []
-    joined = line
-    while (fault := _fault(joined, delimiter)) is not None:
-        if fault != _OPEN and not taken:
-            break  # of this line alone: it is read as spreadsheets do
-        following = lines.next() if fault == _OPEN else None
-        if following is not None:
-            taken.append(following)
-        if (
-            following is None
-            or isinstance(following[1], _TooLong)
-            or len(taken) > MOST_LINES
-            or len(joined) > LONGEST_LINE
-        ):
-            lines.back(taken)
-            return "a quote is opened that nothing closes: close it, or double it"
-        joined += following[1]
-    return _cells(joined, delimiter)
-
-
-def _fault(text: str, delimiter: str) -> str | None:
-    """Say what is wrong with the quotes of *text*; `_OPEN`: a cell goes on in the next line."""
     try:
-        list(csv.reader([text], delimiter=delimiter, strict=True))
+        return next(csv.reader(_joined(line, lines, taken), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        return str(error)
-    return None
+        if not taken and str(error) != _OPEN:
+            return _cells(line, delimiter)  # only this line is wrong: read as spreadsheets do
+    lines.back(taken)
+    lines.unclosed += 1
+    return "a quote is opened that nothing closes: close it, or double it"
+
+
+def _joined(line: str, lines: _Lines, taken: list[tuple[int, str | _TooLong]]) -> Iterator[str]:
+    """Yield *line* and the lines into which a cell of it may go on, which *taken* has then."""
+    yield line
+    size = len(line)
+    while (
+        size <= LONGEST_LINE
+        and len(taken) <= MOST_LINES
+        and lines.unclosed < MOST_UNCLOSED
+        and (following := lines.next()) is not None
+    ):
+        taken.append(following)
+        if isinstance(following[1], _TooLong):
+            return
+        size += len(following[1])
+        yield following[1]
 
 
 def _cells(text: str, delimiter: str) -> list[str] | str:

@@ -1,7 +1,7 @@
 """The event loop of what serves callers: uvloop's where it is installed, else asyncio's own.
 
-With it and llhttp a bare answer takes a third of the processor's time (bench/thin_path.py),
-and nothing there needs more of a loop than both have.  It is no part of Windows.
+It takes a third off the processor time of a bare answer (bench/thin_path.py), and nothing there
+needs more of a loop than both have.  It is not available on Windows.
 
 The other roles stay on asyncio's: a connection that aiokafka had left open kept uvloop's
 `close` waiting for 30 seconds, and a process that ends because Kafka hangs has to end.

@@ -14,12 +14,13 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 import structlog
 
 from cs.domain.names.plain_text import written_out
+from cs.runtime.redaction import without_secrets
 
 #: A line at warning or above waits this long for a slow reader, once until one was written.
 PATIENCE_MS = 100
@@ -27,8 +28,8 @@ PATIENCE_MS = 100
 PATIENT_EVERY_S = 10.0
 
 
-def configure(level: str = "info", style: str = "json") -> None:
-    """Set up structlog once for the process."""
+def configure(level: str = "info", style: str = "json", secrets: Sequence[str] = ()) -> None:
+    """Set up structlog for the process; no line shows any of *secrets*."""
     renderers: list[structlog.typing.Processor] = (
         [structlog.processors.JSONRenderer()]  # escapes all but ASCII
         if style == "json"
@@ -43,6 +44,7 @@ def configure(level: str = "info", style: str = "json") -> None:
             structlog.processors.format_exc_info,
             lines.tell_lost,
             *renderers,
+            lambda _, __, line: without_secrets(str(line), secrets),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(
             logging.getLevelNamesMapping()[level.upper()]

@@ -12,6 +12,21 @@ MOUNTS = Path("/proc/self/mountinfo")
 _IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 
 
+class DeletedDataRemains(Exception):
+    """Deleted rows are found no more, but their bytes are still in *files*.
+
+    Another process reads those files; doing the same again once it has ended removes them.
+    """
+
+    def __init__(self, *files: str) -> None:
+        named = ", ".join(files)
+        super().__init__(
+            f"what was deleted can still be read in {named}, because another process is "
+            "reading there: end that process, then run the same command again"
+        )
+        self.files = files
+
+
 def make_private(path: Path) -> None:
     """Make *path* (0600) if it is missing, and close it to others if it is open to them."""
     path.touch(mode=0o600, exist_ok=True)

@@ -1,21 +1,26 @@
 """What a world file may not say although each part of it is well formed."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 
 from cs.sandbox.folding import fold
 from cs.sandbox.mail_behaviour import PROVABLE, Down, Greylisting, Silent, Slow
 from cs.sandbox.shapes import Brand, NoFailure, Search, World, WorldMailDomain, addresses_of
 
+#: Contradictions that are told, and addresses that one of them lists.
+SHOWN = 20
+
 
 def contradictions(world: World) -> list[str]:
-    """Return what is wrong with *world*, each as "at <path>: <what, and what is allowed>"."""
-    return [
-        *_twice("domain of a site", _sites(world)),
-        *_twice("mail domain", ((f"$.mail[{n}]", m.domain) for n, m in enumerate(world.mail))),
-        *_twice("mail host", _mail_hosts(world)),
-        *_twice("profile", _slugs(world)),
-        *_twice(
+    """Return the first `SHOWN` contradictions in *world*, each as "at <path>: <what, why>"."""
+    names = _Names(world)
+    found = chain(
+        _twice("domain of a site", _sites(world)),
+        _twice("mail domain", ((f"$.mail[{n}]", m.domain) for n, m in enumerate(world.mail))),
+        _twice("mail host", _mail_hosts(world)),
+        _twice("profile", _slugs(world)),
+        _twice(
             "company page",
             (
                 (f"$.brands[{n}].linkedin", brand.linkedin)
@@ -23,18 +28,36 @@ def contradictions(world: World) -> list[str]:
                 if brand.linkedin
             ),
         ),
-        *(text for n, mail in enumerate(world.mail) for text in _mail(f"$.mail[{n}]", mail)),
-        *(
+        (text for n, mail in enumerate(world.mail) for text in _mail(f"$.mail[{n}]", mail)),
+        (
             text
             for n, brand in enumerate(world.brands)
-            for text in _brand(f"$.brands[{n}]", brand, world)
+            for text in _brand(f"$.brands[{n}]", brand, names)
         ),
-        *(
+        (
             text
             for n, search in enumerate(world.searches)
-            for text in _search(f"$.searches[{n}]", search, world)
+            for text in _search(f"$.searches[{n}]", search, names)
         ),
-    ]
+    )
+    return list(islice(found, SHOWN))
+
+
+class _Names:
+    """A world by its names, made once: each brand and each search looks them up."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.brands = {brand.name: brand for brand in reversed(world.brands)}
+        self.folded = Counter(fold(brand.name) for brand in world.brands)
+        self.called: Counter[str | None] = Counter(
+            name for brand in world.brands for name in {brand.name, *brand.aliases}
+        )
+        self.domains = {brand.domain for brand in world.brands}
+        self.mail = {mail.domain: mail for mail in reversed(world.mail)}
+        self.addresses: defaultdict[str, set[str]] = defaultdict(set)
+        for brand in world.brands:
+            self.addresses[brand.mail_domain or brand.domain].update(addresses_of(brand))
 
 
 def _twice(what: str, named: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -70,10 +93,9 @@ def _mail(path: str, mail: WorldMailDomain) -> Iterator[str]:
         yield f'at {path}.hosts: hosts stand only with "mx": "records", not {mail.mx!r}'
 
 
-def _brand(path: str, brand: Brand, world: World) -> Iterator[str]:
-    names = {other.name: other for other in world.brands}
+def _brand(path: str, brand: Brand, names: _Names) -> Iterator[str]:
     if brand.parent is not None:
-        parent = names.get(brand.parent)
+        parent = names.brands.get(brand.parent)
         if parent is None or parent is brand:
             yield f"at {path}.parent: {brand.parent!r} is no other brand of this world"
         elif "wikidata" in brand.known_by and "wikidata" not in parent.known_by:
@@ -84,21 +106,21 @@ def _brand(path: str, brand: Brand, world: World) -> Iterator[str]:
             yield f"at {path}.people: mailbox {mailbox!r} belongs to {times} people, not to one"
     for n, person in enumerate(brand.people):
         before = person.before
-        if before and (before.brand == brand.name or before.brand not in names):
+        if before and (before.brand == brand.name or before.brand not in names.brands):
             yield (
                 f"at {path}.people[{n}].before.brand: "
                 f"{before.brand!r} is no other brand of this world"
             )
-    yield from _asked_by(f"{path}.intends.asked_by", brand, world)
-    yield from _intends(f"{path}.intends", brand, world)
+    yield from _asked_by(f"{path}.intends.asked_by", brand, names)
+    yield from _intends(f"{path}.intends", brand, names)
 
 
-def _asked_by(path: str, brand: Brand, world: World) -> Iterator[str]:
+def _asked_by(path: str, brand: Brand, names: _Names) -> Iterator[str]:
     asked = brand.intends.asked_by
     found = brand.intends.outcome != "no_linkedin"
-    same = [other for other in world.brands if fold(other.name) == fold(brand.name)]
-    if found and "brand" in asked and len(same) > 1:
-        yield f'at {path}: "brand" cannot hold, {len(same)} brands are called {brand.name!r}'
+    same = names.folded[fold(brand.name)]
+    if found and "brand" in asked and same > 1:
+        yield f'at {path}: "brand" cannot hold, {same} brands are called {brand.name!r}'
     if found and "brand" in asked and not {"wikidata", "searxng"} & set(brand.known_by):
         yield f'at {path}: "brand" needs "wikidata" or "searxng" in known_by'
     seen = "website" in brand.known_by and brand.site.state == "up"
@@ -106,14 +128,13 @@ def _asked_by(path: str, brand: Brand, world: World) -> Iterator[str]:
         yield f'at {path}: "domain" needs a site that is up and "website" in known_by'
 
 
-def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
+def _intends(path: str, brand: Brand, names: _Names) -> Iterator[str]:
     intends = brand.intends
     domain = brand.mail_domain or brand.domain
-    mail = next((mail for mail in world.mail if mail.domain == domain), None)
-    owned = set(addresses_of(brand))
+    mail = names.mail.get(domain)
+    owned = addresses_of(brand).keys()
     # A sister brand's people at the same mail domain may turn up, too.
-    near_by = {address for other in world.brands for address in addresses_of(other)}
-    near_by = {address for address in near_by if address.endswith(f"@{domain}")}
+    near_by = names.addresses[domain]
     named = [(f"verified[{n}]", address) for n, address in enumerate(intends.verified)]
     named += [(f"may[{n}]", address) for n, address in enumerate(intends.may)]
     yield from _twice("address", ((f"{path}.{place}", address) for place, address in named))
@@ -122,7 +143,7 @@ def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
         if address not in known:
             yield (
                 f"at {path}.{place}: {address!r} is nobody's here; "
-                f"allowed: {', '.join(sorted(known)) or 'nothing, nobody has a mailbox'}"
+                f"allowed: {_listed(known) or 'nothing, nobody has a mailbox'}"
             )
         elif mail and (why := _unprovable(mail, address.partition("@")[0])):
             yield f"at {path}.{place}: {address!r} cannot be proved: {why}"
@@ -133,7 +154,7 @@ def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
     match intends.outcome:
         case "no_emails" | "timeout" | "error" if not brand.people:
             yield f"at {path}.outcome: {intends.outcome!r} needs people"
-        case "scrape_error" if not _search_fails(brand, world):
+        case "scrape_error" if not _search_fails(brand, names.world):
             yield f'at {path}.outcome: "scrape_error" needs a failure of searxng'
         case "error" if mail is None or mail.dns == "answers":
             yield f'at {path}.outcome: "error" needs a mail domain whose dns does not answer'
@@ -143,10 +164,15 @@ def _intends(path: str, brand: Brand, world: World) -> Iterator[str]:
             yield f'at {path}.outcome: "timeout" needs greylisting, slow or silent mail'
         case _:
             pass
-    parent = next((other for other in world.brands if other.name == brand.parent), None)
+    parent = names.brands.get(brand.parent or "")
     near = {brand.domain, parent.domain if parent else brand.domain}
     if intends.outcome == "done" and domain not in near:
         yield f"at {path}: nobody can find out that mail is at {domain!r}; allowed: {near}"
+
+
+def _listed(addresses: Collection[str]) -> str:
+    more = f" and {len(addresses) - SHOWN} more" if len(addresses) > SHOWN else ""
+    return ", ".join(sorted(addresses)[:SHOWN]) + more
 
 
 def _search_fails(brand: Brand, world: World) -> bool:
@@ -169,13 +195,12 @@ def _unprovable(mail: WorldMailDomain, local: str) -> str | None:
     return None
 
 
-def _search(path: str, search: Search, world: World) -> Iterator[str]:
+def _search(path: str, search: Search, names: _Names) -> Iterator[str]:
     if search.brand is None and search.domain is None:
         yield f"at {path}: give a brand, a domain or both"
         return
     if search.outcome == "done":
         yield f'at {path}.outcome: "done" belongs to a brand; describe it under "brands"'
-    known = {brand.domain for brand in world.brands}
-    named = [brand for brand in world.brands if search.brand in (brand.name, *brand.aliases)]
-    if search.outcome == "no_linkedin" and (search.domain in known or len(named) == 1):
+    named = names.called[search.brand]
+    if search.outcome == "no_linkedin" and (search.domain in names.domains or named == 1):
         yield f'at {path}.outcome: "no_linkedin", but this world has exactly that brand'

@@ -30,6 +30,8 @@ WEEK = timedelta(weeks=1)
 WEEKS = 52
 #: The week in which the service is updated, and its ranking counts one more kind of role.
 UPDATE = 30
+#: The week from which on the operator also pays providers for people and for verdicts.
+PAID = 22
 
 #: What is there in the first week; others of the bundled world come up later, or never.
 _FIRST = (
@@ -209,6 +211,7 @@ CHAPTERS = (
         ),
     ),
     Chapter(20, "both are back", (_services_are(Services()),)),
+    Chapter(PAID, "the operator buys keys: providers that charge are asked from now on"),
     Chapter(
         24,
         "Marrowby, Corvelune and Nuvarro come up",

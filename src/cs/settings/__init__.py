@@ -2,7 +2,7 @@
 
 from cs.settings.errors import BadSettings
 from cs.settings.forms import allowed
-from cs.settings.loading import ENV_PREFIX, load, load_with_places, shown
+from cs.settings.loading import ENV_PREFIX, load, load_with_places
 from cs.settings.settings import Settings
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "allowed",
     "load",
     "load_with_places",
-    "shown",
 ]

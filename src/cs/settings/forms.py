@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from cs.plugins.setting_kind import describe_kind
+from cs.runtime.redaction import MASK, redacted
 from cs.settings.errors import BadSettings
-from cs.settings.masks import MASKED, masked
-from cs.settings.settings import Settings
+from cs.settings.settings import SECRET_SETTINGS, Settings
 
 #: The type of each setting that is no plug-in's, with its limits.
 TYPES = get_type_hints(Settings, include_extras=True)
@@ -42,9 +42,9 @@ def convert(place: str, name: str, value: Any) -> Any:
     try:
         found = msgspec.convert(value, TYPES[name], strict=False, dec_hook=_path)
         _check_form(name, found)
-    except (ValueError, OSError) as error:  # msgspec's own errors are ValueErrors
-        told = f"{place}: {name}: {allowed(name)}, not {masked(name, value)!r}"
-        raise BadSettings(told) from (None if name in MASKED else error)
+    except (ValueError, OSError):  # msgspec's own errors are ValueErrors; both quote *value*
+        given = MASK if name in SECRET_SETTINGS else redacted(value)
+        raise BadSettings(f"{place}: {name}: {allowed(name)}, not {given!r}") from None
     return found
 
 
@@ -98,7 +98,7 @@ def _check_form(name: str, value: Any) -> None:
             parts = urlsplit(value)
             good = parts.scheme in {"postgresql", "postgres"} and bool(parts.path.strip("/"))
         case "kafka":
-            good = all(re.fullmatch(r"[^\s,/:]+:[0-9]{1,5}", broker) for broker in value)
+            good = all(re.fullmatch(r"[^\s,/:@]+:[0-9]{1,5}", broker) for broker in value)
         case "kafka_prefix":
             good = re.fullmatch(r"[A-Za-z0-9._-]{0,100}", value) is not None
         case "smtp_mail_from":

@@ -12,15 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from cs.plugins.check_settings import SECTIONS, SectionSettings
 from cs.plugins.errors import BadPluginSetting
 from cs.plugins.plugin_settings import AllPluginSettings
 from cs.plugins.setting_kind import from_text
 from cs.settings.errors import BadSettings
 from cs.settings.forms import TYPES, convert
-from cs.settings.masks import masked
 from cs.settings.settings import Settings
 
 ENV_PREFIX = "CS_"
@@ -58,7 +55,7 @@ def load_with_places(
 ) -> tuple[Settings, dict[str, str]]:
     """Return what `load` returns, and where each value that is no default came from.
 
-    The places are named as in `shown`: ``{"port": "environment variable CS_PORT"}``.
+    The places are named as in `Settings.shown`: ``{"port": "environment variable CS_PORT"}``.
     """
     loading = _Loading()
     env = {k: v for k, v in (os.environ if environment is None else environment).items() if v}
@@ -68,13 +65,6 @@ def load_with_places(
     loading.take_environment(env)
     loading.take_options(given or {})
     return loading.settings(), loading.places
-
-
-def shown(settings: Settings) -> dict[str, Any]:
-    """Return *settings* for people: those of plug-ins under full names, secrets masked."""
-    plain = {name: masked(name, getattr(settings, name)) for name in TYPES}
-    values = {**plain, **settings.plugins.shown()}
-    return dict(msgspec.to_builtins(values, enc_hook=str))
 
 
 class _Loading:

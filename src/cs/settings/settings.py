@@ -1,14 +1,16 @@
 """Every setting of the service, with its type and its default."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from cs.bus.kafka.settings import SaslMechanism
 from cs.domain.operator_actions import ACCOUNT
+from cs.plugins.declared_settings import SECRET
 from cs.plugins.plugin_settings import AllPluginSettings
+from cs.runtime.redaction import MASK, all_texts, redacted, secrets_in
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
@@ -49,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kafka_key_file: Path | None = None
     kafka_sasl: SaslMechanism | None = None
     kafka_username: str | None = None
-    kafka_password: str | None = None
+    kafka_password: Annotated[str | None, SECRET] = None
     kafka_password_file: Path | None = None  # instead: a file that holds it
     kafka_session_timeout_s: Seconds = 10.0  # brokers insist on 6 or more
     events_feed: bool = False  # publish every event, personal data sealed, for other teams
@@ -86,8 +88,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     opinion_url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None  # ".../v1"
     insecure_opinion: bool = False  # a model elsewhere may be asked over http://
     opinion_model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    opinion_key: Annotated[str, Meta(pattern=r"^[!-~]+$")] | None = None  # None: it takes none
-    opinion_calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 1.0
+    # None: it takes none.
+    opinion_key: Annotated[Annotated[str, Meta(pattern=r"^[!-~]+$")] | None, SECRET] = None
+    opinion_calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 10.0
     opinion_usd_per_call: Annotated[float, Meta(ge=0, le=1000)] = 0.0
     opinion_usd_per_day: Annotated[float, Meta(ge=0, le=1e9)] = 10.0
     opinion_usd_per_month: Annotated[float, Meta(ge=0, le=1e9)] = 100.0
@@ -106,3 +109,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # What plug-ins were given; what they take, they say themselves.
     plugins: AllPluginSettings = AllPluginSettings()
+
+    def shown(self) -> dict[str, Any]:
+        """Return the settings for people: of plug-ins under full names, secrets hidden."""
+        own = {
+            name: getattr(self, name) for name in self.__struct_fields__ if name != "plugins"
+        }
+        values = {
+            name: MASK if name in SECRET_SETTINGS and value is not None else redacted(value)
+            for name, value in own.items()
+        }
+        return dict(msgspec.to_builtins({**values, **self.plugins.shown()}, enc_hook=str))
+
+    def secrets(self) -> list[str]:
+        """Return every secret, those inside addresses and settings of plug-ins too."""
+        found = self.plugins.secrets()
+        for name in self.__struct_fields__:
+            inside = all_texts if name in SECRET_SETTINGS else secrets_in
+            found += inside(getattr(self, name))
+        return found
+
+    def __repr__(self) -> str:
+        return f"Settings({self.shown()})"
+
+
+#: Settings that are never shown: those that are marked so above.
+SECRET_SETTINGS = frozenset(
+    name
+    for name, kind in get_type_hints(Settings, include_extras=True).items()
+    if SECRET in getattr(kind, "__metadata__", ())
+)

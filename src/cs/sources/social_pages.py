@@ -4,6 +4,8 @@ import re
 
 from cs.domain.names.profile_url import path_at, quoted, split_address
 
+#: Characters of a page's name, decoded; LinkedIn's, the longest, have 100.
+SLUG = 100
 _BARE_HOST = re.compile(
     r"\s*(?:[a-z0-9-]+\.)?(?:instagram|tiktok|linkedin)\.com/", re.IGNORECASE
 )
@@ -50,8 +52,8 @@ def company_page(url: str) -> str | None:
     'https://www.linkedin.com/company/acme-co'
     """
     match path_at(_whole(url), "linkedin.com"):
-        case ["company" | "company-beta", slug, *_] if slug.lower() not in _NO_COMPANY:
-            return company_page_of(slug)
+        case ["company" | "company-beta", slug, *_] if len(slug) <= SLUG:
+            return None if slug.lower() in _NO_COMPANY else company_page_of(slug)
         case _:
             return None
 

@@ -9,11 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
+from cs.runtime.private_files import DeletedDataRemains
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 #: How long to wait for another process's transaction.
 LOCK_TIMEOUT_S = 10
+#: How long `wipe` waits for other processes; the thread that owns the file waits with it.
+READERS_S = 3
 
 
 def connect(
@@ -84,14 +88,32 @@ def transaction(
         raise
 
 
-def truncate_wal(connection: sqlite3.Connection) -> bool:
-    """Empty the write-ahead log, which holds pages as they were before.
+def wipe(connection: sqlite3.Connection, *, rewrite: bool = False) -> None:
+    """Remove all bytes of deleted rows from the file and its write-ahead log.
 
-    Returns:
-        Whether it is empty: not while another process reads from it.
+    Until then the log, and while another process reads also the file itself, hold pages as
+    they were before.
+
+    Args:
+        connection: Opened with ``secure_delete``, with no transaction open.
+        rewrite: Write the whole file again: rows that moved between pages leave copies
+            outside of any row, which ``secure_delete`` does not overwrite.
+
+    Raises:
+        DeletedDataRemains: Another process reads the file, for longer than `READERS_S`.
+        sqlite3.Error: The file cannot be written.
     """
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not busy
+    (timeout_ms,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {min(timeout_ms, READERS_S * 1000)}")
+    try:
+        if rewrite:
+            connection.execute("VACUUM")
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
+    if busy:
+        (_, _, file) = connection.execute("PRAGMA database_list").fetchone()
+        raise DeletedDataRemains(file)
 
 
 class DatabaseThreads:

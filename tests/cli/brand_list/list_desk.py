@@ -13,8 +13,9 @@ import msgspec
 
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
-from cs.cli.brand_list.command import ListRequest, search_list
-from cs.cli.brand_list.entries import Entry
+from cs.cli.brand_list.journal import RowState
+from cs.cli.brand_list.search import ListRequest, search_list
+from cs.cli.command import Invocation
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
 from cs.client.retries import NO_RETRIES
@@ -96,15 +97,16 @@ class Desk:
     def journal(self) -> Path:
         return self.folder / "brands.results.csv.journal"
 
-    def entries(self, *more: Entry) -> list[dict[str, Any]]:
-        """Append *more* to the journal and return all that is in it."""
+    def write_state(self, state: RowState) -> None:
+        """Append *state* to the journal, as another run would."""
         with self.journal.open("ab") as file:
-            file.writelines(msgspec.json.encode(entry) + b"\n" for entry in more)
-        return [msgspec.json.decode(line) for line in self.journal.read_bytes().splitlines()]
+            file.write(msgspec.json.encode(state) + b"\n")
 
     @property
-    def kinds(self) -> list[str]:
-        return [entry["kind"] for entry in self.entries()]
+    def states(self) -> list[RowState]:
+        """The states of rows in the journal, oldest first."""
+        lines = self.journal.read_bytes().splitlines()[1:]
+        return [msgspec.json.decode(line, type=RowState) for line in lines]
 
     def at(
         self,
@@ -122,7 +124,8 @@ class Desk:
         made = Client(url, KEY, patience=patience, sleep=sleep, wall=lambda: now().timestamp())
         with Progress() as progress, made as client:
             try:
-                search_list(request, client, progress, identity="one key", now=now)
+                ended = search_list(request, client, progress, identity="one key", now=now)
+                Invocation().run(ended)
             except SystemExit as end:
                 code = end.code
         assert isinstance(code, int), code

@@ -11,7 +11,7 @@ import pytest
 from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Here, Ran, started
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.entries import Entry, ListBegun, RowRequested
+from cs.cli.brand_list.journal import RowState
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,8 @@ def test_what_was_lost_too_long_ago_is_asked_again_only_on_demand(desk: Desk) ->
     with answered(service) as server:
         desk.search(server)
         key = server.got[0].headers["idempotency-key"]
-        desk.entries(RowRequested(key, datetime.now(UTC) - timedelta(hours=23, minutes=1)))
+        asked_at = datetime.now(UTC) - timedelta(hours=23, minutes=1)
+        desk.write_state(RowState(key=key, asked_at=asked_at))
         service.respond = ordinary
         doubtful = desk.search(server)
         asked_before = len(server.got)
@@ -182,7 +183,9 @@ def test_a_refusal_leaves_no_doubt(desk: Desk) -> None:
     with answered(Service(lambda *_: refusal(402, "quota_exhausted"))) as server:
         desk.search(server)
 
-    assert [entry["kind"] for entry in desk.entries()] == ["begun", "asked", "refused"]
+    asked, refused = desk.states
+    assert asked.is_unanswered
+    assert refused == RowState(key=asked.key)
 
 
 def test_a_search_that_was_running_is_followed_by_its_id(desk: Desk) -> None:
@@ -312,7 +315,8 @@ def test_a_list_of_which_nothing_was_taken_is_begun_anew_with_another_key(desk: 
         ended = desk.search(server)
 
     assert (mistaken.code, ended.code) == (1, 0), ended
-    assert [entry["kind"] for entry in desk.entries()] == ["begun", "asked", "ended"]
+    asked, finished = desk.states
+    assert (asked.is_finished, finished.is_finished) == (False, True)
 
 
 def test_a_wrong_address_finishes_no_row(desk: Desk) -> None:
@@ -412,9 +416,3 @@ def test_what_is_searched_anew_keeps_its_key_until_it_is_answered(desk: Desk) ->
     asked = [got.headers["idempotency-key"] for got in server.got]
     assert ended.code == 0
     assert asked[0] != asked[1] == asked[2]
-
-
-def test_entries_are_read_as_they_are_written() -> None:
-    assert msgspec.json.decode(msgspec.json.encode(ListBegun("x")), type=Entry) == ListBegun(
-        "x"
-    )

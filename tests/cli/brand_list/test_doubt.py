@@ -10,7 +10,7 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.entries import RowRequested
+from cs.cli.brand_list.journal import RowState
 from cs.cli.brand_list.rows import Row
 from cs.client import Patience
 
@@ -291,17 +291,15 @@ def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) ->
     with answered(service) as server:
         code = desk.at(hour(0), server.url, patience=twice)
 
-    entries = desk.entries()
-    asked = {entry["row"]["brand"]: entry["key"] for entry in entries if "row" in entry}
-    refused = {entry["key"] for entry in entries if entry["kind"] == "refused"}
+    last = {state.key: state for state in desk.states}
     assert code == 4
-    assert {brand for brand, key in asked.items() if key not in refused} == {"C"}
+    assert {state.row.brand for state in last.values() if state.row} == {"C"}
 
 
 def test_a_journal_without_the_words_of_a_row_asks_in_those_of_the_list(desk: Desk) -> None:
     service = lost(desk, Service())
     key = next(iter(service.searches))
-    desk.entries(RowRequested(key, BEGAN))
+    desk.write_state(RowState(key=key, asked_at=BEGAN))
     desk.write("ACME\n")
     with answered(service) as server:
         desk.at(hour(1), server.url)
@@ -311,6 +309,5 @@ def test_a_journal_without_the_words_of_a_row_asks_in_those_of_the_list(desk: De
 
 def test_what_is_asked_is_on_disk_in_its_words(desk: Desk) -> None:
     lost(desk, Service())
-    entry = next(entry for entry in desk.entries() if entry["kind"] == "asked")
 
-    assert msgspec.convert(entry["row"], Row) == Row(1, "Acme", None)
+    assert desk.states[0].row == Row(1, "Acme", None)

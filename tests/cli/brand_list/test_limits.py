@@ -9,7 +9,7 @@ from cli.brand_list.list_desk import Desk, Service
 from cli.brand_list.test_doubt import BLIND, SEEING, hour
 from cli.command import Here
 from client.answering import Answer, answered
-from cs.cli.brand_list.entries import SearchStarted
+from cs.cli.brand_list.journal import RowState
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def running(desk: Desk, service: Service, brand: str) -> None:
     """Search *brand* until its id is known, and no longer."""
     lost(desk, service, brand)
     (key,) = service.searches
-    desk.entries(SearchStarted(key, "srch_0"))
+    desk.write_state(RowState(key=key, search="srch_0"))
 
 
 def only(brand: str, refused: Answer) -> Callable[[str, Service], Answer | None]:

@@ -151,14 +151,17 @@ def test_the_last_few_finishes_are_remembered_for_those_who_join_late() -> None:
     assert (newest.outcome, newest.verified) == ("scrape_error", 0)
 
 
-def test_a_clock_that_steps_back_gives_no_run_less_time() -> None:
+@pytest.mark.parametrize("step", [timedelta(seconds=40), timedelta(hours=1)])
+def test_a_clock_that_steps_back_gives_no_run_less_time(step: timedelta) -> None:
     run = AcmeRun()
     broken(run, 1)
     ended_at: datetime = run.finish.at
-    run.at = AT - timedelta(hours=1)
+    run.at = stepped_back_to = AT - step
     run.start()
 
-    assert run.live.deadline_at == ended_at + run.deadline
+    stands_still = step < timedelta(minutes=1)
+    begun_at = ended_at if stands_still else stepped_back_to
+    assert run.live.deadline_at == begun_at + run.deadline
 
 
 def test_a_brand_that_matched_no_domain_remembers_none() -> None:

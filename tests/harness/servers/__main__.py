@@ -9,19 +9,19 @@ import time
 from contextlib import ExitStack
 from types import FrameType
 
-from harness.servers.java import find_java
 from harness.servers.kafka import running_kafka
 from harness.servers.kafka_jars import kafka_jars
 from harness.servers.missing import Missing
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries, find_java
 
 _EPILOG = """\
 Nothing has to be installed but the packages of requirements/dev.txt, and no container runs.
-PostgreSQL and Java are taken from the machine where it has them, else from those packages; the
-jars of Kafka are downloaded once (45 MB) to ~/.cache/contact-search (elsewhere with
-CS_KAFKA_CACHE) and checked against tests/harness/servers/kafka-4.3.1.sha256.
+They bring PostgreSQL and Java; with CS_TEST_MACHINE_SERVERS=1 those that are installed on the
+machine are used instead. The jars of Kafka are downloaded once (45 MB) to
+~/.cache/contact-search (elsewhere with CS_KAFKA_CACHE) and checked against
+tests/harness/servers/kafka-4.3.1.sha256.
 
 Tests start their own servers; they use these where the two variables are set:
   PYTHONPATH=tests .venv/bin/python -m harness.servers up > .servers &
@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "--postgres",
         type=int,
         metavar="VERSION",
-        help="major version of PostgreSQL, as 15 or 18 (default: the first found)",
+        help="major version of PostgreSQL, as 16 or 18 (default: the newest)",
     )
     commands.add_parser("get", help="only download what is missing, and say where all is")
     return parser

@@ -8,15 +8,16 @@ that names such a fixture is `slow` by itself; whoever asks for it later has to 
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from harness.servers.databases import new_database, reused
+from harness.servers.databases import new_database
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import Postgres, running_postgres
-from harness.servers.postgres_binaries import first_found
+from harness.servers.programs import every_binaries
 from harness.servers.shared import shared
 
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
@@ -43,25 +44,26 @@ def postgres(run_folder: Path) -> Iterator[str]:
     """DSN of a PostgreSQL that the whole run shares: leave it standing and as it was."""
     given = os.environ.get("CS_TEST_POSTGRES")
     if given:
-        with reused(given):
-            yield given
+        yield given
         return
-    with shared(run_folder / "postgres", "postgres") as dsn, reused(dsn):
+    with _postgres(run_folder, newest=True) as dsn:
         yield dsn
 
 
 @pytest.fixture(scope="session", params=["oldest", "newest"])
 def every_postgres(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
-    """DSN of a shared PostgreSQL of the oldest major version at hand from 15 on, and of 18.
+    """DSN of a shared PostgreSQL of the oldest and of the newest major version at hand.
 
-    15 is there where the machine has it; the wheel brings 16 and 18 everywhere.
+    The packaged ones are 16 and 18.
     """
-    wanted = [18] if request.param == "newest" else [15, 16]
-    version = str(first_found(wanted))
-    with (
-        shared(run_folder / f"postgres-{version}", "postgres", version) as dsn,
-        reused(dsn),
-    ):
+    with _postgres(run_folder, newest=request.param == "newest") as dsn:
+        yield dsn
+
+
+@contextmanager
+def _postgres(run_folder: Path, *, newest: bool) -> Iterator[str]:
+    version = str(every_binaries()[0 if newest else -1].version)
+    with shared(run_folder / f"postgres-{version}", "postgres", version) as dsn:
         yield dsn
 
 

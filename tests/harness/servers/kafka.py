@@ -14,14 +14,12 @@ from pathlib import Path
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
-from harness.servers.class_archive import class_archive
-from harness.servers.java import find_java
 from harness.servers.kafka_broker import Broker, Runtime, random_id
 from harness.servers.kafka_jars import kafka_jars
 from harness.servers.kafka_listeners import Listener, protocols
 from harness.servers.missing import Missing
-from harness.servers.own_folder import own_folder
 from harness.servers.ports import free_ports
+from harness.servers.programs import find_java
 
 _START_S = 60
 _LOOK_S = 0.05
@@ -175,41 +173,6 @@ def running_kafka(
         Missing: There is no Java, the jars cannot be had, or it does not start.
     """
     runtime = kafka_runtime(memory_mb=512 if brokers == 1 else 384)
-    with _running(
-        runtime, folder, brokers, settings=settings, listeners=listeners, users=users
-    ) as kafka:
-        yield kafka
-
-
-def kafka_runtime(memory_mb: int) -> Runtime:
-    """Return what brokers run on here.
-
-    Raises:
-        Missing: There is no Java, or the jars cannot be had.
-    """
-    java, jars = find_java(), kafka_jars()
-
-    def load(into: Path) -> None:
-        options = ("-XX:+IgnoreUnrecognizedVMOptions", f"-XX:DumpLoadedClassList={into}")
-        runtime = Runtime(java, jars, memory_mb, options)
-        with own_folder() as folder, _running(runtime, folder / "kafka", 1) as kafka:
-            kafka.stop()  # in good order: it writes the last of them when it ends
-
-    archive = class_archive(java, jars, load)
-    options = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)
-    return Runtime(java, jars, memory_mb, options)
-
-
-@contextmanager
-def _running(
-    runtime: Runtime,
-    folder: Path,
-    brokers: int,
-    *,
-    settings: Mapping[str, str] | None = None,
-    listeners: Sequence[Listener] = (),
-    users: Mapping[str, str] | None = None,
-) -> Iterator[Kafka]:
     numbers = range(1, brokers + 1)
     made = [Broker(n, folder / f"broker-{n}", 0, 0, runtime) for n in numbers]
     kafka = Kafka(made, settings or {}, listeners, users or {})
@@ -219,6 +182,15 @@ def _running(
     finally:
         kafka.kill_all()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def kafka_runtime(memory_mb: int) -> Runtime:
+    """Return what brokers run on here.
+
+    Raises:
+        Missing: There is no Java, or the jars cannot be had.
+    """
+    return Runtime(find_java(), kafka_jars(), memory_mb)
 
 
 def _start_on_free_ports(kafka: Kafka, tries: int = 3) -> None:

@@ -6,12 +6,11 @@ import secrets
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGCONT, Signals
 
-from harness.servers.class_archive import GC
 from harness.servers.missing import Missing
 from harness.servers.own_folder import PID
 from harness.servers.suspending import suspend
@@ -20,7 +19,7 @@ _STOP_S = 30
 _FORMAT_S = 60
 #: In the data folder: versions of features, and users.
 _BOOTSTRAP = "bootstrap.checkpoint"
-_FAST_START = (GC, "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_FAST_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 #: Without a configuration log4j tells errors only; this says what a failed start was about.
 _LOUD = "-Dorg.apache.logging.log4j.level=INFO"
 
@@ -32,10 +31,9 @@ class Runtime:
     java: Path
     jars: Path
     memory_mb: int
-    options: Sequence[str] = ()  # more of Java's own
 
     def command(self, *words: str | Path) -> list[str]:
-        return [str(self.java), *_FAST_START, *self.options, *map(str, words)]
+        return [str(self.java), *_FAST_START, *map(str, words)]
 
 
 @dataclass

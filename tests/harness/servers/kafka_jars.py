@@ -9,12 +9,31 @@ import hashlib
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from harness.servers.maven import Jar, download_by_jgo, download_by_maven
 from harness.servers.missing import Missing
 
 _LIST = Path(__file__).with_name("kafka-4.3.1.sha256")
+
+
+@dataclass(frozen=True)
+class _Jar:
+    group: str
+    name: str
+    version: str
+    sha256: str
+
+    @classmethod
+    def from_line(cls, line: str) -> "_Jar":
+        """Read a SHA-256 in hex and a path in a Maven repository, as `sha256sum` writes."""
+        sha256, path = line.split()
+        *group, name, version, _file = path.split("/")
+        return cls(".".join(group), name, version, sha256)
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}-{self.version}.jar"
 
 
 def kafka_jars(cache: Path | None = None, listed: Path = _LIST) -> Path:
@@ -29,7 +48,7 @@ def kafka_jars(cache: Path | None = None, listed: Path = _LIST) -> Path:
         Missing: It cannot be downloaded, or a jar is not the one that was listed.
     """
     cache = cache or _cache(listed.stem)
-    jars = [Jar.from_line(line) for line in listed.read_text().splitlines()]
+    jars = [_Jar.from_line(line) for line in listed.read_text().splitlines()]
     cache.parent.mkdir(parents=True, exist_ok=True)
     with cache.with_name(f"{cache.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,31 +66,38 @@ def _cache(name: str) -> Path:
     return Path(caches) / "contact-search" / name
 
 
-def _download(jars: list[Jar], cache: Path) -> None:
+def _download(jars: list[_Jar], cache: Path) -> None:
     """Fill a folder beside *cache*, then give it its name: half a cache is never seen."""
     drafts = f"{cache.name}.part-"
     for left in cache.parent.glob(f"{drafts}*"):
         shutil.rmtree(left)
-    failures = []
-    for source in (download_by_maven, download_by_jgo):
-        with tempfile.TemporaryDirectory(prefix=drafts, dir=cache.parent) as draft:
-            lib = Path(draft) / "lib"
-            lib.mkdir()
-            try:
-                source(jars, lib)
-                _check(jars, lib)
-            except Missing as missing:
-                failures.append(str(missing))
-            else:
-                lib.replace(cache)
-                return
-    raise Missing(
-        f"The jars of Kafka could not be downloaded to {cache}. Is the network there? With"
-        f" CS_TEST_KAFKA=host:port tests use a Kafka that runs already.\n" + "\n".join(failures)
-    )
+    with tempfile.TemporaryDirectory(prefix=drafts, dir=cache.parent) as draft:
+        lib = Path(draft) / "lib"
+        lib.mkdir()
+        try:
+            _download_into(lib, jars)
+        except (OSError, RuntimeError) as error:  # of requests, and jgo's own
+            raise Missing(
+                f"The jars of Kafka could not be downloaded to {cache}: {error}. Is the network"
+                " there? With CS_TEST_KAFKA=host:port, tests use a Kafka that already runs."
+            ) from error
+        _check(jars, lib)
+        lib.replace(cache)
 
 
-def _check(jars: list[Jar], folder: Path) -> None:
+def _download_into(lib: Path, jars: list[_Jar]) -> None:
+    """Download *jars* from Maven Central, and from the repositories of `~/.config/jgo.conf`."""
+    from jgo.config import GlobalSettings  # noqa: PLC0415  slow to import, and needed once
+    from jgo.maven import MavenContext  # noqa: PLC0415
+
+    context = MavenContext(repo_cache=lib.with_name("repository"), local_repos=[])
+    context.remote_repos |= GlobalSettings.load().repositories
+    for jar in jars:
+        artifact = context.project(jar.group, jar.name).at_version(jar.version).artifact()
+        artifact.resolve().replace(lib / jar.file)
+
+
+def _check(jars: list[_Jar], folder: Path) -> None:
     """Refuse a folder that is not exactly the listed jars."""
     listed = {jar.file: jar.sha256 for jar in jars}
     there = {file.name: _sha256(file) for file in folder.iterdir()}

@@ -1,6 +1,6 @@
 """Keep one server for as long as somebody holds its folder; a process of its own.
 
-    python -m harness.servers.keeper FOLDER postgres [15|16|18]
+    python -m harness.servers.keeper FOLDER postgres [16|18]
     python -m harness.servers.keeper FOLDER kafka
 
 Run by `shared`, which explains the files in FOLDER.
@@ -19,7 +19,7 @@ from harness.servers.kafka import running_kafka
 from harness.servers.missing import Missing
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries
 
 #: In the folder: where the server is, once it answers; why there is none; who is here.
 ADDRESS, MISSING, HELD = "address", "missing", "held"

@@ -15,7 +15,7 @@ from typing import Any
 from harness.servers.missing import Missing
 from harness.servers.own_folder import PID
 from harness.servers.ports import free_ports
-from harness.servers.postgres_binaries import Binaries, find_binaries, passable
+from harness.servers.programs import Binaries, find_binaries, passable
 from harness.servers.suspending import suspend
 
 _START_S = 60
@@ -111,7 +111,7 @@ class Postgres:
                 stderr=subprocess.STDOUT,
                 cwd=self.folder,
                 start_new_session=True,
-                **_account(),
+                **account(),
             )
         (self.folder / f"postmaster{PID}").write_text(str(self._process.pid))
         while time.monotonic() < give_up:
@@ -164,9 +164,9 @@ def running_postgres(
     """
     binaries = binaries or find_binaries()
     folder.mkdir(parents=True, exist_ok=True)
-    account = _account()
-    if account:
-        shutil.chown(folder, account["user"], account["group"])
+    owner = account()
+    if owner:
+        shutil.chown(folder, owner["user"], owner["group"])
         binaries = passable(binaries, folder / "programs")
     _initialise(folder, binaries)
     more = ({} if durable else _VOLATILE) | {"max_connections": "200"} | dict(settings or {})
@@ -201,7 +201,7 @@ def _initialise(folder: Path, binaries: Binaries) -> None:
         text=True,
         check=False,
         cwd=folder,
-        **_account(),
+        **account(),
     )
     if made.returncode:
         raise Missing(f"initdb of {binaries.folder} failed:\n{made.stdout}{made.stderr}")
@@ -220,8 +220,8 @@ def _ready(file: Path, pid: int) -> bool:
     return len(lines) >= 8 and lines[0] == str(pid) and lines[7].strip() == "ready"
 
 
-def _account() -> dict[str, Any]:
-    """Whom to run as: PostgreSQL refuses to run as root."""
+def account() -> dict[str, Any]:
+    """Return the account to run PostgreSQL as, which refuses to run as root."""
     if os.getuid() != 0:
         return {}
     for name in ("postgres", "nobody"):

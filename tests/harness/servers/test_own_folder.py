@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.servers.own_folder import own_folder, sweep
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,7 @@
 """Databases for tests are empty, and a server keeps what it was told through its ends."""
 
 import asyncio
+import sys
 from typing import Any
 
 import asyncpg
@@ -8,7 +9,7 @@ import pytest
 
 from harness.servers.missing import Missing
 from harness.servers.postgres import Postgres
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries
 
 TABLES = "SELECT count(*) FROM pg_stat_user_tables"
 
@@ -68,8 +69,17 @@ def test_a_durable_server_writes_through(own_postgres: Postgres) -> None:
     assert asyncio.run(run(own_postgres.dsn, "SHOW fsync")) == "on"
 
 
+def test_the_packaged_servers_come_before_those_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("CS_TEST_MACHINE_SERVERS", raising=False)
+
+    assert find_binaries().folder.is_relative_to(sys.prefix)
+    assert find_binaries().version == 18
+
+
 def test_a_version_that_is_not_here_is_named_with_what_is() -> None:
     newest = find_binaries().version
 
-    with pytest.raises(Missing, match=rf"PostgreSQL 9 is not .*{newest}.*postgresql-9"):
+    with pytest.raises(Missing, match=rf"There is no PostgreSQL 9, only .*{newest}"):
         find_binaries(9)

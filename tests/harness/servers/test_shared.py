@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from harness.servers.missing import Missing
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries
 from harness.servers.shared import shared
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ async def test_the_last_one_out_ends_the_server(tmp_path: Path) -> None:
 def test_a_server_that_cannot_be_had_is_told_to_everybody(tmp_path: Path) -> None:
     for _ in range(2):
         with (
-            pytest.raises(Missing, match="PostgreSQL 9 is not on this machine"),
+            pytest.raises(Missing, match="There is no PostgreSQL 9"),
             shared(tmp_path, "postgres", "9"),
         ):
             pass

@@ -14,9 +14,8 @@ import pytest
 
 from deploy.running_proxy import find_nginx
 from docs.browser import found_browser
-from harness.servers.java import find_java
 from harness.servers.missing import Missing
-from harness.servers.postgres_binaries import find_binaries
+from harness.servers.programs import find_binaries, find_java
 
 #: With this variable set, what is missing is a failure.
 DEMAND = "CS_TEST_DEMAND_SERVERS"

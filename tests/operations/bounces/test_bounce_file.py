@@ -13,14 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.mail.bounce import Bounce, BounceKind, ToolWord, bounce_meaning
-from cs.operations.bounces import bounce_file, status_mail
-from cs.operations.bounces.bounce_file import BadFile, BounceFile, rows_in
-from cs.operations.bounces.status_mail import bounces_of
+from cs.operations.bounces import bounce_file
+from cs.operations.bounces.bounce_file import BadFile, BounceFile, ProofNeeded, rows_in
+from cs.operations.bounces.sent_messages import SentMessages
+from cs.operations.bounces.status_mail import READ_BYTES, Unproven, bounces_of
 from harness.every_row import check_every
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 AT = datetime(2026, 5, 30, 10, tzinfo=UTC)
 JO = "jo.lane@acme.test"
+ID = "<1@sender.test>"
+#: The message that `REPORT` and `report` return was sent to these.
+SENT = SentMessages((ID, to) for to in (JO, "full@acme.test"))
 
 #: A report as Postfix sends it (RFC 3464), the mail that it is about cut.
 REPORT = f"""\
@@ -62,6 +66,7 @@ Status: 2.0.0
 --b1
 Content-Type: message/rfc822
 
+Message-ID: <1@sender.test>
 Subject: Hello
 
 --b1--
@@ -103,7 +108,7 @@ SENDGRID = [
 
 
 def read(path: Path) -> list[Any]:
-    return [row for _, row in BounceFile(path, NOW).rows()]
+    return [row for _, row in BounceFile(path, NOW, sent=SENT).rows()]
 
 
 def written(folder: Path, name: str, text: str | bytes) -> Path:
@@ -174,7 +179,7 @@ def test_forms_are_told_by_their_names_or_beginnings(tmp_path: Path) -> None:
 
 
 def test_a_report_tells_address_time_status_and_words() -> None:
-    first, *_ = bounces_of(REPORT.encode(), NOW)
+    first, *_ = bounces_of(REPORT.encode(), NOW, SENT)
 
     assert isinstance(first, Bounce)
     assert (first.address, first.at, first.status) == (JO, AT, "5.1.1")
@@ -194,7 +199,8 @@ def report(status: str, *, encoding: str = "7bit", kind: str = "delivery-status"
         "--b1\n\nIt could not be delivered.\n\n--b1\n"
         f"Content-Type: message/{kind}\nContent-Transfer-Encoding: {encoding}\n\n"
     )
-    return head.encode() + data + b"\n--b1--\n"
+    returned = f"\n--b1\nContent-Type: text/rfc822-headers\n\nMessage-ID: {ID}\n\n--b1--\n"
+    return head.encode() + data + returned.encode()
 
 
 ABOUT = "Reporting-MTA: dns; mail.sender.test\nArrival-Date: Sat, 30 May 2026 09:00:00 +0000\n"
@@ -269,7 +275,7 @@ def test_shapes_of_delivery_status_mails() -> None:
 
     def check(shape: tuple[str, bytes, list[Any]]) -> None:
         what, mail, expected = shape
-        assert [found(row) for row in bounces_of(mail, NOW)] == expected, what
+        assert [found(row) for row in bounces_of(mail, NOW, SENT)] == expected, what
 
     check_every(SHAPES, check)
 
@@ -333,14 +339,10 @@ def test_files_that_tell_of_no_bounces_are_refused(
         BounceFile(tmp_path / "none.csv", NOW)
 
 
-def test_damaged_items_leave_the_others_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(status_mail, "MAX_MAIL", 4_000)
-    monkeypatch.setattr(bounce_file, "MAX_MAIL", 4_000)
+def test_damaged_items_leave_the_others_alone(tmp_path: Path) -> None:
     good = json.dumps({"email": JO, "status": "5.1.1"})
     lines = read(written(tmp_path, "a.jsonl", f"{{\n5\n{'[' * 9_000}\n{good}\n"))
-    long = f"From a\nSubject: x\n\n{'y' * 9_000}\n\nFrom b\n{REPORT}"
+    long = f"From a\nSubject: x\n\n{'y' * 900_000}\n\nFrom b\n{REPORT}"
     mails = read(written(tmp_path, "b.mbox", f"From a\nSubject: no report\n\nHi\n\n{long}"))
 
     assert [isinstance(each, str) for each in lines] == [True, True, True, False]
@@ -348,10 +350,81 @@ def test_damaged_items_leave_the_others_alone(
     assert "no delivery status" in mails[0]
 
 
+#: What a report returns, and whether that proves a bounce of `JO`.
+PROOFS: list[tuple[str, str, str, bool]] = [
+    ("the header", "text/rfc822-headers", f"Message-ID: {ID}\n", True),
+    ("the message", "message/rfc822", f"Subject: x\nMessage-ID: {ID}\n\nHi\n", True),
+    ("RFC 6533", "message/global-headers", f"Message-ID: {ID}\n", True),
+    ("folded, in other case", "message/rfc822", f"message-id:\n {ID}\n", True),
+    ("sent to another", "message/rfc822", "Message-ID: <2@sender.test>\n", False),
+    ("never sent", "message/rfc822", "Message-ID: <3@sender.test>\n", False),
+    ("an empty ID", "message/rfc822", "Message-ID: <>\n", False),
+    ("no ID", "message/rfc822", "Subject: x\n", False),
+    ("only in the body", "message/rfc822", f"Subject: x\n\nMessage-ID: {ID}\n", False),
+    ("in another part", "text/plain", f"Message-ID: {ID}\n", False),
+]
+
+
+def test_a_report_counts_if_it_returns_a_message_that_was_sent_to_that_recipient() -> None:
+    sent = SentMessages([(ID, JO.upper()), ("<2@sender.test>", "ben@acme.test"), ("<>", JO)])
+
+    def check(proof: tuple[str, str, str, bool]) -> None:
+        _, kind, returned, counts = proof
+        mail = report(TEXT).replace(
+            f"Content-Type: text/rfc822-headers\n\nMessage-ID: {ID}\n".encode(),
+            f"Content-Type: {kind}\n\n{returned}".encode(),
+        )
+        (row,) = bounces_of(mail, NOW, sent)
+        assert isinstance(row, Bounce if counts else Unproven)
+
+    check_every(PROOFS, check)
+
+
+@given(st.text(), st.sampled_from(["Message-ID", "In-Reply-To", "X-Original-Message-ID"]))
+def test_no_report_counts_without_a_message_that_was_sent(id_: str, field: str) -> None:
+    forged = report(TEXT).replace(f"Message-ID: {ID}".encode(), f"{field}: {id_}".encode())
+
+    found = list(bounces_of(forged, NOW, SentMessages([(ID, JO)])))
+
+    assert not any(isinstance(row, Bounce) for row in found)
+
+
+def test_messages_that_were_sent_are_read_from_lines(tmp_path: Path) -> None:
+    for text in (
+        f"Message-ID,Recipient\n{ID},{JO}\n\n",
+        f"{ID};{JO}\r\n",
+        f"{ID} <{JO}>",
+        f'"1@sender.test"\t"{JO}"\n',
+    ):
+        sent = SentMessages.read(written(tmp_path, "sent.csv", text))
+        assert sent.prove({ID}, JO), text
+        assert not sent.prove({ID}, "ben@acme.test")
+        assert not sent.prove({"<2@sender.test>"}, JO)
+    for text in (JO, f"{ID},{JO},yes", f"{ID},{JO}\n{'x' * 9_000}\n"):
+        with pytest.raises(ValueError, match=r"^line [12] is not `message-id,recipient`$"):
+            SentMessages.read(written(tmp_path, "sent.csv", text))
+
+
+def test_mails_are_read_only_with_the_messages_that_were_sent(tmp_path: Path) -> None:
+    for name in ("a.eml", "a.mbox", "unnamed"):
+        with pytest.raises(ProofNeeded, match="--sent"):
+            BounceFile(written(tmp_path, name, REPORT), NOW)
+
+
+def test_of_a_long_mail_its_beginning_counts(tmp_path: Path) -> None:
+    long = REPORT.replace("Subject: Hello", f"Subject: Hello\n\n{'x' * 76}\n" * READ_BYTES)
+
+    assert kinds(read(written(tmp_path, "a.eml", long[: 2 * READ_BYTES]))) == [
+        GONE,
+        LATER,
+        None,
+    ]
+
+
 @given(st.binary(max_size=400))
 def test_any_bytes_of_a_mail_are_read_to_an_end(data: bytes) -> None:
-    list(bounces_of(data, NOW))
-    list(bounces_of(REPORT.encode().replace(b"failed", data[:40]), NOW))
+    list(bounces_of(data, NOW, SENT))
+    list(bounces_of(REPORT.encode().replace(b"failed", data[:40]), NOW, SENT))
 
 
 json_values = st.recursive(
@@ -382,7 +455,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_any_json_is_rows_or_refused(value: Any) -> None:
     try:
-        rows = rows_in(json.dumps(value).encode(), NOW)
+        rows = list(rows_in(json.dumps(value).encode(), NOW))
     except ValueError:
         return
     assert all(row is None or isinstance(row, str | Bounce) for row in rows)
@@ -439,7 +512,7 @@ def test_a_quote_that_nothing_closes_costs_its_line_alone(tmp_path: Path) -> Non
     text = f'email,type,reason\n{JO},hard,"broken\n{good}{JO},hard,"zwei\nStück"\n'
     path.write_text(text, encoding="cp1252")
 
-    found = [row for _, row in BounceFile(path, NOW).rows()]
+    found = [row for _, row in BounceFile(path, NOW, sent=SENT).rows()]
 
     assert [row for row in found if isinstance(row, str)] == [
         "a quote is opened that nothing closes: close it, or double it"

@@ -84,6 +84,57 @@ def test_what_came_back_is_returned_no_more_and_the_reports_say_whose_verdict_it
     assert rows(service, "log", "verify")[-1]["violations"] == 0
 
 
+#: A report that anybody could write about a mailbox; it returns a message with that ID.
+REPORT = """\
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary="b"
+
+--b
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.test
+
+Final-Recipient: rfc822; {mailbox}
+Action: failed
+Status: 5.1.1
+
+--b
+Content-Type: text/rfc822-headers
+
+Message-ID: {id}
+
+--b--
+"""
+
+
+def test_a_forged_report_changes_nothing_and_one_of_a_sent_message_counts(
+    service: Served, tmp_path: Path
+) -> None:
+    mail, sent = tmp_path / "returned.eml", tmp_path / "sent.csv"
+    told = ("mailboxes", "bounced", str(mail), f"--sent={sent}")
+    with service.client(service.new_key()) as client:
+        before = search(client, "Vantorre")
+        address, other, *_ = sorted(emails(before))
+        sent.write_text(f"message-id,recipient\n<1@ops.test>,{address}\n<2@ops.test>,{other}\n")
+        # The sender of the forged one knows the message that they got themselves.
+        mail.write_text(REPORT.format(mailbox=address, id="<2@ops.test>"))
+        refused = ran("mailboxes", "bounced", str(mail), f"--data-dir={service.folder}")
+        (forged,) = rows(service, *told)
+        between = search(client, "Vantorre")
+        mail.write_text(REPORT.format(mailbox=address, id="<1@ops.test>"))
+        (proven,) = rows(service, *told)
+        after = search(client, "Vantorre")
+
+    assert "--sent FILE" in refused.told(1)
+    counts = {
+        name: (forged["counts"][name], proven["counts"][name]) for name in forged["counts"]
+    }
+    assert (counts["unproven"], counts["bounces"]) == ((1, 0), (0, 1))
+    assert counts["recorded"] == counts["corrected"] == (0, 1)
+    assert address in emails(before) & emails(between)
+    assert emails(after) == emails(before) - {address}
+
+
 def test_a_sending_tool_may_post_them(service: Served) -> None:
     with service.client(service.new_key()) as client:
         before = search(client, "Kestrelle")

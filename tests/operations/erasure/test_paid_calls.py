@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from cs.assembly.embedded import run_embedded
 from cs.assembly.folder_paid_calls import open_paid_calls
@@ -106,3 +107,27 @@ async def test_a_service_that_meets_somebody_erased_forgets_what_it_paid_for(
 
             assert [each["full_name"] for each in answer["contacts"]] == ["Ben Ode"]
             assert remembered(folder) == {other}
+
+
+async def test_a_service_that_meets_somebody_erased_does_not_wait_for_who_reads_the_file(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "data"
+    settings = Settings(data_dir=folder)
+    async with open_paid_calls(settings) as paid:
+        tools = replace(outside(), people_sources=[PaidStaff(paid)])
+        async with run_embedded(settings, tools, "live") as running:
+            service = Service(running, Operator(running.streams, SystemClock()))
+            key = await service.new_key()
+            await service.search(key, brand="Zenith")
+            await erase_ada(folder)
+
+            with closing(sqlite3.connect(folder / "calls.db", isolation_level=None)) as reader:
+                reader.execute("BEGIN")
+                reader.execute("SELECT * FROM calls").fetchall()
+                with capture_logs() as lines:
+                    answer = (await service.search(key, brand="Acme")).json()
+
+    assert [each["full_name"] for each in answer["contacts"]] == ["Ben Ode"]
+    (why,) = {line["why"] for line in lines if line["event"] == "erased_data_remains"}
+    assert str(folder / "calls.db") in why

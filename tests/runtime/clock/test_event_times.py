@@ -1,10 +1,11 @@
 """Contract L16: the time of a stream's events never goes back, and so nothing is frozen.
 
-A clock that stands still or steps back is met with the last event's time.  What waits on
-a window waits as long as the step and the window, and no longer.
+A clock that stands still or steps back a little is met with the last event's time.  One that
+steps back further was ahead before: what is decided goes by it, and the events say so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,20 +13,34 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cs.domain import key, mail_domain, service
 from cs.domain.admission import AskSearch, Situation, admit
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
-from cs.domain.brand.events import ForgetBrand, PassDeadline, RecordFinding, StartLookup
+from cs.domain.brand.events import (
+    DEADLINE,
+    BrandCommand,
+    BrandEvent,
+    ForgetBrand,
+    LookupFinished,
+    PassDeadline,
+    RecordFinding,
+    Restart,
+    StartLookup,
+)
 from cs.domain.contact import Query
 from cs.domain.key import GrantQuota, IssueKey, RotateKey
 from cs.domain.mail.mailbox import DomainFacts
-from cs.domain.mail_domain import LearnDomain
-from cs.domain.rate_limits import MINUTE, PER_MINUTE
+from cs.domain.mail_domain import BELIEVED_FOR, LearnDomain
+from cs.domain.messages import STANDS_STILL
+from cs.domain.rate_limits import DAY, MINUTE, PER_DAY, PER_MINUTE
 from cs.domain.refusal import Refusal
 from cs.domain.service import ChooseWorld, Pause, Resume
 from cs.domain.stages.work import Resolved
+from cs.eventlog.audit import Audit
+from cs.eventlog.port import RecordedEvent
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -139,54 +154,207 @@ def asked(number: int, at: datetime) -> AskSearch:
     )
 
 
-def issued() -> key.Key:
-    issue = IssueKey(label="", quota=1_000, secret_hash="h", last4="0000", at=AT)
-    return key.fold(key.decide(issue, key.INITIAL))
+class Caller:
+    """A key, all of its events, and searches of it that end at once."""
+
+    def __init__(self) -> None:
+        issue = IssueKey(label="", quota=1_000, secret_hash="h", last4="0000", at=AT)
+        self.events: list[key.KeyEvent] = []
+        self.state = key.INITIAL
+        self.searches = 0
+        self._append(key.decide(issue, self.state))
+
+    def search(self, at: datetime, idempotency: key.Idempotency | None = None) -> str:
+        """Admit a search at *at*, which only the windows can refuse; return its id."""
+        number, self.searches = self.searches, self.searches + 1
+        situation = Situation(key=self.state, brand=brand.INITIAL)
+        admission = admit(replace(asked(number, at), idempotency=idempotency), situation)
+        self._append(admission.key_events)
+        settle = key.SettleSearch(
+            search=f"srch_{number}",
+            lookup=f"{brand_stream(Query(f'Acme {number}'))}.1",
+            outcome="no_linkedin",
+            verified=0,
+            at=at,
+        )
+        self._append(key.decide(settle, self.state))
+        return admission.search
+
+    def _append(self, events: Iterable[key.KeyEvent]) -> None:
+        for event in events:
+            self.events.append(event)
+            self.state = key.evolve(self.state, event)
+
+    def violations(self) -> set[str]:
+        """Return what ``cs log verify`` says of the times of the events."""
+        audit, found = Audit(), set[str]()
+        for version, event in enumerate(self.events):
+            recorded = RecordedEvent(version + 1, "key-a", version, event)
+            found |= {violation.kind for violation in audit.check(recorded)}
+        return found & {"time", "minute", "day"}
 
 
-def admitted(state: key.Key, number: int, at: datetime) -> key.Key:
-    """Admit a search at *at* and end it at once, so that only the windows can refuse."""
-    admission = admit(asked(number, at), Situation(key=state, brand=brand.INITIAL))
-    state = key.fold(admission.key_events, state)
-    settle = key.SettleSearch(
-        search=f"srch_{number}",
-        lookup=f"{brand_stream(Query(f'Acme {number}'))}.1",
-        outcome="no_linkedin",
-        verified=0,
-        at=at,
-    )
-    return key.fold(key.decide(settle, state), state)
-
-
-@given(step=st.timedeltas(min_value=timedelta(0), max_value=2 * HOUR))
-def test_a_step_back_holds_a_full_window_for_the_step_and_no_longer(step: timedelta) -> None:
-    state = issued()
-    for number in range(PER_MINUTE):
-        state = admitted(state, number, AT)
+@given(step=st.timedeltas(min_value=timedelta(0), max_value=STANDS_STILL))
+def test_a_small_step_back_holds_a_full_window_for_the_step_and_no_longer(
+    step: timedelta,
+) -> None:
+    caller = Caller()
+    for _ in range(PER_MINUTE):
+        caller.search(AT)
     opens_at = AT + MINUTE
 
     with pytest.raises(Refusal, match="6 searches per minute"):
-        admitted(state, 6, AT - step)
+        caller.search(AT - step)
     with pytest.raises(Refusal, match="6 searches per minute"):
-        admitted(state, 6, opens_at - SECOND)
-    admitted(state, 6, opens_at)
+        caller.search(opens_at - SECOND)
+    caller.search(opens_at)
 
 
 @given(st.lists(passing, min_size=1, max_size=30))
-def test_with_a_clock_that_jumps_no_minute_admits_more_than_six(
-    moves: list[timedelta],
-) -> None:
-    state, at = issued(), AT
+def test_with_a_clock_that_jumps_no_limit_is_broken(moves: list[timedelta]) -> None:
+    caller, at = Caller(), AT
     for number, move in enumerate(moves):
         at += move / 600
         try:
-            state = admitted(state, number, at)
+            caller.search(at)
         except Refusal as refused:
             assert refused.code == "rate_limited"  # noqa: PT017  the others mean a bug
         if number % 3 == 0:
             at -= HOUR
-    times = state.admitted_at
 
-    assert list(times) == sorted(times)
-    for first, seventh in zip(times, times[PER_MINUTE:], strict=False):
-        assert seventh - first >= MINUTE
+    assert caller.violations() == set()
+
+
+def full(taken: list[datetime], now: datetime) -> bool:
+    windows = ((MINUTE, PER_MINUTE), (DAY, PER_DAY))
+    return any(sum(now - span < at for at in taken) >= limit for span, limit in windows)
+
+
+@given(
+    ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)),
+    while_ahead=st.integers(0, PER_DAY + 5),
+    gaps=st.lists(st.timedeltas(timedelta(0), timedelta(minutes=5)), min_size=1, max_size=80),
+)
+def test_after_a_clock_was_ahead_a_key_has_its_limits_by_the_right_time(
+    ahead: timedelta, while_ahead: int, gaps: list[timedelta]
+) -> None:
+    caller, now = Caller(), AT
+    for _ in range(while_ahead):
+        now += 11 * SECOND
+        with suppress(Refusal):
+            caller.search(now + ahead)
+    taken: list[datetime] = []
+
+    for gap in gaps:
+        now += gap
+        try:
+            caller.search(now)
+        except Refusal as refused:
+            waits = refused.retry_after
+            assert refused.code == "rate_limited"  # noqa: PT017  the others mean a bug
+            assert waits is not None
+            assert timedelta(0) < waits <= DAY
+            if now + waits + STANDS_STILL >= AT + ahead:
+                break  # the time is near at which what was stored then counts
+            assert full(taken, now), "by what was searched since"
+            now += waits
+            caller.search(now)
+        taken.append(now)
+
+    assert caller.violations() == set()
+
+
+@given(ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)))
+def test_an_idempotency_key_of_a_clock_that_was_ahead_is_remembered_for_a_day(
+    ahead: timedelta,
+) -> None:
+    caller, idempotency = Caller(), key.Idempotency("k", "b")
+    first = caller.search(AT + ahead, idempotency)
+
+    assert caller.search(AT, idempotency) == first
+    caller.search(AT)
+    assert caller.search(AT + DAY - SECOND, idempotency) == first
+    assert caller.search(AT + DAY, idempotency) != first
+
+
+class BrandRuns:
+    """A brand and its runs, each of which finds that there is no such brand."""
+
+    def __init__(self) -> None:
+        self.state = brand.INITIAL
+        self.events: list[BrandEvent] = []
+
+    def decide(self, command: BrandCommand) -> None:
+        for event in brand.decide(command, self.state):
+            self.events.append(event)
+            self.state = brand.evolve(self.state, event)
+
+    def start(self, at: datetime) -> None:
+        self.decide(StartLookup(stream=STREAM, query=Query("Acme"), at=at))
+
+    def end(self, at: datetime) -> None:
+        assert self.state.live is not None
+        resolved = Resolved(status="no_match")
+        self.decide(
+            RecordFinding(
+                lookup=self.state.live.id,
+                stage="brand-resolution",
+                item="",
+                attempt=1,
+                finding=resolved,
+                known={},
+                at=at,
+            )
+        )
+
+
+@given(
+    ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)),
+    later=st.timedeltas(timedelta(0), timedelta(days=40)),
+)
+def test_what_a_clock_that_was_ahead_found_is_not_reused_and_what_is_found_then_for_30_days(
+    ahead: timedelta, later: timedelta
+) -> None:
+    runs = BrandRuns()
+    runs.start(AT + ahead)
+    runs.end(AT + ahead)
+    assert runs.state.answer(AT + ahead) is not None
+    assert runs.state.answer(AT) is None
+
+    runs.start(AT)
+    assert runs.state.live is not None
+    assert runs.state.live.deadline_at == AT + DEADLINE
+    runs.end(AT + SECOND)
+
+    reused = runs.state.answer(AT + SECOND + later) is not None
+    assert reused == (later < timedelta(days=30))
+    times = [event.at for event in runs.events]
+    assert times == sorted(times)
+
+
+@given(ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)), restart=st.booleans())
+def test_a_run_begun_by_a_clock_that_was_ahead_is_ended_and_not_waited_for(
+    ahead: timedelta, restart: bool
+) -> None:
+    runs = BrandRuns()
+    runs.start(AT + ahead)
+
+    runs.decide((Restart if restart else PassDeadline)(lookup=LOOKUP, at=AT))
+
+    assert runs.state.live is None
+    assert isinstance(runs.events[-1], LookupFinished)
+    assert runs.events[-1].outcome == "timeout"
+
+
+@given(ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)))
+def test_facts_that_a_clock_that_was_ahead_learned_are_believed_no_longer(
+    ahead: timedelta,
+) -> None:
+    facts = DomainFacts(catch_all=True)
+    learned = mail_domain.decide(LearnDomain(facts=facts, at=AT + ahead), mail_domain.INITIAL)
+    state = mail_domain.fold(learned)
+    assert state.known(AT) == DomainFacts()
+
+    state = mail_domain.fold(mail_domain.decide(LearnDomain(facts=facts, at=AT), state), state)
+    assert state.known(AT + BELIEVED_FOR - SECOND) == facts
+    assert state.known(AT + BELIEVED_FOR) == DomainFacts()

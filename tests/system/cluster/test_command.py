@@ -14,10 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.servers.java import find_java
 from harness.servers.kafka_jars import kafka_jars
-from harness.servers.postgres_binaries import find_binaries
 from harness.servers.processes import naming
+from harness.servers.programs import find_binaries, find_java
 from system.cluster.addresses import BRAND
 from system.cluster.supervising import how_it_ended
 
@@ -120,7 +119,7 @@ def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder:
     assert int(killed[2]) < 4, "it was killed in the middle of its work"
     assert re.search(r"has it in hand after \d", out)
     assert f"{killed[1]} has ended ({how_it_ended(-signal.SIGKILL)})" in out
-    assert len(re.findall(r"│ \S+@lentavere\.test +│$", out, re.MULTILINE)) == 4, out
+    assert len(re.findall(r"  \S+@lentavere\.test$", out, re.MULTILINE)) == 4, out
     assert running(short_folder) == []
     assert list(short_folder.iterdir()) == []
 

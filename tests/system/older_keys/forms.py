@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from cs.assembly.operator_command import open_command_context
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.cli.log import LogVerification, _verify
+from cs.cli.log import LogVerification, verified
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder
@@ -42,8 +43,12 @@ class Form(ABC):
         """Let the views be made anew at the next start."""
 
     async def verify(self) -> LogVerification:
-        """Do as `cs log verify --json` does; it prints the violations."""
-        return await _verify(self.settings, at_rest=False, json=True)
+        """Return the counts of `cs log verify`."""
+        async with open_command_context(self.settings) as data:
+            found = [each async for each in verified(data)]
+        counts = found[-1]
+        assert isinstance(counts, LogVerification)
+        return counts
 
 
 class OnFiles(Form):

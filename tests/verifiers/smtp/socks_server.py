@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -16,11 +16,13 @@ class SocksServer:
     Attributes:
         reply: What it says to every request, if not what becomes of it (section 6).
         user: Who has to say so, and the password.
+        added: Sent in one piece with the reply that the connection is there.
     """
 
     port: int = 0
     reply: int | None = None
     user: tuple[str, str] | None = None
+    added: bytes = b""
     asked: list[tuple[str, int]] = field(default_factory=list)
 
     @property
@@ -35,7 +37,10 @@ async def socks_server(**settings: object) -> AsyncIterator[SocksServer]:
     tasks = set[asyncio.Task[None]]()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await _talk(server, reader, writer, tasks)
         writer.close()
 
@@ -43,8 +48,9 @@ async def socks_server(**settings: object) -> AsyncIterator[SocksServer]:
     server.port = listening.sockets[0].getsockname()[1]
     async with listening:
         yield server
-    for task in tasks:
-        task.cancel()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _talk(
@@ -75,7 +81,7 @@ async def _talk(
         reply = reply or 0
     except OSError:
         beyond, reply = None, 5
-    writer.write(bytes([5, reply, 0, 1, *bytes(6)]))
+    writer.write(bytes([5, reply, 0, 1, *bytes(6)]) + (server.added if beyond else b""))
     if beyond is None:
         return
     tasks.add(asyncio.create_task(_pump(reader, beyond[1])))
@@ -83,8 +89,7 @@ async def _talk(
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
+    with suppress(OSError), closing(writer):
         while data := await reader.read(65_536):
             writer.write(data)
             await writer.drain()
-        writer.close()

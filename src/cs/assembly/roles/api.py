@@ -12,13 +12,11 @@ from cs.assembly.postgres_stores import SharedStores
 from cs.assembly.roles.running import RunningRole, run_in_background
 from cs.assembly.roles.shared import open_shared
 from cs.checks.postgres.counting import PostgresChecks
-from cs.checks.postgres.reads import PostgresCheckReads, ResultRows
 from cs.domain.service import World
 from cs.eventlog.port import NOBODY
 from cs.postgres.pruning import prune_forever
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
-from cs.projections.searches import RESULTS
 from cs.runtime.clock import Clock
 from cs.settings import Settings
 
@@ -36,7 +34,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         reading = Reading(
             data.log, data.views, views, data.keys, metrics=shared.metrics, streams=streams
         )
-        checks, check_reads = _checks(data, clock)
+        checks = _checks(data, clock)
         api = await build_api(
             streams,
             views,
@@ -44,10 +42,16 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             clock=clock,
             allowed=api_terms(settings),
             checks=checks,
-            check_reads=check_reads,
             metrics=shared.metrics,
         )
-        ready = Readiness(data.log, data.keys, time=data.time, views=views, set_aside=set_aside)
+        ready = Readiness(
+            data.log,
+            data.keys,
+            clock=clock,
+            time=data.time,
+            views=views,
+            set_aside=set_aside,
+        )
         clock_advancer = None
         if isinstance(clock, SandboxClock):
             clock_advancer = SharedClockAdvancer(clock, data.log, views, reading)
@@ -61,15 +65,8 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             yield RunningRole(ready, measures, build(api), api.draining, clock_advancer)
 
 
-def _checks(data: SharedStores, clock: Clock) -> tuple[PostgresChecks, PostgresCheckReads]:
-    """Return the counter of status and usage checks, which all processes share.
-
-    By itself, and together with what checks are answered with.
-    """
-    results = ResultRows(*data.views.place(RESULTS))
+def _checks(data: SharedStores, clock: Clock) -> PostgresChecks:
+    """Return the counter of status and usage checks, which all processes share."""
     if isinstance(clock, SandboxClock):
-        by = (clock.monotonic, lambda: clock.ahead)
-        checks = PostgresChecks(data.pool, *by)
-        return checks, PostgresCheckReads(data.pool, checks, results, *by)
-    checks = PostgresChecks(data.pool)
-    return checks, PostgresCheckReads(data.pool, checks, results)
+        return PostgresChecks(data.pool, clock.monotonic, lambda: clock.ahead)
+    return PostgresChecks(data.pool)

@@ -102,6 +102,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         ready = Readiness(
             data.log,
             data.keys,
+            clock=clock,
             time=data.time,
             views=views,
             leader=driver,

@@ -45,7 +45,12 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
         lease = f"views {generation(projections())}"
         leader = Leader(data.pool, lease, lease_holder(), project, metrics=metrics)
         ready = Readiness(
-            data.log, data.keys, time=data.time, leader=leader, set_aside=set_aside
+            data.log,
+            data.keys,
+            clock=shared.clock,
+            time=data.time,
+            leader=leader,
+            set_aside=set_aside,
         )
         async with run_in_background(shared.time, leader.run(), set_aside.watch()):
             yield RunningRole(ready, shared.measures(ready))

@@ -69,6 +69,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
         ready = Readiness(
             data.log,
             data.keys,
+            clock=shared.clock,
             time=data.time,
             leader=leader,
             parts=lambda: leader.parts,

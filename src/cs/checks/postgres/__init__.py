@@ -1,1 +1,1 @@
-"""Checks counted in PostgreSQL, by themselves and with what they are answered with."""
+"""Checks counted in PostgreSQL."""

@@ -45,30 +45,20 @@ class PostgresChecks:
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
-        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self.give_back)
+        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self._give_back)
         self._giving_back = set[asyncio.Task[None]]()
         self._meeting: set[str] = set()
 
     async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
         asked = self._monotonic()
-        refusal = self.refusal(key_id, asked)
+        refusal = self._refusal(key_id, asked)
         if refusal is not None:
             return refusal
         check = await self._counted(key_id)
-        self.note(key_id, asked, check)
-        return check
-
-    def note(self, key_id: str, asked: float, check: Check) -> None:
-        """Remember *check*, asked for at the time *asked*, if it is a refusal."""
         if not check.counted:
             self._refusals[key_id] = (asked, check)
-
-    def count_at_once(self, key_id: str, at: datetime) -> Check | None:  # noqa: ARG002
-        return None
-
-    def uncount_at_once(self, key_id: str, at: datetime) -> None:
-        raise AssertionError(f"a check of {key_id} at {at} was not counted at once")
+        return check
 
     async def uncount(self, key_id: str, at: datetime) -> None:
         self._refusals.pop(key_id, None)
@@ -94,7 +84,7 @@ class PostgresChecks:
         self._pruned_up_to = row["last"] if more else ""
         return more
 
-    def refusal(self, key_id: str, now: float) -> Check | None:
+    def _refusal(self, key_id: str, now: float) -> Check | None:
         """Return the refusal that still holds, with the time that is left of it."""
         if key_id not in self._refusals:
             return None
@@ -105,7 +95,7 @@ class PostgresChecks:
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
-    def give_back(self, key_id: str, check: Check) -> None:
+    def _give_back(self, key_id: str, check: Check) -> None:
         """Uncount *check*, whose call has been answered without it."""
         if check.counted:
             task = asyncio.create_task(self._uncount_unheard(key_id, check))
@@ -132,25 +122,26 @@ class PostgresChecks:
             with translate_errors():
                 async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
                     rows = await connection.fetch(
-                        COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                        _COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
                     )
         except DatabaseUnavailable as error:
             raise LogUnavailable(f"checks cannot be counted: {error}") from error
-        found = {row["key_id"]: check_of(row) for row in rows}
+        found = {row["key_id"]: _check_of(row) for row in rows}
         return [found[key_id] for key_id in keys]
 
 
-def check_of(row: asyncpg.Record) -> Check:
-    """Return the check that a row of `COUNT` tells of."""
+def _check_of(row: asyncpg.Record) -> Check:
+    """Return the check that a row of `_COUNT` tells of."""
     reset = row["oldest"] + MINUTE - row["at"]
     left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
     return Check(row["at"], row["taken"], left)
 
 
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
-# after it was taken.  A clock that steps back stands still here, so that all times differ.
+# after it was taken.  A clock that steps back stands still here, so that all times differ; one
+# that steps back by more than a minute (`cs.domain.messages`) finds the window empty.
 # Keys are locked in their order, so that no two statements wait for each other.
-COUNT = """
+_COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
 SELECT k.key_id, ARRAY[k.at], k.at, true FROM (
     SELECT key_id, clock_timestamp() + $4::interval AS at
@@ -165,12 +156,15 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
         SELECT
             n.at,
             ARRAY(
-                SELECT t FROM unnest(c.times) AS t WHERE t > n.at - $3::interval ORDER BY t
+                SELECT t FROM unnest(c.times) AS t
+                WHERE t > n.at - $3::interval AND t <= n.at ORDER BY t
             ) AS inside
         FROM (
-            SELECT GREATEST(
-                clock_timestamp() + $4::interval, c.at + interval '1 microsecond'
-            ) AS at
+            SELECT CASE
+                WHEN c.at > now.at + interval '1 minute' THEN now.at
+                ELSE GREATEST(now.at, c.at + interval '1 microsecond')
+            END AS at
+            FROM (SELECT clock_timestamp() + $4::interval AS at OFFSET 0) AS now
             OFFSET 0
         ) AS n
         OFFSET 0

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-from cs.cli.brand_list.entries import RowFinished
-from cs.cli.contact_rows import COLUMNS, as_csv, rows
+from cs.cli.brand_list.journal import RowState
+from cs.cli.contact_rows import COLUMNS, rows
 from cs.cli.foreign_text import json_line
+from cs.cli.output import as_csv
 from cs.runtime.private_files import open_private
 
 _ASKED = ("row", "asked_brand", "asked_domain", "error")
@@ -19,42 +19,35 @@ def is_json(path: Path) -> bool:
     return path.suffix in {".jsonl", ".json"}
 
 
-class Results:
-    """Use as ``with``.  What is there is replaced by *ended* at once, or not at all.
+class Results(AbstractContextManager["Results"]):
+    """The results at *path*; use as ``with``.  An older file is replaced, all or nothing.
 
     Args:
         path: ``.jsonl`` or ``.json`` makes lines of JSON, anything else CSV.
-        ended: What is known already.
+        finished: Rows that are finished already.
     """
 
-    def __init__(self, path: Path, ended: Iterable[RowFinished]) -> None:
+    def __init__(self, path: Path, finished: Iterable[RowState]) -> None:
         self._json = is_json(path)
         new_path = path.with_name(f"{path.name}.new")
         with open_private(new_path, "wb") as new:
             new.write(b"" if self._json else as_csv([(*_ASKED, *COLUMNS)]))
-            new.writelines(self._encoded(each) for each in ended)
+            new.writelines(self._encoded(each) for each in finished)
             new.flush()
             os.fsync(new.fileno())
         new_path.replace(path)
         self._file = path.open("ab")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, ended: RowFinished) -> None:
-        self._file.write(self._encoded(ended))
+    def add(self, finished: RowState) -> None:
+        self._file.write(self._encoded(finished))
         self._file.flush()
 
-    def _encoded(self, ended: RowFinished) -> bytes:
-        row, search, error = ended.row, ended.search or ended.other, ended.error
+    def _encoded(self, state: RowState) -> bytes:
+        row, search, error = state.row, state.found or state.other, state.error
+        assert row is not None, "a row is finished with its line"
         if self._json:
             asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
             came = {"search": search} if error is None else {"error": error}

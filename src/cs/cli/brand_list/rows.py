@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-#: A list larger than this is no list of brands.
+#: A file of more bytes or lines is no list of brands: a key's limits let so many through in
+#: four years.
 MAX_BYTES = 16 * 1024 * 1024
+MAX_LINES = 100_000
 _NAMES = ("brand", "domain")
 #: What separates columns.
 _BETWEEN = re.compile(r"\s*[,;\t ]\s*")
@@ -50,6 +52,8 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise BadList(f"{path}: {error.strerror}") from error
     if len(data) > MAX_BYTES:
         raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        raise BadList(f"{path} has more than {MAX_LINES} lines: split it")
     try:
         text = data.decode("utf-8-sig")
         rows = rows_of_lines(text) if path.suffix.lower() == ".txt" else rows_of(text)
@@ -108,7 +112,7 @@ def rows_of_lines(text: str) -> tuple[Row, ...]:
         BadList: The first line names columns.
     """
     rows: dict[tuple[str, str], Row] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
         brand = " ".join(line.split())
         if not rows and len(set(_NAMES) & set(_BETWEEN.split(brand.casefold()))) > 1:
             raise BadList(f"line {number} names columns; a list with columns is called .csv")

@@ -44,6 +44,7 @@ from cs.domain.lookup.closing import pass_deadline
 from cs.domain.lookup.contacts import verifying_reason, without_email
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail_domain import is_refuted
+from cs.domain.messages import STANDS_STILL, in_order, present
 from cs.domain.names.brand_names import cache_key
 
 #: Contract text 8: results are reused this long from the finish (contract C7, C8).
@@ -73,7 +74,8 @@ class Brand(msgspec.Struct, frozen=True):
     def answer(self, at: datetime) -> Finish | None:
         """Return the finish that answers a search at *at*, if there is one."""
         last = self.reusable
-        return last if last is not None and at - last.at < REUSED_FOR else None
+        # One from the future ended nobody knows when, by a clock that was wrong.
+        return last if last and -STANDS_STILL <= at - last.at < REUSED_FOR else None
 
     def finish_of(self, lookup: str) -> Finish | None:
         """Return how *lookup* ended, if it did lately."""
@@ -119,7 +121,11 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
 
     Never refuses: a stage's late or repeated answer is quiet.
     """
-    at = max(command.at, state.last_at)
+    events = _decided(command, state, present(command.at, state.last_at))
+    return in_order(events, state.last_at)
+
+
+def _decided(command: BrandCommand, state: Brand, at: datetime) -> tuple[BrandEvent, ...]:
     match command:
         case StartLookup(stream=stream, nonce=nonce, query=query, deadline=deadline):
             if state.live is not None:
@@ -164,7 +170,7 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
             return replace(state, lookups=number, live=run.first_state(event))
         case LookupFinished(lookup=lookup, outcome=outcome, verified=verified, brand=brand):
             finish = Finish(
-                lookup, outcome, event.at, verified, brand.domain if brand else None
+                lookup, outcome, event.by_clock, verified, brand.domain if brand else None
             )
             return replace(
                 state,

@@ -115,8 +115,8 @@ def _waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ..
 
 
 def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
-    """Return the end of a run whose time is up at *at*."""
-    if at < state.deadline_at:
+    """Return the end of a run whose time is up at *at*, or is not known."""
+    if at < state.deadline_at and not state.is_from_future(at):
         return ()
     return (finish(state, "timeout", at),)
 

@@ -29,7 +29,13 @@ from cs.domain.brand.events import (
 from cs.domain.cause import storable_causes
 from cs.domain.contact import BrandFacts
 from cs.domain.key import SearchOutcome
-from cs.domain.lookup.closing import close_domain, finish, outcome_without_people, settle
+from cs.domain.lookup.closing import (
+    close_domain,
+    finish,
+    outcome_without_people,
+    pass_deadline,
+    settle,
+)
 from cs.domain.lookup.contacts import new_people, unsettled_candidates
 from cs.domain.lookup.retry_times import retry_at
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
@@ -365,7 +371,9 @@ def reissue_silent(
 def restart(
     state: Lookup, at: datetime, known: Mapping[str, KnownDomain]
 ) -> tuple[BrandEvent, ...]:
-    """Issue again all work that is in flight."""
+    """Issue again all work that is in flight, unless the time of the run is not known."""
+    if state.is_from_future(at):
+        return pass_deadline(state, at)
     return tuple(
         replace(_reissue(state, work, at, known), after_restart=True)
         for work in state.open

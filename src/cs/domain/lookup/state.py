@@ -33,6 +33,7 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import CONTACTS, BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.mail.mailbox import Verdict
+from cs.domain.messages import STANDS_STILL
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 
@@ -91,6 +92,11 @@ class Lookup(msgspec.Struct, frozen=True):
         """When something is to be done without anybody asking."""
         return min([self.deadline_at, *(o.retry_at for o in self.open if o.retry_at)])
 
+    def is_from_future(self, at: datetime) -> bool:
+        """Return whether its times are from a clock that was wrong, so that none is due."""
+        issued = (work.issued_at for work in self.open if work.issued_at is not None)
+        return max(issued, default=at) > at + STANDS_STILL
+
 
 def first_state(event: LookupStarted) -> Lookup:
     """Return the state of a run that has only started."""
@@ -110,9 +116,9 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:
             silent = last.silent + event.after_silence
             restarted = last.restarted + event.after_restart
             due = event.receipt_due
-            return _with_open(
-                state, IssuedWork(stage, item, attempt, None, silent, restarted, event.at, due)
-            )
+            at = event.by_clock
+            work = IssuedWork(stage, item, attempt, None, silent, restarted, at, due)
+            return _with_open(state, work)
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
             if before is None:

@@ -11,7 +11,8 @@ from typing import Any, Self, cast
 
 import asyncpg
 
-from cs.domain.rate_limits import DAY
+from cs.domain.messages import STANDS_STILL
+from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
@@ -151,8 +152,10 @@ class PostgresEventLog(TableLog):
         started_at: datetime | None = await self._value(_START, ceiling.limit)
         if started_at is None:
             return None
-        opens_at = started_at + DAY
-        return opens_at if opens_at > ceiling.at else None
+        if started_at > ceiling.at + STANDS_STILL:  # or `append_events` would count it
+            async with connected(self._pool) as connection:
+                await connection.execute(_COUNT_NO_MORE, ceiling.at, DAY, STANDS_STILL)
+        return opens_after(started_at, ceiling.at)
 
     async def prune_starts(self) -> bool:
         """Remove a page of starts that the ceiling needs no more; return whether to go on.
@@ -235,6 +238,11 @@ WHERE notification_id = ANY($1::bigint[]) ORDER BY notification_id
 _START = """
 SELECT started_at FROM lookup_starts
 WHERE number = (SELECT COALESCE(max(number), 0) FROM lookup_starts) + 1 - $1
+"""
+# Starts that a clock which was wrong has put into the future.
+_COUNT_NO_MORE = """
+UPDATE lookup_starts SET started_at = $1::timestamptz - $2::interval
+WHERE started_at > $1::timestamptz + $3::interval
 """
 # From the oldest on, up to the first that is still needed, never the newest: numbers go on
 # from it.  What is old is measured from the newest, not by a clock.

@@ -29,10 +29,7 @@ from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
 from cs.sqlite.errors import describe
-from cs.sqlite.quick_reads import QuickReads
 
-#: Events of a stream that are read on the event loop at most: each may be in another page.
-FEW = 8
 #: How often another process's appends are looked for.
 POLL_S = 0.25
 
@@ -64,7 +61,6 @@ class SqliteEventLog(TableLog):
     ) -> None:
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._file = LogFile(path)
-        self._quick = QuickReads(path)
         self._datastore = SQLiteDatastore(
             self._file.uri,
             lock_timeout=lock_timeout_s,
@@ -106,7 +102,6 @@ class SqliteEventLog(TableLog):
 
     async def __aexit__(self, *_: object) -> None:
         self._closed = True
-        self._quick.close()
         await self._stack.aclose()
         self._readers.close()
         self._datastore.close()
@@ -126,19 +121,12 @@ class SqliteEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
-        few = FEW if limit is None else min(limit, FEW)
-        found = self._quick.rows(self._recorder.stream_statement, (stream, after, few))
-        if found is not None and (len(found) < few or few == limit):
-            return found
         if after != NO_STREAM:  # what came since: next to nothing, and asked for at every call
             return await self._what_came_since.ask((stream, after, limit))
         rows: list[StoredRow] = await self._run(
             self._recorder.select_stream, stream, after, limit
         )
         return rows
-
-    def ends_with(self, stream: str, version: int) -> bool:
-        return self._quick.rows(self._recorder.stream_statement, (stream, version, 1)) == []
 
     async def _select_streams(
         self, asked: Sequence[tuple[str, int, int | None]]

@@ -54,11 +54,6 @@ class BatchRecorder(SQLiteApplicationRecorder):
     def construct_create_table_statements(self) -> list[str]:
         return [*super().construct_create_table_statements(), *self._starts.statements()]
 
-    @cached_property
-    def stream_statement(self) -> str:
-        """What `select_stream` executes, with its parameters in their order."""
-        return f"SELECT {_COLUMNS}, state FROM {self.events_table_name} {_OF_STREAM}"  # noqa: S608
-
     def create_table(self) -> None:
         """Make what is missing; make anew what the log knows better."""
         super().create_table()

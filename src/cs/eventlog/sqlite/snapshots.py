@@ -19,7 +19,6 @@ from cs.eventlog.errors import SnapshotsUnavailable
 from cs.eventlog.snapshot_writer import SnapshotWriter
 from cs.eventlog.snapshots import Snapshot
 from cs.sqlite.database import transaction
-from cs.sqlite.quick_reads import QuickReads
 
 #: How long to wait for whoever writes to the log.
 LOCK_TIMEOUT_S = 2
@@ -55,7 +54,6 @@ class SqliteSnapshots(SnapshotWriter):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        self._quick = QuickReads(path)
         self._datastore = SQLiteDatastore(
             f"file:{path}",
             lock_timeout=LOCK_TIMEOUT_S,
@@ -72,13 +70,9 @@ class SqliteSnapshots(SnapshotWriter):
         try:
             await super().__aexit__(*error)
         finally:
-            self._quick.close()
             self._datastore.close()
 
     async def _newest(self, stream: str, shape: str) -> Snapshot | None:
-        found = self._quick.rows(_NEWEST, (stream, shape))
-        if found is not None:
-            return Snapshot(*found[0]) if found else None
         with _translate_errors():
             return await asyncio.to_thread(self._recorder.newest, stream, shape)
 

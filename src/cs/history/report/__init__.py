@@ -1,5 +1,4 @@
-"""The report: one page of figures about a period of the log.
+"""``cs report``: each figure is a file of SQL here, over the tables of `cs.history.tables`.
 
-`cs.history.report.reading.make_report` reads them in one pass; what is counted and how is in
-`fold`, the shapes that come out are in `figures`.  Nothing of a person is in any of them.
+`figures` reads and runs them; `page.html` and `cs.cli.report` show their rows.
 """

@@ -1,23 +1,20 @@
 """The SQLite file of data keys, their index and the secrets; for one thread."""
 
 import os
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.wrapping import MasterKeys, Wrapping, secret_name
 from cs.runtime.private_files import make_private
-from cs.sqlite.database import connect, transaction, truncate_wal
-
-#: How often the write-ahead log is emptied until nobody reads it; each waits as long.
-WIPES = 3
+from cs.sqlite.database import connect, transaction
 
 
 class KeyFile:
     """Its keys, index and secrets.  Whoever calls a method that writes holds a transaction.
 
-    What is destroyed is gone from all bytes after that transaction and `wipe`.
+    What is destroyed is gone from all bytes after that transaction and `wipe`
+    (`cs.sqlite.database`).
 
     Raises:
         WrongMasterKey: On making one: the file belongs to another master key.
@@ -97,17 +94,6 @@ class KeyFile:
 
     def destroy(self, names: tuple[str, ...]) -> None:
         self._write(_DESTROY, names)
-
-    def wipe(self) -> None:
-        """Empty the write-ahead log: it holds pages as they were before.
-
-        Raises:
-            sqlite3.OperationalError: Another process kept reading it.
-        """
-        for _ in range(WIPES):
-            if truncate_wal(self.database):
-                return
-        raise sqlite3.OperationalError("the key store is in use; destroyed keys may linger")
 
     # Secrets.
 

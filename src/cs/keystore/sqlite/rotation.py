@@ -3,7 +3,7 @@
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.sqlite.file import KeyFile
 from cs.keystore.wrapping import UNNAMED_SIZE, secret_name, version_of
-from cs.sqlite.database import transaction
+from cs.sqlite.database import transaction, wipe
 
 
 def versions(file: KeyFile) -> list[str]:
@@ -49,7 +49,7 @@ def end(file: KeyFile) -> None:
         anew = [(file.wrapped(s, file.masters.unwrapped(s, w)), n) for s, n, w in names]
         file.database.executemany("UPDATE secret SET wrapped = ? WHERE name = ?", anew)
         file.database.execute("DELETE FROM older_master")
-    file.wipe()
+    wipe(file.database)
 
 
 #: Before the first rotation an unnamed wrap is one of the master key in use.

@@ -12,7 +12,8 @@ from cs.keystore.sqlite import rotation
 from cs.keystore.sqlite.file import KeyFile
 from cs.keystore.wrapping import FINGERPRINTS, MasterKeys
 from cs.metrics.metrics import Metrics
-from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, transaction
+from cs.runtime.private_files import DeletedDataRemains
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, transaction, wipe
 from cs.sqlite.errors import describe
 from cs.sqlite.group_commit import GroupCommit
 
@@ -59,7 +60,10 @@ class SqliteKeyStore(CachedKeyStore):
         pairs = tuple(entries)
         if not pairs:
             return
-        destroyed = await self._write(partial(self._file.index, pairs), self._wipe)
+        try:
+            destroyed = await self._write(partial(self._file.index, pairs), self._wipe)
+        except DeletedDataRemains as error:  # whoever stores these events tries again
+            raise KeysUnavailable(str(error)) from error
         self._open.drop(destroyed)
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
@@ -76,11 +80,13 @@ class SqliteKeyStore(CachedKeyStore):
 
     async def destroy(self, names: Iterable[str]) -> None:
         destroyed = tuple(names)
-        if destroyed:
-            await self._write(
-                partial(self._file.destroy, destroyed), lambda _: self._file.wipe()
-            )
-        self.forget()
+        try:
+            if destroyed:
+                await self._write(
+                    partial(self._file.destroy, destroyed), lambda _: wipe(self._file.database)
+                )
+        finally:
+            self.forget()
 
     async def versions(self) -> Sequence[str]:
         """Return the master key in use, then those that keys are wrapped with still."""
@@ -115,7 +121,7 @@ class SqliteKeyStore(CachedKeyStore):
 
     def _wipe(self, destroyed: frozenset[str]) -> None:
         if destroyed:
-            self._file.wipe()
+            wipe(self._file.database)
 
     async def _write(
         self, write: Callable[[], T], then: Callable[[T], object] | None = None

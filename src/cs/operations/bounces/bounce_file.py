@@ -3,12 +3,15 @@
 What a file is its name says (``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.eml``, ``.mbox``,
 each also ``.gz``), else its beginning.  Text is in UTF-8 or UTF-16, as its bytes say; between
 the cells of a CSV stand commas, semicolons, tabs or bars.
+
+A list counts on the word of the operator who gives it.  A mail counts only with proof that the
+message that it returns was sent to that recipient (`cs.operations.bounces.sent_messages`):
+anybody can send mail to the mailbox where bounces arrive.
 """
 
-import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -19,17 +22,27 @@ import msgspec
 from cs.domain.mail.bounce import Bounce
 from cs.operations.bounces.notifications import rows_of
 from cs.operations.bounces.rows import BadRow, bounce_of, columns_of
-from cs.operations.bounces.status_mail import MAX_MAIL, bounces_of
+from cs.operations.bounces.sent_messages import SentMessages
+from cs.operations.bounces.status_mail import READ_BYTES, Unproven, bounces_of
 from cs.runtime.csv_records import records
-from cs.runtime.table_text import DELIMITERS, find_header, guessed_encoding
+from cs.runtime.table_text import (
+    DELIMITERS,
+    find_header,
+    guessed_encoding,
+    json_objects,
+    open_bounded,
+)
 
 Format = Literal["csv", "tsv", "json", "jsonl", "eml", "mbox"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "json", "jsonl", "eml", "mbox")
 
-#: A longer line is no row of JSON.
-_LONGEST_LINE = 1 << 20
+#: A larger file, or one of more rows or lines, is no list of bounces.
+MOST_BYTES = 1 << 30
+MOST_ROWS = 1_000_000
+MOST_LINES = 5_000_000
 #: A JSON file is read whole; larger ones come as JSON lines.
-_LONGEST_JSON = 64 << 20
+_LONGEST_JSON = 8 << 20
+_LONGEST_LINE = 1 << 16
 _BEGINNING = 4096
 _NAMES: Mapping[str, Format] = {
     **{f".{name}": name for name in FORMATS},
@@ -38,12 +51,20 @@ _NAMES: Mapping[str, Format] = {
     ".mbx": "mbox",
 }
 #: One row: a bounce, what is wrong with it, or ``None``: something else happened.
-Row = Bounce | str | None
+Row = Bounce | Unproven | str | None
+_GIVE_SENT = (
+    "give --sent FILE, with a line `message-id,recipient` for each message that you sent; a "
+    "list from your own provider (CSV, JSON) needs none"
+)
 _BROKEN = (OSError, EOFError, zlib.error, UnicodeDecodeError)
 
 
 class BadFile(Exception):
     """The file tells of no bounces, for a reason that is told."""
+
+
+class ProofNeeded(BadFile):
+    """Mails are given without the messages that were sent."""
 
 
 class BounceFile:
@@ -53,6 +74,7 @@ class BounceFile:
         path: Which file.
         now: When it is read.
         form: What it is, if it is not what its name says.
+        sent: The messages that were sent; mails are read only with them.
 
     Attributes:
         form: What it is.
@@ -60,11 +82,19 @@ class BounceFile:
 
     Raises:
         BadFile: It cannot be read, or no column of it holds addresses.
+        ProofNeeded: It holds mails, and *sent* is ``None``.
     """
 
-    def __init__(self, path: Path, now: datetime, form: Format | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        now: datetime,
+        form: Format | None = None,
+        sent: SentMessages | None = None,
+    ) -> None:
         self._path = path
         self._now = now
+        self._sent = sent or SentMessages()
         self.columns: dict[str, str] = {}
         try:
             with self._opened() as file:
@@ -76,6 +106,8 @@ class BounceFile:
                 self._read_header()
         except (*_BROKEN, ValueError) as error:
             raise BadFile(f"{path}: {_reason(error)}") from error
+        if sent is None and self.form in {"eml", "mbox"}:
+            raise ProofNeeded(f"{path} holds mails, which anybody can forge: {_GIVE_SENT}")
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Yield what each row tells with its number, from 1; of mails, of each recipient.
@@ -84,21 +116,25 @@ class BounceFile:
             BadFile: From here on it cannot be read.
         """
         try:
-            with self._opened() as file:
-                match self.form:
-                    case "csv" | "tsv":
-                        yield from self._table(file)
-                    case "json" | "jsonl":
-                        yield from self._objects(file)
-                    case "eml" | "mbox":
-                        yield from self._mails(file)
-        except (*_BROKEN, msgspec.DecodeError) as error:
+            for count, row in enumerate(self._rows()):
+                if count == MOST_ROWS:
+                    raise BadFile(f"{self._path}: it has more than {MOST_ROWS} rows: split it")
+                yield row
+        except _BROKEN as error:
             raise BadFile(f"{self._path}: {_reason(error)}") from error
 
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        with self._opened() as file:
+            match self.form:
+                case "csv" | "tsv":
+                    yield from self._table(file)
+                case "json" | "jsonl":
+                    yield from self._objects(file)
+                case "eml" | "mbox":
+                    yield from self._mails(file)
+
     def _opened(self) -> BinaryIO:
-        packed = self._path.suffix.lower() == ".gz"
-        opened = gzip.open(self._path) if packed else self._path.open("rb")  # noqa: SIM115
-        return opened  # type: ignore[return-value]  # noqa: RET504  a GzipFile reads as one
+        return open_bounded(self._path, MOST_BYTES, MOST_LINES)
 
     def _read_header(self) -> None:
         with self._opened() as file, self._text(file, "surrogateescape") as text:
@@ -131,8 +167,7 @@ class BounceFile:
                     yield number, self._row(dict(zip(names, cells, strict=False)), self.columns)
 
     def _objects(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
-        items = _whole(file, self._encoding) if self.form == "json" else self._lines(file)
-        for number, item in enumerate(items, 1):
+        for number, item in enumerate(self._items(file), 1):
             if isinstance(item, str):
                 yield number, item
                 continue
@@ -141,20 +176,18 @@ class BounceFile:
                 self.columns = self.columns or columns
                 yield number, self._row(row, columns)
 
-    def _lines(self, file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
-        if self._encoding.startswith("utf-8"):
-            yield from _lines(file.readline)
+    def _items(self, file: BinaryIO) -> Iterator[Mapping[str, Any] | str]:
+        if self.form == "json":
+            yield from _whole(file, self._encoding)
             return
-        with self._text(file, "strict", "\n") as text:
-            yield from _lines(lambda most: text.readline(most).encode(errors="replace"))
+        with self._text(file, "surrogateescape") as text:
+            for _, item in json_objects(text):
+                yield item
 
     def _mails(self, file: BinaryIO) -> Iterator[tuple[int, Row]]:
-        mails = _split(file) if self.form == "mbox" else iter([file.read(MAX_MAIL + 1)])
+        mails = _split(file) if self.form == "mbox" else iter([file.read(READ_BYTES)])
         for number, mail in enumerate(mails, 1):
-            if len(mail) > MAX_MAIL:
-                yield number, f"the mail is longer than {MAX_MAIL >> 20} MiB"
-                continue
-            for row in bounces_of(mail, self._now):
+            for row in bounces_of(mail, self._now, self._sent):
                 yield number, row
 
     def _row(self, row: Mapping[str, Any], columns: Mapping[str, str]) -> Row:
@@ -164,24 +197,23 @@ class BounceFile:
             return str(error)
 
 
-def rows_in(body: bytes, now: datetime) -> list[Row]:
-    """Return what each row tells of *body*: a JSON object, or an array of them.
+def rows_in(body: bytes, now: datetime) -> Iterator[Bounce | str | None]:
+    """Yield what each row tells of *body*: a JSON object, or an array of them.
 
     An object ``{"bounces": [...]}`` stands for its array.
 
     Raises:
         ValueError: It is neither.
     """
-    found: list[Row] = []
     for item in _objects_in(body):
-        for row in rows_of(item) if not isinstance(item, str) else ():
-            try:
-                found.append(bounce_of(row, columns_of(row), now))
-            except BadRow as error:
-                found.append(str(error))
         if isinstance(item, str):
-            found.append(item)
-    return found
+            yield item
+            continue
+        for row in rows_of(item):
+            try:
+                yield bounce_of(row, columns_of(row), now)
+            except BadRow as error:
+                yield str(error)
 
 
 def _form_of(path: Path, beginning: bytes) -> Format:
@@ -241,25 +273,10 @@ def _objects_in(data: bytes) -> Iterator[Mapping[str, Any] | str]:
         yield item if isinstance(item, dict) else "it is no JSON object"
 
 
-def _lines(readline: Callable[[int], bytes]) -> Iterator[Mapping[str, Any] | str]:
-    while line := readline(_LONGEST_LINE):
-        if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
-            while line and not line.endswith(b"\n"):
-                line = readline(_LONGEST_LINE)
-            yield f"the line is longer than {_LONGEST_LINE >> 20} MiB"
-            continue
-        if not line.strip():
-            continue
-        try:
-            yield msgspec.json.decode(line.lstrip(b"\xef\xbb\xbf"), type=dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield f"no JSON object: {_reason(error)}"
-
-
 def _split(file: BinaryIO) -> Iterator[bytes]:
     """Yield the mails of a box: each begins with a line ``From `` after an empty one.
 
-    Of a mail that is too long only its beginning, a byte more than `MAX_MAIL`.
+    Of a long mail only its first `READ_BYTES`.
     """
     mail = bytearray()
     begun, after_blank = False, True
@@ -271,16 +288,13 @@ def _split(file: BinaryIO) -> Iterator[bytes]:
             begun, after_blank = True, False
             continue
         after_blank = line in {b"\n", b"\r\n"}
-        if len(mail) <= MAX_MAIL:
-            mail += line[: MAX_MAIL + 1 - len(mail)]
+        mail += line[: READ_BYTES - len(mail)]
     if begun or mail:
         yield bytes(mail)
 
 
 def _reason(error: Exception) -> str:
     match error:
-        case RecursionError():
-            return "it is nested too deeply"
         case UnicodeDecodeError(encoding=encoding):
             return f"it is not {'UTF-8' if encoding.startswith('utf-8') else encoding.upper()}"
         case OSError(strerror=str(why)):

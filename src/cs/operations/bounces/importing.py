@@ -6,8 +6,10 @@ from itertools import islice
 import msgspec
 
 from cs.domain.mail.bounce import Bounce
-from cs.operations.bounces.bounce_file import Row
+from cs.operations.bounces.bounce_file import BadFile, Row
 from cs.operations.bounces.recording import BounceRecorder, RecordedBounce
+from cs.operations.bounces.status_mail import Unproven
+from cs.runtime.table_text import is_hopeless
 
 #: Rows recorded at once: what is recorded when an import is stopped stays.
 BATCH = 500
@@ -23,6 +25,7 @@ class BounceCounts(msgspec.Struct, kw_only=True):
         bounces: Of those, that tell of a bounce; ``ignored``: of something else.
         permanent, temporary, other: Of the bounces, by what follows from them.
         recorded: Of the bounces, told for the first time; ``known``: told before.
+        unproven: Of messages that are not known to have been sent; they change nothing.
         not_ours: Of no mailbox that a search returned.
         corrected: Results that are without an e-mail now, over all lookups.
         undated: Bounces without a time, which are taken to be of now.
@@ -38,6 +41,7 @@ class BounceCounts(msgspec.Struct, kw_only=True):
     other: int = 0
     recorded: int = 0
     known: int = 0
+    unproven: int = 0
     not_ours: int = 0
     corrected: int = 0
     undated: int = 0
@@ -64,7 +68,8 @@ async def record_rows(
 ) -> None:
     """Record the bounces in *rows*, and add what became of them to *counts*.
 
-    Raises as `BounceRecorder.record`, and whatever *rows* raises.
+    Raises as `BounceRecorder.record`, and whatever *rows* raises; `BadFile` if nearly all rows
+    are bad.
     """
     for batch in _batches(_bounces(rows, counts)):
         became = await recorder.record(batch, dry_run=dry_run)
@@ -80,8 +85,12 @@ def _bounces(rows: Iterable[tuple[int, Row]], counts: BounceCounts) -> Iterator[
             counts.bad += 1
             if len(counts.bad_rows) < TOLD:
                 counts.bad_rows.append((number, row))
+            if is_hopeless(counts.rows, counts.bad):
+                raise BadFile(f"nearly all of its {counts.rows} rows are bad: {row}")
         elif row is None:
             counts.ignored += 1
+        elif isinstance(row, Unproven):
+            counts.unproven += 1
         else:
             yield row
 

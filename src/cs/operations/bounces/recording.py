@@ -10,7 +10,8 @@ A bounce of a mailbox that no search of this service returned is left alone: not
 of it.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -118,21 +119,22 @@ class BounceRecorder:
             LogUnavailable, KeysUnavailable: Do it again; it goes on from where it was.
         """
         results: dict[int, RecordedBounce] = {}
-        by_domain: dict[str, list[_JudgedBounce]] = {}
-        for place, bounce in enumerate(bounces):
-            address = ascii_mailbox(bounce.address.strip()).lower()
-            judged = _JudgedBounce(
-                place,
-                bounce,
-                bounce_meaning(bounce),
-                email_print(self._keys, address),
-            )
-            by_domain.setdefault(address.rpartition("@")[2], []).append(judged)
-        for domain, of_domain in by_domain.items():
+        # In a thread: a service that answers calls judges what strangers' mail servers said.
+        for domain, of_domain in (await asyncio.to_thread(self._judged, bounces)).items():
             results |= await self._of_domain(domain, of_domain, dry_run=dry_run)
         if any(each.corrected for each in results.values()) and not dry_run:
             await self._reflected()
         return [results[place] for place in range(len(bounces))]
+
+    def _judged(self, bounces: Sequence[Bounce]) -> Mapping[str, Sequence[_JudgedBounce]]:
+        """Return *bounces* by mail domain, with what each means."""
+        by_domain: dict[str, list[_JudgedBounce]] = {}
+        for place, bounce in enumerate(bounces):
+            address = ascii_mailbox(bounce.address.strip()).lower()
+            print_ = email_print(self._keys, address)
+            judged = _JudgedBounce(place, bounce, bounce_meaning(bounce), print_)
+            by_domain.setdefault(address.rpartition("@")[2], []).append(judged)
+        return by_domain
 
     async def _of_domain(
         self, domain: str, bounces: Sequence[_JudgedBounce], *, dry_run: bool

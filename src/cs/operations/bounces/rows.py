@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -90,6 +91,7 @@ _BOUNCE = "bounce"
 _SAYING_WHAT = ("event", "type", "class", "status")
 _SIGNS = re.compile(r"[^a-z0-9]+")
 _LONGEST_TEXT = 2_000
+_MOST_COLUMNS = 1_000
 #: How far ahead of our clock a time may be: clocks differ, and time zones are mistaken.
 AHEAD = timedelta(days=1)
 #: Seconds since 1970 beyond which a number is milliseconds: the year 5138.
@@ -101,14 +103,14 @@ class BadRow(ValueError):
 
 
 def columns_of(names: Iterable[str]) -> dict[str, str]:
-    """Return by field which of *names* holds it, each at most once."""
+    """Return by field which of the first *names* holds it, each at most once."""
     by_word: dict[str, str] = {}
-    for name in names:
+    for name in islice(names, _MOST_COLUMNS):
         by_word.setdefault(_word(name), name)
     found: dict[str, str] = {}
-    for field, called in COLUMNS.items():
+    for field, called in _COLUMN_WORDS.items():
         taken = set(found.values())
-        column = next((by_word[w] for c in called if (w := _word(c)) in by_word), None)
+        column = next((by_word[word] for word in called if word in by_word), None)
         if column is not None and column not in taken:
             found[field] = column
     return found
@@ -184,6 +186,9 @@ def _enhanced_in(code: str) -> str | None:
 
 def _word(text: str) -> str:
     return _SIGNS.sub("", text.lower())
+
+
+_COLUMN_WORDS = {field: [_word(each) for each in names] for field, names in COLUMNS.items()}
 
 
 def _text(value: Any) -> str:

@@ -62,6 +62,7 @@ class Ageing:
 
         Raises:
             LogUnavailable: Do it again.
+            DeletedDataRemains: The same, once nobody else reads the files.
         """
         people: dict[str, tuple[str, ...]] = {}
         gone: list[str] = []

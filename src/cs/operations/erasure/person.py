@@ -11,9 +11,13 @@ In this order, so that whatever is interrupted is finished by doing it again:
    Those of a stream that cannot be read are destroyed at once: nobody can say what is left
    of them without this person, so they are shown to nobody until it is mended.
 5. *Person erased* tells every running service to drop what it holds in memory.
+
+A file that another process reads may keep bytes of what was deleted from it.  Everything else
+is done all the same, and then the erasure ends with `DeletedDataRemains`.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -31,6 +35,7 @@ from cs.operations.erasure.own_directory import erase_from_directory, prints_in_
 from cs.operations.erasure.paid_answers import ForgetCalls, forget_answers
 from cs.operations.erasure.suppressions import person_stream
 from cs.runtime.clock import Clock
+from cs.runtime.private_files import DeletedDataRemains
 
 
 class ErasureResult(msgspec.Struct, frozen=True):
@@ -49,6 +54,36 @@ class ErasureResult(msgspec.Struct, frozen=True):
     new: bool
     names: frozenset[str] = frozenset()
     directory: int = 0
+
+
+class Unfinished:
+    """What of an erasure could not be done; the rest is done first.
+
+    Attributes:
+        damaged: The last event that could not be read; ``None`` if all could be.
+        files: In which bytes of what was deleted are left.
+    """
+
+    def __init__(self) -> None:
+        self.damaged: DamagedEvent | None = None
+        self.files: dict[str, None] = {}
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after what could not be done within."""
+        try:
+            yield
+        except DamagedEvent as error:
+            self.damaged = error
+        except DeletedDataRemains as error:
+            self.files.update(dict.fromkeys(error.files))
+
+    def check(self) -> None:
+        """Raise `DamagedEvent` or `DeletedDataRemains` unless everything is done."""
+        if self.damaged is not None:
+            raise self.damaged
+        if self.files:
+            raise DeletedDataRemains(*self.files)
 
 
 class Erasure:
@@ -133,7 +168,10 @@ class Erasure:
             LogUnavailable: Do it again; it goes on from where it was.
             DamagedEvent: The same, once a stream with something of them is mended.  They
                 are shown nowhere any more, and from all other streams they are gone.
+            DeletedDataRemains: The same, once nobody else reads the files: they are gone
+                from all that is read, but bytes of them are left.
         """
+        unfinished = Unfinished()
         caused_by = caused_by or self.command("people erase")
         stream = person_stream(print_)
         before: person.PersonState = (await self._streams.load(stream)).state
@@ -142,44 +180,49 @@ class Erasure:
         all_prints = await self._identities.known_by(print_, known, frozenset(names))
         suppressed = await self._append(stream, self._suppress(all_prints), caused_by)
         await self._keys.suppress(all_prints)
-        gone = await erase_from_directory(self._directory, frozenset(all_prints))
+        gone = 0
+        with unfinished.noted():
+            gone = await erase_from_directory(self._directory, frozenset(all_prints))
         found = frozenset(names) | before.erased_from | await self._keys.matching(all_prints)
-        unread = await self.take_out(found, caused_by)
-        # Also if some is unread: running services have to drop the keys they hold.
+        await self.take_out(found, caused_by, unfinished)
+        # Also if something is unfinished: running services have to drop the keys they hold.
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
         erased = await self._append(stream, erase, caused_by)
-        if unread is not None:
-            raise unread
+        unfinished.check()
         new = suppressed or erased or gone > 0
         return ErasureResult(len(lookups_of(found)), len(found), new, found, gone)
 
-    async def take_out(self, names: frozenset[str], caused_by: AnyCause) -> DamagedEvent | None:
+    async def take_out(
+        self, names: frozenset[str], caused_by: AnyCause, unfinished: Unfinished
+    ) -> None:
         """Destroy the data keys *names*, and take those they are of out of their lookups.
 
-        Returns what could not be read: of that stream nobody was left out, but its results
-        with one of them are shown to nobody.
+        *unfinished* notes what could not be read: of that stream nobody was left out, but its
+        results with one of them are shown to nobody.
         """
-        await self._keys.destroy(names)
+        with unfinished.noted():
+            await self._keys.destroy(names)
         stale: list[str] = []
         closed: set[str] = set()
-        unread: DamagedEvent | None = None
         for stream, people in by_stream(names).items():
             try:
                 stale += await self._brands.leave_out(stream, people, caused_by)
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
-                unread = damaged
+                unfinished.damaged = damaged
                 closed |= await self._brands.bodies_past_damage(stream, people)
         if closed:
             # Only keys that there are: a lookup that runs on once its stream is mended has
             # none yet, and would never get one.
-            await self._keys.destroy((await self._keys.find(closed)).keys())
+            with unfinished.noted():
+                await self._keys.destroy((await self._keys.find(closed)).keys())
         if stale:
             await self._reflected()
-            await self._keys.destroy(stale)
+            with unfinished.noted():
+                await self._keys.destroy(stale)
         if names:
-            await forget_answers(self._forget_calls, lookups_of(names))
-        return unread
+            with unfinished.noted():
+                await forget_answers(self._forget_calls, lookups_of(names))
 
     def _suppress(self, prints: tuple[str, ...]) -> SuppressPerson:
         return SuppressPerson(prints=prints, by=self._by, at=self._clock.now())

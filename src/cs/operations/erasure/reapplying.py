@@ -3,9 +3,8 @@
 It has keys that were destroyed since, and does not know who was suppressed or lifted.
 """
 
-from cs.eventlog.errors import DamagedEvent
 from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure.person import Erasure, Unfinished
 from cs.operations.erasure.suppressions import Suppressions, person_id
 
 
@@ -17,6 +16,7 @@ async def reapply(erasure: Erasure, suppressions: Suppressions, ageing: Ageing) 
     Raises:
         LogUnavailable: Do it again.
         DamagedEvent: The same, once the damage is mended.  All others are gone.
+        DeletedDataRemains: The same, once nobody else reads the files that keep bytes of them.
     """
     command = erasure.command("people reapply")
     wishes = await suppressions.wishes()
@@ -24,14 +24,14 @@ async def reapply(erasure: Erasure, suppressions: Suppressions, ageing: Ageing) 
     lifted = wishes.keys() - set(suppressed)
     await suppressions.refuse_no_longer(wishes, lifted)
     gone = frozenset[str]().union(*(wishes[s].state.erased_from for s in lifted))
-    unread = await erasure.take_out(gone, command)
+    unfinished = Unfinished()
+    await erasure.take_out(gone, command, unfinished)
     for stream in suppressed:
-        try:
+        with unfinished.noted():
             await erasure.erase(person_id(stream), caused_by=command)
-        except DamagedEvent as damaged:
-            unread = damaged
     if lookups := await ageing.aged_out():
-        unread = (await ageing.age_out(lookups, command)).unread or unread
-    if unread is not None:
-        raise unread
+        with unfinished.noted():
+            aged_out = await ageing.age_out(lookups, command)
+            unfinished.damaged = aged_out.unread or unfinished.damaged
+    unfinished.check()
     return len(suppressed)

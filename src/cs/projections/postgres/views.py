@@ -75,10 +75,6 @@ class PostgresViews:
         )
         self._pool = pool
 
-    def place(self, table: Table[R]) -> tuple[str, str]:
-        """Return the generation of these views, and what *table* is called in the database."""
-        return self._set.names.generation, self._set.names.table(table.name)
-
     async def position(self) -> int:
         async with self._database.reading() as connection:
             return await self._position(connection)
@@ -257,9 +253,6 @@ class PostgresViews:
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         return await self._readable(self._rows.get(table, row_id, since))
-
-    def at_once(self, table: Table[R], row_id: str, since: int) -> R | None:  # noqa: ARG002
-        return None
 
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         return await self._readable(self._rows.get_at(table, row_id))

@@ -19,7 +19,6 @@ from cs.projections.sqlite.recovery import replace_damaged
 from cs.projections.sqlite.table_sets import FileTableSet
 from cs.runtime.private_files import make_private
 from cs.sqlite.database import connect, transaction
-from cs.sqlite.quick_reads import QuickReads
 
 log = get_logger()
 
@@ -40,9 +39,6 @@ class ViewsEmptied(LogUnavailable):
 class ViewFile:
     """The file at *path*, in memory without one, with the tables of *projections*.
 
-    Attributes:
-        quick: Reads it on the event loop.
-
     Raises:
         LogUnavailable: On making one: the file cannot be made or closed to others.
         sqlite3.OperationalError: On making one: it is in use, or the disk is full.
@@ -55,7 +51,6 @@ class ViewFile:
         self._path = path
         self._lock = Lock()
         self._emptied = False
-        self.quick = QuickReads(path)
         try:
             self._database = self._opened()
         except sqlite3.OperationalError:
@@ -69,7 +64,6 @@ class ViewFile:
 
     def close(self) -> None:
         with self._lock:
-            self.quick.close()
             self._database.close()
 
     @contextmanager
@@ -126,7 +120,6 @@ class ViewFile:
     def _replace_file(self) -> LogUnavailable:
         self._database.close()
         kept = [] if self._path is None else replace_damaged(self._path)
-        self.quick = QuickReads(self._path)
         self._database = self._opened()
         if self.tables.names.generation in kept:
             return LogUnavailable("the file of the views was damaged, and is mended")

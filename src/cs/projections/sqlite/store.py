@@ -136,17 +136,6 @@ class ViewStore:
             position, data = found
             return position, table.decode(data) if data is not None else None
 
-    def at_once(self, table: Table[R], row_id: str, since: int) -> R | None:
-        """Return what `get` does; ``None``: read it with that.  For the event loop alone."""
-        values = (row_id, self._tables.names.generation)
-        found = self._file.quick.rows(_GET.format(table=self._stored_as(table)), values)
-        if not found or found[0][0] < since or found[0][1] is None:
-            return None
-        try:
-            return table.decode(found[0][1])
-        except msgspec.MsgspecError:
-            return None  # `get` has it mended
-
     def get_all(
         self, asked: Sequence[tuple[Table[Any], str, int]]
     ) -> list[msgspec.Struct | Exception | None]:

@@ -100,9 +100,6 @@ class SqliteViews:
     async def _get_all(self, asked: Sequence[tuple[Table[Any], str, int]]) -> Sequence[Any]:
         return await asyncio.to_thread(self.store.get_all, asked)
 
-    def at_once(self, table: Table[R], row_id: str, since: int) -> R | None:
-        return self.store.at_once(table, row_id, since)
-
     async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         return await asyncio.to_thread(self.store.get_at, table, row_id)
 

@@ -88,9 +88,12 @@ def company_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Company
         raise BadRow("no name")
     try:
         name = clean_brand(name)
-        domain = canonical_domain(site) if site and not is_hosted(_url(site)) else None
     except Unacceptable as error:
         raise BadRow(error.message) from error
+    try:
+        domain = canonical_domain(site) if site and not is_hosted(_url(site)) else None
+    except Unacceptable as error:
+        raise BadRow("the web site is no domain that can be searched") from error
     own = given.get("id", "")[:_LONGEST_ID]
     return Company(
         key=own or domain or f"{name.casefold()}|{country.casefold()}",

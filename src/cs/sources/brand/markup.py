@@ -14,6 +14,10 @@ from typing import NamedTuple
 ATTRIBUTES = 64
 #: Characters of an attribute's value; a longer one is left out.
 VALUE = 2_048
+#: Signs of "<" in a page that are looked at; what comes behind the last one is left out.
+OPENINGS = 150_000
+#: A tag that is read takes about as long as so many that are passed over.
+_READ_COSTS = 10
 
 _OPENS = re.compile(
     r"<(?:(?P<comment>!--)|(?P<bogus>[!?]|/(?![a-zA-Z]))"
@@ -43,7 +47,14 @@ class Tag(NamedTuple):
 def tags(page: str, names: frozenset[str]) -> Iterator[Tag]:
     """Yield the start tags called *names* in *page*, in its order."""
     at = 0
-    while opens := _OPENS.search(page, at):
+    left = OPENINGS
+    # One short match after the other: another thread may have its turn between them.
+    while left > 0 and (at := page.find("<", at)) >= 0:
+        left -= 1
+        opens = _OPENS.match(page, at)
+        if opens is None:
+            at += 1
+            continue
         at = opens.end()
         if opens["name"] is None:
             end = (
@@ -68,6 +79,7 @@ def tags(page: str, names: frozenset[str]) -> Iterator[Tag]:
                 return
             text, at = page[at : ends.start()] if wanted else "", ends.end()
         if wanted:
+            left -= _READ_COSTS + len(attributes)
             yield Tag(name, attributes, text)
 
 

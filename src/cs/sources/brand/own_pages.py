@@ -12,6 +12,7 @@ from cs.domain.names.brand_forms import initials
 from cs.domain.names.brand_match import name_keys
 from cs.domain.names.phrases import word_set
 from cs.domain.names.profile_url import split_address
+from cs.sources import social_pages
 from cs.sources.brand.home_page import HomePage
 
 #: Pages of those who make sites, and what their themes have where the brand's are to stand.
@@ -28,6 +29,8 @@ _OF_A_PART = (
     *("career", "jobs", "karriere", "lifeat", "wearehiring", "talent", "alumni", "support"),
     *("help", "service", "press", "news", "foundation", "stiftung", "kids", "outlet"),
 )
+#: Pages of one network that are looked at, the last ones: footers are at the end.
+PAGES = 100
 #: So many letters in common are no chance.
 _TELLING, _TELLING_WORD = 3, 4
 #: Other networks: who has a page of the same name there, too, has it in this footer on purpose.
@@ -48,27 +51,28 @@ def own_page(
         domain: The brand's.
         names: What the brand is called.
     """
-    stated = _not_of_themes(filter(None, map(of, home.stated)), domain, names)
+    stated = _not_of_themes(_last(map(of, home.stated)), domain, names)
     if stated:
         return _the_one(stated, domain, names)
-    linked = _not_of_themes(filter(None, map(of, home.links)), domain, names)
+    linked = _not_of_themes(_last(map(of, home.links)), domain, names)
     if akin := [page for page in linked if _is_akin(page, domain, names)]:
         return _the_one(akin, domain, names)
     if len(linked) == 1 and _called(linked[0]) in set(_elsewhere(home, linked[0])):
         return linked[0]
     if linked:
         return None
-    written = _not_of_themes(filter(None, map(of, home.scripted)), domain, names)
+    written = _not_of_themes(_last(map(of, home.scripted)), domain, names)
     return _the_one([p for p in written if _is_akin(p, domain, names)], domain, names)
+
+
+def _last(pages: Iterable[str | None]) -> list[str]:
+    """Return the last `PAGES` of *pages*, each once, in their order."""
+    return list(dict.fromkeys(page for page in pages if page is not None))[-PAGES:]
 
 
 def _not_of_themes(pages: Iterable[str], domain: str, names: Sequence[str]) -> list[str]:
     own = _own_keys(domain, names)
-    return [
-        page
-        for page in dict.fromkeys(pages)
-        if _called(page) not in _OF_THEMES or _called(page) in own
-    ]
+    return [page for page in pages if _called(page) not in _OF_THEMES or _called(page) in own]
 
 
 def _the_one(pages: Sequence[str], domain: str, names: Sequence[str]) -> str | None:
@@ -122,11 +126,12 @@ def _words(page: str) -> str:
 def _elsewhere(home: HomePage, page: str) -> Iterator[str]:
     """Yield what the pages at other networks than that of *page* are called."""
     here = _network(page)
-    for link in home.links:
-        network = _network(link)
-        if network is not None and network != here:
-            split = split_address(link)
-            yield _called((split.path if split else "").rstrip("/"))
+    others = (link for link in home.links if _network(link) not in {None, here})
+    for link in _last(others):
+        split = split_address(link)
+        path = (split.path if split else "").rstrip("/")
+        if len(path) <= social_pages.SLUG:
+            yield _called(path)
 
 
 def _network(url: str) -> str | None:

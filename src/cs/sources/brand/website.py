@@ -39,6 +39,7 @@ class Website:
 
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
+        self._reading = asyncio.Lock()
 
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Read the home page of the domain of *known*, else of *query*.
@@ -96,12 +97,14 @@ class Website:
         kind = page.headers.get("content-type", "")
         if kind and not kind.lower().startswith(_HTML):
             return self._nothing(f"{domain} shows no page but {kind}")
-        # Up to half a second for the worst 2 MiB, so not on the loop.
-        home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
+        # The worst 2 MiB take about a second.  Several threads would leave the event loop
+        # too small a share of the interpreter.
+        async with self._reading:
+            home = await asyncio.to_thread(lambda: read_home_page(decode(page.body, kind)))
+            facts = await asyncio.to_thread(site_facts, home, domain, brand=brand, end=end)
         if home.refresh is not None and not sent_on:
             following = await self._fetcher.get(_joined(page.url, home.refresh))
             return await self._read(following, domain, brand, sent_on=True)
-        facts = site_facts(home, domain, brand=brand, end=end)
         match = BrandMatch(facts=facts, score=1.0, key=domain)
         return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=(match,))
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from cs.outside.body import parse_aside
 from cs.outside.retry_after import retry_after_s
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
 from cs.sources.brand.wikibase import WikidataHit, WikidataHits, WikidataItem, WikidataItems
@@ -88,7 +89,7 @@ class WikidataApi:
             raise WikidataRefused(
                 SourceStatus.FAILED, f"Wikidata answers {answer.status}", wait_s
             )
-        return _read(answer, shape, wait_s)
+        return await parse_aside(len(answer.body), _read, answer, shape, wait_s)
 
 
 def _read(answer: Response, shape: type[_Shape], wait_s: float | None) -> _Shape:

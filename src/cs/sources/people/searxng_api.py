@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from cs.outside.body import parse_aside
 from cs.outside.retry_after import retry_after_s
 from cs.plugins.sources import Fetcher, Forbidden, Response, SourceStatus, Unreachable
 from cs.sources.people.web_search import (
@@ -60,7 +61,7 @@ class SearxngApi:
         wait_s = retry_after_s(answer.headers, now=self._now())
         match answer.status:
             case 200:
-                return _read(answer)
+                return await parse_aside(len(answer.body), _read, answer)
             case 403:
                 raise SearchRefused(SourceStatus.FAILED, NO_JSON, permanent=True)
             case 401:

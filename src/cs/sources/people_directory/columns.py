@@ -101,7 +101,7 @@ def columns_of(
         known = {each: each for each in columns} | {each.strip(): each for each in columns}
         named = known.get(column) or by_name.get(plain_column(column))
         if named is None:
-            raise BadColumns(f"no column is called {column}; there are {', '.join(columns)}")
+            raise BadColumns(f"none of the {len(columns)} columns is called {column}")
         found[field] = named
     return found
 

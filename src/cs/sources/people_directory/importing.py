@@ -11,7 +11,8 @@ import msgspec
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries, PeopleDirectory
-from cs.sources.people_directory.people_file import PeopleFile
+from cs.runtime.table_text import is_hopeless
+from cs.sources.people_directory.people_file import BadFile, PeopleFile
 from cs.sources.people_directory.people_rows import BadRow, row_of
 from cs.sources.people_directory.places import places_of
 
@@ -110,6 +111,8 @@ class Importing:
             if isinstance(row, str):
                 self.counts.refused += 1
                 self._told(line, row)
+                if is_hopeless(self.counts.rows, self.counts.refused):
+                    raise BadFile(f"nearly all of its {self.counts.rows} rows are bad: {row}")
                 continue
             first = seen.first_line(row.person.known_as, line)
             if first != line:

@@ -1,27 +1,29 @@
 """Files of people, read row by row: CSV, JSON lines or Parquet, the first two also gzipped."""
 
-import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO
 
-import msgspec
-
-from cs.runtime.csv_records import LONGEST_LINE, records
-from cs.runtime.table_text import HEAD_BYTES, find_header, guessed_encoding
+from cs.runtime.csv_records import records
+from cs.runtime.table_text import (
+    HEAD_BYTES,
+    find_header,
+    guessed_encoding,
+    json_objects,
+    open_bounded,
+)
 from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
-from cs.sources.people_directory.parquet_rows import rows_of, texts_in, too_large
+from cs.sources.people_directory.parquet_rows import BadParquet, names_of, rows_of
 
 #: A larger file is no list of people that one operator has.
 MOST_BYTES = 8 * 2**30
 MOST_ROWS = 10_000_000
 #: Rows of JSON whose names are the columns.
 _JSON_ROWS = 100
-_BATCH = 2_000
 
 
 class BadFile(Exception):
@@ -64,7 +66,10 @@ class PeopleFile:
             self.unused = [each for each in header if each not in self.columns.values()]
             self.form = self._form()
         if missing := lacking(self.columns):
-            raise BadFile(f"{path} lacks {missing}; its columns are {', '.join(header)}")
+            raise BadFile(
+                f"{path} lacks {missing}; of its {len(header)} columns these are known: "
+                f"{', '.join(self.columns.values()) or 'none'}"
+            )
 
     def rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         """Yield each row with its line, from 1: by column what is there, or what is wrong.
@@ -75,13 +80,13 @@ class PeopleFile:
         with self._told():
             for count, row in enumerate(self._rows()):
                 if count == MOST_ROWS:
-                    raise BadFile(f"{self._path} has more than {MOST_ROWS} rows: part it")
+                    raise BadFile(f"{self._path} has more than {MOST_ROWS} rows: split it")
                 yield row
 
     def _rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         match self._kind:
             case "parquet":
-                yield from self._parquet_rows()
+                yield from enumerate(rows_of(self._path, list(self.columns.values())), 1)
             case "json":
                 yield from self._json_rows()
             case _:
@@ -91,7 +96,7 @@ class PeopleFile:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except BadColumns as error:
+        except (BadColumns, BadParquet) as error:
             raise BadFile(f"{self._path}: {error}") from error
         except (OSError, EOFError, zlib.error) as error:
             why = getattr(error, "strerror", None) or str(error)
@@ -124,10 +129,7 @@ class PeopleFile:
         return "csv"
 
     def _opened(self) -> BinaryIO:
-        packed = self._path.suffix.lower() == ".gz"
-        if packed:
-            return cast("BinaryIO", gzip.open(self._path))  # a GzipFile reads as one
-        return self._path.open("rb")
+        return open_bounded(self._path, MOST_BYTES, MOST_ROWS)
 
     def _guessed_encoding(self) -> str:
         with self._opened() as file:
@@ -149,8 +151,7 @@ class PeopleFile:
     def _header(self, chosen: Mapping[str, str] | None) -> Sequence[str]:
         match self._kind:
             case "parquet":
-                with self._opened_parquet() as file:
-                    return [str(name) for name in file.schema_arrow.names]
+                return names_of(self._path)
             case "json":
                 names: dict[str, None] = {}
                 for _, row in islice(self._json_rows(), _JSON_ROWS):
@@ -188,51 +189,7 @@ class PeopleFile:
 
     def _json_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
         with self._opened() as file, self._text(file) as text:
-            for number, line in _lines(text):
-                if line is None:
-                    yield number, f"the line has more than {LONGEST_LINE} characters"
-                elif line.strip():
-                    yield number, _object(line)
-
-    def _parquet_rows(self) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-        wanted = list(self.columns.values())
-        number = 0
-        # What is repeated stays coded until it is known to be short: a few bytes could
-        # stand for gigabytes.
-        with self._opened_parquet(wanted) as file, _parquet_told(self._path):
-            if told := too_large(file.metadata, wanted):
-                raise BadFile(f"{self._path}: {told}")
-            for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
-                for row in rows_of(batch):
-                    number += 1
-                    yield number, row
-
-    @contextmanager
-    def _opened_parquet(self, coded: Sequence[str] = ()) -> Iterator[Any]:
-        try:
-            # Imported here: it is large, and an extra.
-            import pyarrow.parquet as pq  # noqa: PLC0415
-        except ImportError as error:
-            raise BadFile(
-                f"{self._path}: Parquet needs pyarrow, which is not installed: "
-                "pip install 'contact-search[analytics]', or save it as CSV"
-            ) from error
-        with _parquet_told(self._path):
-            metadata = pq.read_metadata(self._path)
-            texts = texts_in(metadata.schema, coded)
-            file = pq.ParquetFile(self._path, metadata=metadata, read_dictionary=texts)
-        with file:
-            yield file
-
-
-@contextmanager
-def _parquet_told(path: Path) -> Iterator[None]:
-    import pyarrow as pa  # noqa: PLC0415  as above
-
-    try:
-        yield
-    except pa.ArrowException as error:
-        raise BadFile(f"{path}: {error}") from error
+            yield from json_objects(text)
 
 
 def _recognized(cells: Sequence[str], chosen: Mapping[str, str] | None) -> int:
@@ -243,24 +200,3 @@ def _recognized(cells: Sequence[str], chosen: Mapping[str, str] | None) -> int:
     except BadColumns:
         return 0
     return 0 if lacking(found) else len(found)
-
-
-def _lines(text: TextIO) -> Iterator[tuple[int, str | None]]:
-    """Yield each line with its number, ``None`` for one that is too long."""
-    number = 0
-    while line := text.readline(LONGEST_LINE):
-        number += 1
-        whole = len(line) < LONGEST_LINE or line.endswith("\n")
-        yield number, line if whole else None
-        while not whole and (line := text.readline(LONGEST_LINE)):
-            whole = line.endswith("\n")
-
-
-def _object(line: str) -> Mapping[str, Any] | str:
-    try:
-        data = line.encode(errors="surrogateescape")
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except UnicodeError:
-        return "not in the encoding of the file: save it as UTF-8, or say which it is"
-    except (msgspec.DecodeError, RecursionError) as error:
-        return f"no JSON object: {error}"

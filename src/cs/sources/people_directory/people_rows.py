@@ -150,7 +150,9 @@ def _domain(text: str) -> str | None:
     try:
         domain = canonical_domain(text)
     except Unacceptable as error:
-        raise BadRow(f"the web site: {error.message}") from error
+        raise BadRow(
+            "the web site is no domain that can be searched: mend it, or leave it empty"
+        ) from error
     return None if is_shared_host(domain) or is_free_mail(domain) else domain
 
 

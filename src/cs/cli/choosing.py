@@ -1,0 +1,146 @@
+"""Which part of the history a command is about: brands, keys, lookups, times and positions.
+
+What names nothing that is there is an error, which says what there is.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cs.cli.moment import time_of
+from cs.cli.output import errors, stop
+from cs.domain.brand.brand import stream_of
+from cs.domain.contact import Query
+from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.history.brands import BrandStream, UnknownBrand, brands_meant
+from cs.history.history import History
+from cs.history.selection import BadSelection, Selection
+
+#: Ids that an error names.
+_NAMED = 8
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the options of a command choose, as they are written."""
+
+    types: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    streams: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    brand: str | None = None
+    domain: str | None = None
+    lookup: str | None = None
+    mail_domain: str | None = None
+    since: str | None = None
+    until: str | None = None
+    after: int = 0
+    upto: int | None = None
+
+    def checked(self) -> Selection:
+        """Return what can be known without the log; brands are not in it.
+
+        Raises:
+            SystemExit: Some of it is written wrongly.
+        """
+        since, until = time_of("--since", self.since), time_of("--until", self.until)
+        if since is not None and until is not None and since >= until:
+            stop(f"--since: a time before {self.until}, where the period ends", 2)
+        if self.upto is not None and self.after >= self.upto:
+            stop(f"--after: a position before {self.upto}, the last one", 2)
+        query_of(self.brand, self.domain)
+        try:
+            return Selection(
+                types=self.types,
+                categories=self.categories,
+                streams=self.streams,
+                keys=tuple(key.removeprefix("key-") for key in self.keys),
+                lookup=self.lookup,
+                mail_domain=self.mail_domain,
+                since=since,
+                until=until,
+                after=self.after,
+                upto=self.upto,
+            )
+        except BadSelection as bad:
+            stop(str(bad), 2)
+
+    async def selection(self, history: History, *, growing: bool = False) -> Selection:
+        """Return the part of *history* that is chosen.
+
+        Args:
+            history: What is there.
+            growing: What is not there yet may come: only brands are looked for.
+
+        Raises:
+            SystemExit: It names something that is not there.
+        """
+        chosen = self.checked()
+        if not growing:
+            await self._check_there(history, chosen)
+        query = query_of(self.brand, self.domain)
+        if query is None:
+            return chosen
+        meant = tuple(each.stream for each in await chosen_brands(history, query))
+        return msgspec.structs.replace(chosen, brands=meant)
+
+    async def _check_there(self, history: History, chosen: Selection) -> None:
+        head = await history.head()
+        for option, position in (("--after", self.after), ("--upto", self.upto)):
+            if position is not None and position > head:
+                stop(f"{option}: the log ends at position {head}, before {position}")
+        for key in chosen.keys:
+            if not await history.is_there(f"key-{key}"):
+                stop(f"there is no key {key}; there are {await _keys(history)}")
+        for stream in chosen.streams:
+            if not await history.is_there(stream):
+                stop(f"there is no stream {stream}; `cs events export` shows those there are")
+        if self.lookup is not None:
+            await check_lookup(history, self.lookup)
+        if self.mail_domain and not await history.is_there(f"mail-domain-{self.mail_domain}"):
+            stop(f"nothing is known of the mail domain {self.mail_domain}")
+
+
+def query_of(brand: str | None, domain: str | None) -> Query | None:
+    """Return the brand that the options ``--brand`` and ``--domain`` name, if they do."""
+    if brand is None and domain is None:
+        return None
+    return Query(
+        None if brand is None else clean_brand(brand),
+        None if domain is None else canonical_domain(domain),
+    )
+
+
+async def chosen_brands(
+    history: History, query: Query, upto: int | None = None
+) -> Sequence[BrandStream]:
+    """Return the streams that *query* means, and print which on standard error.
+
+    Raises:
+        SystemExit: None.
+    """
+    try:
+        found = await brands_meant(history, query, upto)
+    except UnknownBrand as unknown:
+        stop(str(unknown))
+    asked = ", ".join(each.asked for each in found)
+    errors.print(f"matched: {asked}")
+    return found
+
+
+async def check_lookup(history: History, lookup: str) -> None:
+    """End the command if there is no *lookup*, and name those there are of its brand."""
+    if "." in lookup and await history.run(lookup) is not None:
+        return
+    runs = await history.runs(stream_of(lookup)) if "." in lookup else []
+    of_brand = ", ".join(run.lookup for run in runs[-_NAMED:])
+    instead = (
+        f"; of its brand there are {of_brand}" if runs else "; `cs searches list` shows them"
+    )
+    stop(f"there is no lookup {lookup}{instead}")
+
+
+async def _keys(history: History) -> str:
+    issued = Selection(types=("key.issued",))
+    found = [event.stream.removeprefix("key-") async for event in history.events(issued)]
+    more = ", …" if len(found) > _NAMED else ""
+    return ", ".join(found[:_NAMED]) + more if found else "none"

@@ -1,0 +1,115 @@
+"""Which brands were looked up, and which streams a brand's name or domain means.
+
+A brand that was asked for by name and by name with domain has two streams: that is how results
+are reused, and nothing to whoever asks about the brand.  So a name or a domain means every
+stream that was asked for with it or whose runs resolved to it.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import msgspec
+
+from cs.domain.contact import Query
+from cs.domain.names.brand_names import cache_name
+from cs.history.history import History, Progress, unseen
+from cs.history.selection import Selection
+
+#: Brands that the error about an unknown one names.
+_NAMED = 8
+
+
+class BrandStream(msgspec.Struct):
+    """A stream of runs on one brand.
+
+    Attributes:
+        query: As it was asked for.
+        names, domains: All that it was asked for with or that its runs resolved to.
+    """
+
+    stream: str
+    query: Query
+    names: set[str]
+    domains: set[str]
+
+    @property
+    def asked(self) -> str:
+        """Return how it was asked for, in words."""
+        query = self.query
+        if query.brand and query.domain:
+            return f"{query.brand} ({query.domain})"
+        return query.brand or query.domain or self.stream
+
+    def is_meant(self, brand: str | None, domain: str | None) -> bool:
+        """Return whether *brand*, as `cache_name` has it, and *domain* mean it."""
+        is_named = brand is None or brand in self.names
+        return is_named and (domain is None or domain in self.domains)
+
+
+class UnknownBrand(Exception):
+    """No brand that was looked up has that name or domain; the message names some that have."""
+
+
+class _Facts(msgspec.Struct):
+    name: str
+    domain: str | None = None
+
+
+class _Event(msgspec.Struct):
+    """What a run's start and its resolution say of its brand."""
+
+    query: Query | None = None
+    brand: _Facts | None = None
+
+
+_EVENT = msgspec.json.Decoder(_Event)
+
+
+async def brands(
+    history: History, upto: int | None = None, progress: Progress = unseen
+) -> Sequence[BrandStream]:
+    """Return the brands that were looked up by position *upto*, in order of their first run.
+
+    Raises:
+        LogUnavailable, DamagedEvent: The log cannot be read.
+    """
+    types = ("brand.lookup-started", "brand.resolved")
+    found: dict[str, BrandStream] = {}
+    async for event in history.events(Selection(types=types, upto=upto), progress):
+        said = _EVENT.decode(event.state)
+        if said.query is not None and event.stream not in found:
+            found[event.stream] = BrandStream(event.stream, said.query, set(), set())
+        brand = found.get(event.stream)
+        for each in (said.query, said.brand):
+            if brand is None or each is None:
+                continue
+            name = each.brand if isinstance(each, Query) else each.name
+            brand.names |= {cache_name(name)} if name else set()
+            brand.domains |= {each.domain} if each.domain else set()
+    return list(found.values())
+
+
+async def brands_meant(
+    history: History, query: Query, upto: int | None = None, progress: Progress = unseen
+) -> Sequence[BrandStream]:
+    """Return the streams that a name, a domain, or both of *query* mean.
+
+    Raises:
+        UnknownBrand: None does.
+        LogUnavailable, DamagedEvent: The log cannot be read.
+    """
+    every = await brands(history, upto, progress)
+    name = None if query.brand is None else cache_name(query.brand)
+    found = [each for each in every if each.is_meant(name, query.domain)]
+    if not found:
+        raise UnknownBrand(_unknown(query, [each.asked for each in every]))
+    return found
+
+
+def _unknown(query: Query, asked: Sequence[str]) -> str:
+    said = " with ".join(each for each in (query.brand, query.domain) if each)
+    if not asked:
+        return f"{said} was never looked up, and no other brand was"
+    close = get_close_matches(said, asked, _NAMED, cutoff=0.5)
+    named = ", ".join(close or sorted(set(asked))[:_NAMED])
+    return f"{said} was never looked up; there are {named} (`cs brands list` shows all)"

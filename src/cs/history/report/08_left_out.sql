@@ -1,0 +1,6 @@
+-- Left out
+-- Why people who were found were not ranked, of all who were found in runs that ended.
+SELECT p.left_out AS why, count(*) AS people,
+       count(*) / (SELECT sum(found) FROM lookups WHERE in_period(ended_at)) AS share
+FROM people p JOIN lookups l USING (lookup)
+WHERE in_period(l.ended_at) AND p.left_out IS NOT NULL GROUP BY why ORDER BY people DESC, why

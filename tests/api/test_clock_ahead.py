@@ -1,0 +1,105 @@
+"""A service on a log that was written while the machine's clock was ahead."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
+
+from cs.api.time_limits import TimeLimits
+from cs.assembly.plugins import StagePlugins
+from cs.checks.port import CHECKS_PER_MINUTE
+from cs.domain.rate_limits import PER_MINUTE
+from cs.eventlog.memory import MemoryEventLog
+from cs.keystore.memory import MemoryKeyStore
+from cs.operations.operator import NewSecret
+from cs.runtime.clock import ManualClock
+from harness.in_process import Service, in_memory
+from harness.outside import ADA, SlowStaff, tools
+
+AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
+AHEAD = timedelta(days=30)
+LONG = TimeLimits(wait_s=60, admit_s=60, answer_s=60, read_s=60)
+BRANDS = [f"Brand {number}" for number in range(3 * PER_MINUTE)]
+
+
+class Data:
+    """What the services of a test run on, one after the other."""
+
+    def __init__(self) -> None:
+        self._keys = MemoryKeyStore()
+        self._log = MemoryEventLog(self._keys)
+
+    @asynccontextmanager
+    async def served(
+        self, clock: ManualClock, plugins: StagePlugins | None = None
+    ) -> AsyncIterator[Service]:
+        tried = plugins or tools()
+        async with in_memory(tried, clock=clock, log=self._log, keys=self._keys) as service:
+            service.running.api.time_limits = LONG
+            yield service
+
+
+async def searched(service: Service, key: NewSecret, brands: list[str]) -> list[httpx.Response]:
+    return [await service.search(key, brand=brand) for brand in brands]
+
+
+@pytest.mark.parametrize("ahead", [AHEAD, timedelta(minutes=10)], ids=str)
+async def test_a_key_is_not_locked_until_the_time_catches_up(ahead: timedelta) -> None:
+    data, clock = Data(), ManualClock(AT)
+    async with data.served(ManualClock(AT + ahead)) as before:
+        key = await before.new_key(quota=100)
+        found = (await before.search(key, brand="Acme")).json()
+        missed = await searched(before, key, BRANDS[:PER_MINUTE])
+
+    async with data.served(clock) as service:
+        with capture_logs() as lines:
+            ready, health = await service.running.ready.check()
+            await service.running.ready.check()
+        again = (await service.search(key, brand="Acme")).json()
+        answers = await searched(service, key, BRANDS[PER_MINUTE : 2 * PER_MINUTE])
+        clock.set(AT + timedelta(seconds=int(answers[-1].headers["Retry-After"])))
+        later = await searched(service, key, BRANDS[2 * PER_MINUTE :])
+        async with service.client(key) as client:
+            checks = [await client.get("/usage") for _ in range(CHECKS_PER_MINUTE)]
+        full = await service.search(key, brand="Acme")
+
+    assert found["status"] == again["status"] == "done"
+    assert not again["cached"], "nobody knows how old it is"
+    assert [each.status_code for each in missed] == [200] * (PER_MINUTE - 1) + [429]
+    assert [each.status_code for each in answers] == [200] * (PER_MINUTE - 1) + [429]
+    assert [each.status_code for each in later] == [200] * PER_MINUTE
+    assert {each.status_code for each in checks} == {200}
+    assert (full.status_code, int(full.headers["Retry-After"]) <= 60) == (429, True)
+    assert (ready, health["events_ahead_s"]) == (True, ahead.total_seconds())
+    (line,) = [line for line in lines if line["event"] == "events_ahead_of_clock"]
+    assert (line["log_level"], line["seconds"]) == ("warning", ahead.total_seconds())
+
+
+async def test_readiness_says_nothing_of_events_of_the_right_time() -> None:
+    clock = ManualClock(AT)
+    async with Data().served(clock) as service:
+        await service.new_key()
+        clock.set(AT - timedelta(seconds=30))
+        _, health = await service.running.ready.check()
+
+    assert "events_ahead_s" not in health
+
+
+async def test_a_search_that_ran_when_the_clock_was_set_right_ends() -> None:
+    data, slow = Data(), replace(tools(), people_sources=[SlowStaff((ADA,))])
+    async with data.served(ManualClock(AT + AHEAD), slow) as before:
+        key = await before.new_key()
+        async with before.client(key) as client:
+            search = (await client.post("/contacts", json={"brand": "Acme"})).json()["id"]
+
+    async with data.served(ManualClock(AT)) as service:
+        await service.search(key, brand="Acme")  # the same one, or another after it
+        async with service.client(key) as client:
+            record = (await client.get(f"/searches/{search}")).json()
+
+    assert (record["status"], record["reason"]) == ("failed", "timeout")
+    assert not record["charged"]

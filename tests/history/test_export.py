@@ -1,0 +1,697 @@
+"""Typed tables, held against plain loops over random histories of the real domain."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import settings
+
+from cs.domain import codec
+from cs.domain.brand import brand as brands
+from cs.domain.brand.events import (
+    BrandEvent,
+    ContactBounced,
+    ContactsDiscovered,
+    EraseContacts,
+    LookupStarted,
+    MailboxNotVerified,
+    MailboxVerified,
+    MailDomainChecked,
+    PeopleFound,
+    RecordBounce,
+    RetryDue,
+    StageIssued,
+)
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
+from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
+from cs.domain.contact import BouncedMailbox
+from cs.domain.key import (
+    KeyEvent,
+    KeyIssued,
+    KeyRevoked,
+    KeyRotated,
+    QuotaGranted,
+    SearchAdmitted,
+    SearchSettled,
+)
+from cs.domain.mail.mailbox import Verdict
+from cs.domain.mail_domain import BounceReported, DomainLearned
+from cs.domain.person import PersonErased
+from cs.domain.service import Paused
+from cs.domain.source_cost import SourceCost
+from cs.domain.stages.work import Failed, RankingDone
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.memory import MemoryEventLog
+from cs.eventlog.port import (
+    EVERYTHING,
+    NO_STREAM,
+    Append,
+    RecordedEvent,
+    SealedEvent,
+    Where,
+)
+from cs.eventlog.sealing import key_name
+from cs.history import export
+from cs.history import history as reading
+from cs.history.export import Form, export_tables
+from cs.history.identities import identities
+from cs.history.part_folder import OtherExport
+from cs.history.report.sql import FIGURES
+from cs.history.runs import runs
+from cs.history.selection import Selection
+from cs.history.tables import TABLES
+from cs.keystore.memory import MemoryKeyStore
+from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, ranked, sighting
+from domain.golden_files import NAMES, golden_event
+from domain.test_key_and_brand_machine import Searches
+
+pytestmark = pytest.mark.slow
+
+Row = dict[str, Any]
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+class Store:
+    """A log in memory, its keys, and exports of it into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.keys = MemoryKeyStore()
+        self.log = MemoryEventLog(self.keys)
+        self.folder = folder
+        self.versions: dict[str, int] = {}
+
+    async def append(
+        self, stream: str, events: Sequence[AnyEvent], cause: AnyCause | None = None
+    ) -> None:
+        version = self.versions.get(stream, NO_STREAM)
+        await self.log.append([Append(stream, version, events, cause)])
+        self.versions[stream] = version + len(events)
+
+    async def export(
+        self,
+        name: str = "history.duckdb",
+        selection: Selection | None = None,
+        form: Form = "duckdb",
+        *,
+        reveal: bool = False,
+    ) -> Path:
+        path = self.folder / name
+        async with identities(self.log, self.keys) as people:
+            await export_tables(
+                self.log,
+                self.keys,
+                selection or Selection(),
+                path,
+                form,
+                people=people,
+                reveal=reveal,
+            )
+        return path
+
+
+def rows_of(path: Path) -> dict[str, list[Row]]:
+    """Return the rows of every table in the DuckDB file *path*."""
+    with duckdb.connect(path, read_only=True) as database:
+        return {name: _rows(database, f"SELECT * FROM {name}") for name in TABLES}
+
+
+def _rows(database: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
+    cursor = database.execute(query)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def agree(found: dict[str, list[Row]], events: Sequence[RecordedEvent]) -> None:
+    """Hold the rows of each table against the events that they begin with."""
+    at: dict[str, list[int]] = {name: [] for name in TABLES}
+    people: dict[str, int] = {}
+    for recorded in events:
+        position, event = recorded.position, recorded.event
+        at["events"].append(position)
+        match event:
+            case SearchAdmitted():
+                at["searches"].append(position)
+            case SearchSettled(charged=True):
+                at["charges"].append(position)
+            case KeyIssued() | KeyRotated() | KeyRevoked() | QuotaGranted():
+                at["key_events"].append(position)
+                if isinstance(event, KeyIssued):
+                    at["keys"].append(position)
+            case LookupStarted():
+                at["lookups"].append(position)
+            case StageIssued():
+                at["stages"].append(position)
+            case PeopleFound() | ContactsDiscovered():
+                for person in event.people:
+                    people.setdefault(f"{event.lookup}#{person.person}", position)
+            case MailboxVerified() | MailboxNotVerified():
+                at["mailboxes"].append(position)
+            case MailDomainChecked():
+                at["mail_checks"].append(position)
+            case DomainLearned():
+                at["mail_domains"].append(position)
+            case BounceReported():
+                at["bounces"].append(position)
+            case ContactBounced():
+                at["bounced_contacts"].append(position)
+            case _:
+                pass
+    at["people"] = sorted(people.values())
+    begun = [name for name, positions in at.items() if positions]
+    assert {name: [row["position"] for row in found[name]] for name in begun} == {
+        name: at[name] for name in begun
+    }
+
+
+def _time(at: datetime | None) -> datetime | None:
+    return None if at is None else at.astimezone(UTC).replace(tzinfo=None)
+
+
+def agree_with_runs(found: dict[str, list[Row]], events: Sequence[RecordedEvent]) -> None:
+    """Hold tables against the record of each run, which is folded by other code."""
+    streams = sorted({r.stream for r in events if r.stream.startswith("brand-")})
+    of_log = [run for s in streams for run in runs(r for r in events if r.stream == s)]
+    of_log.sort(key=lambda run: run.position)
+    assert [
+        (row["lookup"], row["ended_at"], row["outcome"], row["shown"], row["status"])
+        for row in found["lookups"]
+    ] == [
+        (
+            run.lookup,
+            _time(run.finished_at),
+            run.outcome,
+            len(run.ended_with) if run.finished_at else None,
+            run.status,
+        )
+        for run in of_log
+    ]
+    assert [
+        (row["position"], row["ended"] or "open", row["ended_position"], row["why"])
+        for row in found["stages"]
+    ] == sorted((a.position, a.end, a.ended_by, a.why) for run in of_log for a in run.attempts)
+    people = {f"{run.lookup}#{each.person}": each for run in of_log for each in run.people}
+    assert {
+        row["person"]: (row["place"], row["left_out"], row["position"])
+        for row in found["people"]
+    } == {name: (each.place, each.left_out, each.position) for name, each in people.items()}
+    assert sorted((row["position"], row["person"]) for row in found["mailboxes"]) == sorted(
+        (check.position, name) for name, each in people.items() for check in each.checks
+    )
+
+
+class Exported(Searches):
+    """Everything that happened in a history of keys and brands, in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: list[tuple[str, AnyEvent]] = []
+
+    def _to_key(self, stream: str, events: Sequence[KeyEvent]) -> None:
+        super()._to_key(stream, events)
+        self.stored += ((stream, event) for event in events)
+
+    def _to_brand(self, brand: str, events: Sequence[BrandEvent]) -> None:
+        super()._to_brand(brand, events)
+        self.stored += ((brand, event) for event in events)
+
+    def teardown(self) -> None:
+        folder = Path(tempfile.mkdtemp())
+        try:
+            asyncio.run(self._exported(folder))
+        finally:
+            shutil.rmtree(folder)
+        super().teardown()
+
+    async def _exported(self, folder: Path) -> None:
+        store = Store(folder)
+        for stream, event in self.stored:
+            await store.append(stream, (event,))
+        events = await recorded(store)
+        for reveal, rows, window in ((False, export.ROWS, reading.WINDOW), (True, 3, 4)):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(export, "ROWS", rows)  # at once, or some at a time
+                patched.setattr(reading, "WINDOW", window)
+                made = await store.export(f"{reveal}.duckdb", reveal=reveal)
+            found = rows_of(made)
+            agree(found, events)
+            agree_with_runs(found, events)
+
+
+#: Slow, as what is below holds each table to its events.
+TestExported = Exported.TestCase
+TestExported.settings = settings(
+    max_examples=max(3, settings().max_examples // 10), stateful_step_count=40, deadline=None
+)
+
+
+def a_run(stream: str = "brand-0a1b") -> AcmeRun:
+    """A lookup that found and verified Ada, and not Ben."""
+    run = AcmeRun(stream=stream).verifying()
+    return run.verified(
+        checked("p1", Verdict.DELIVERABLE), checked("p2", Verdict.UNDELIVERABLE)
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+async def recorded(store: Store) -> Sequence[RecordedEvent]:
+    return await store.log.tail(0, await store.log.head())
+
+
+async def erased(store: Store, run: AcmeRun, *people: str) -> None:
+    """Erase *people* of *run*, as an operator does: their keys first, then it is said."""
+    lookup = run.finish.lookup
+    await store.keys.destroy(key_name(lookup, person) for person in people)
+    left = tuple(c for c in run.finish.contacts if c.person not in people)
+    command = EraseContacts(lookup=lookup, people=people, contacts=left, at=run.at)
+    await store.append(run.stream, brands.decide(command, run.state))
+
+
+async def test_an_erased_person_has_nothing_left_in_any_table(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    await erased(store, run, "p1")
+
+    found = rows_of(await store.export(reveal=True))
+
+    agree(found, await recorded(store))
+    ada, ben = found["people"]
+    assert (ada["erased"], ada["verified"], ada["place"]) == (True, True, 1)
+    gone = [column.name for column in TABLES["people"].columns if column.is_erased]
+    # That an e-mail was verified names nobody.
+    assert (ada["verdict"], ada["mail_domain"]) == ("deliverable", None)
+    assert not any(ada.get(name) for name in gone)
+    assert ben["who"].startswith("person_")
+    assert ben["full_name"] == "Ben Ode"
+    assert "Ada" not in str(found)
+    assert "p1@" not in str(found)
+
+
+async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    upto = await store.log.head()
+    opened = {name: store.keys._keys[name] for name in list(store.keys._keys)}
+    await erased(store, run, "p1")
+    store.keys._keys = opened  # as if this process still held them in memory
+
+    found = rows_of(await store.export(selection=Selection(upto=upto), reveal=True))
+
+    assert [row["position"] for row in found["export"]] == [upto]
+    assert [(p["full_name"], p["erased"]) for p in found["people"]] == [
+        (None, True),
+        ("Ben Ode", False),
+    ]
+    assert len(found["evidence"]) == 1
+
+
+async def test_who_erased_a_person_of_many_lookups_is_heard(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p2",))
+    await store.append("person-x", (gone,))
+
+    found = rows_of(await store.export())
+
+    assert [p["erased"] for p in found["people"]] == [False, True]
+
+
+async def test_the_same_person_of_two_lookups_has_one_pseudonym(store: Store) -> None:
+    """With a profile, and without one: Cid is known by his name and company alone."""
+    cid = sighting("Cid Fell", linkedin_url=None)
+    for stream in ("brand-0a1b", "brand-ffff"):
+        run = AcmeRun(stream=stream).resolved().discovered(ADA, BEN, cid).ranked()
+        await store.append(stream, run.events)
+
+    found = rows_of(await store.export())
+
+    first, second = found["people"][:3], found["people"][3:]
+    assert [person["who"] for person in first] == [person["who"] for person in second]
+    assert len({person["who"] for person in found["people"]}) == 3
+    async with identities(store.log, store.keys) as people:
+        told = await people.of([person["person"] for person in found["people"]])
+    assert {person["person"]: person["who"] for person in found["people"]} == told
+
+
+async def test_without_reveal_no_name_or_address_is_in_any_file(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    found = rows_of(file)
+    assert found["people"][0]["verdict"] == "deliverable"
+    assert found["people"][0]["mail_domain"] == "acme.example"
+    assert found["people"][0]["rule"] == "asked"
+    for table in TABLES.values():
+        for column in table.columns:
+            if column.personal:
+                assert {row[column.name] for row in found[table.name]} <= {None}, column
+    for made in (file, *folder.iterdir()):
+        written = made.read_bytes()
+        assert not any(
+            word in written for word in (b"Ada", b"Kern", b"p1@acme", b"linkedin.com/in")
+        )
+        assert made.stat().st_mode & 0o777 == 0o600
+
+
+async def test_values_whose_key_is_lost_are_empty_and_noted(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    del store.keys._keys[f"{run.finish.lookup}#p1"]
+
+    found = rows_of(await store.export())
+
+    assert [(p["verdict"], p["erased"]) for p in found["people"]] == [
+        ("deliverable", False),  # that an e-mail was verified is not sealed
+        ("undeliverable", False),
+    ]
+    assert next(p["sources"] for p in found["people"]) is None
+    assert store.keys.lost.keys == {"missing": 1}
+
+
+async def test_every_event_ever_stored_is_exported(store: Store) -> None:
+    events = [(name.split(".")[0], golden_event(name)) for name in NAMES]
+    for category, event in events:
+        await store.append(f"{category}-{len(store.versions)}", (event,))
+
+    found = rows_of(await store.export(reveal=True))
+
+    assert len(found["events"]) == len(events)
+    assert {row["type"] for row in found["events"]} == set(TOPICS)
+    # A run is exported from its beginning on: most of these events are of none.
+    full = {name for name in TABLES if found[name]}
+    assert full >= {"searches", "lookups", "charges", "keys", "key_events", "events"}
+
+
+async def test_the_parquet_files_hold_what_the_duckdb_file_does(store: Store) -> None:
+    for stream in ("brand-0a1b", "brand-ffff"):
+        run = a_run(stream)
+        await store.append(stream, run.events)
+
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    found = rows_of(file)
+    for table in TABLES.values():
+        read = pq.read_table(folder / f"{table.name}.parquet")
+        assert read.column_names == [column.name for column in table.columns]
+        same = [row | {"form": None} for row in read.to_pylist()]
+        assert same == [row | {"form": None} for row in found[table.name]], table.name
+
+
+async def test_the_ready_views_answer_from_both(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    file, folder = await store.export(), await store.export("tables", form="tables")
+
+    with duckdb.connect(file, read_only=True) as database:
+        from_file = {each.name: _rows(database, f"FROM {each.name}") for each in FIGURES}
+    monkeypatch.chdir(folder)
+    with duckdb.connect() as database:
+        database.execute((folder / "views.sql").read_text())
+        from_folder = {each.name: _rows(database, f"FROM {each.name}") for each in FIGURES}
+
+    assert from_file == from_folder
+    (verified, refused) = from_file["verdicts"]
+    assert (verified["people"], verified["share"]) == (1, 0.5)
+    assert refused["verdict"] == "undeliverable"
+
+
+async def test_columns_say_in_the_file_what_they_are(store: Store) -> None:
+    file = await store.export()
+
+    with duckdb.connect(file, read_only=True) as database:
+        said = database.execute(
+            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+            "WHERE table_name IN (SELECT table_name FROM duckdb_tables())"
+        ).fetchall()
+
+    assert sorted(said) == sorted(
+        (table.name, column.name, column.type, column.about)
+        for table in TABLES.values()
+        for column in table.columns
+    )
+
+
+# Begun, cut off, and made again.
+
+
+async def test_a_part_that_is_none_is_left_alone(store: Store) -> None:
+    await store.append("service", (Paused(at=AT),))
+    part = store.folder / "history.duckdb.part"
+
+    part.write_text("Dear Ada,\n")
+    with pytest.raises(OtherExport, match="no export that was begun"):
+        await store.export()
+    assert part.read_text() == "Dear Ada,\n"
+
+    part.unlink()
+    part.mkdir()
+    (part / "letter.txt").write_text("Dear Ada,\n")
+    with pytest.raises(OtherExport, match="no export that was begun"):
+        await store.export()
+    assert (part / "letter.txt").exists()
+
+    (part / "letter.txt").rename(part / "rows.ndjson")  # left by one that was killed
+    assert rows_of(await store.export())["events"]
+
+
+async def test_what_is_there_is_not_written_over(store: Store) -> None:
+    path = store.folder / "history.duckdb"
+    path.write_text("Dear Ada,\n")
+
+    with pytest.raises(OtherExport, match="is there already"):
+        await store.export()
+
+    assert path.read_text() == "Dear Ada,\n"
+
+
+def test_a_file_that_another_process_writes_is_told(store: Store) -> None:
+    part = store.folder / "history.duckdb.part"
+    part.mkdir()
+    holder = (
+        f"import os, fcntl; held = os.open({str(part)!r}, 0); fcntl.flock(held, 2); "
+        "print(1, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline()
+
+        with pytest.raises(OtherExport, match="written by another process"):
+            asyncio.run(store.export())
+
+        other.communicate(b"\n")
+
+
+# What cannot be read.
+
+
+async def test_a_newer_event_is_named(store: Store) -> None:
+    await store.append("service", (Paused(at=AT), Paused(at=AT)))
+    store.log._events[1] = replace(store.log._events[1], topic="service.paused.v9")
+
+    with pytest.raises(NewerEvent, match=r"position 2 is service\.paused\.v9"):
+        await store.export()
+
+    assert not (store.folder / "history.duckdb").exists()
+
+
+@pytest.mark.parametrize("damage", ["{", '{"at":"2026-03-01T00:00:00Z"}', "box", "topic"])
+async def test_a_damaged_event_is_named(damage: str, store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    events = await recorded(store)
+    at = next(n for n, r in enumerate(events) if isinstance(r.event, MailboxVerified))
+    stored = store.log._events[at]
+    match damage:
+        case "box":
+            changed = replace(stored, state=stored.state.replace(b'"box":"', b'"box":"AAAA', 1))
+        case "topic":
+            changed = replace(stored, topic="?")
+        case _:
+            changed = replace(stored, state=damage.encode())
+    store.log._events[at] = changed
+
+    with pytest.raises(DamagedEvent, match=f"event {at + 1}, {run.stream} version {at}"):
+        await store.export()
+
+
+async def test_a_missing_event_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    everything = await store.log.select(EVERYTHING, 0, 100)
+
+    async def without_seven(_: Where, after: int, upto: int) -> Sequence[SealedEvent]:
+        return [e for e in everything if e.position != 7 and after < e.position <= upto]
+
+    monkeypatch.setattr(store.log, "select", without_seven)
+
+    with pytest.raises(DamagedEvent, match="the event at position 7 is missing"):
+        await store.export()
+
+
+async def test_a_version_that_is_not_written_any_more_is_upcast(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its people opened before, since nobody knows an old shape but the codec."""
+    run = a_run()
+    await store.append(run.stream, run.events)
+    before = rows_of(await store.export("before.duckdb"))
+    old = "brand.mailbox-verified.v0"
+    same = ReadOnlyVersion(MailboxVerified, MailboxVerified, lambda event: event)
+    monkeypatch.setattr(codec, "ALSO_READ", {old: same})
+    at = next(
+        n for n, r in enumerate(store.log._events) if r.topic == "brand.mailbox-verified.v1"
+    )
+    store.log._events[at] = replace(store.log._events[at], topic=old)
+
+    found = rows_of(await store.export())
+
+    assert found["mailboxes"] == before["mailboxes"]
+    assert found["evidence"] == before["evidence"]
+
+
+# Some of it.
+
+
+async def test_mail_that_came_back_stands_beside_who_had_vouched(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    (ada,) = [e.checked for e in run.events if isinstance(e, MailboxVerified)]
+    told = golden_event("mail-domain.bounce-reported.v1")
+    await store.append("mail-domain-acme.test", (told,))
+    bounced = RecordBounce(
+        lookup=run.finish.lookup,
+        bounced=BouncedMailbox(person="p1", address="ada.kern@acme.test", diagnostic="gone"),
+        bounced_at=run.at,
+        status="5.1.1",
+        why="recipient-refused",
+        checked=ada,
+        verified_at=run.at,
+        contacts=run.finish.contacts,
+        at=run.at,
+    )
+    await store.append(run.stream, brands.decide(bounced, run.state))
+    before = await recorded(store)
+
+    hidden = rows_of(await store.export("hidden.duckdb"))
+    file = await store.export("shown.duckdb", reveal=True)
+
+    found = rows_of(file)
+    agree(hidden, before)
+    agree(found, before)
+    assert [row["email"] for row in found["people"] if row["verified"]] == [None]
+    assert [row["diagnostic"] for row in found["bounced_contacts"]] == ["gone"]
+    with duckdb.connect(file, read_only=True) as database:
+        (row,) = _rows(database, "FROM wrong_verdicts")
+    assert (row["emails"], row["bounced"]) == (1, 1)
+
+    await store.keys.destroy([key_name(run.finish.lookup, "p1")])
+    gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p1",))
+    await store.append("person-1", (gone,))
+    later = rows_of(await store.export("erased.duckdb", reveal=True))
+    agree(later, await recorded(store))
+    assert not any(row["address"] or row["diagnostic"] for row in later["bounced_contacts"])
+
+
+async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: Store) -> None:
+    run = a_run()
+    await store.append(run.stream, run.events)
+    events = await recorded(store)
+
+    for upto in (1, 5, len(events) - 1):
+        found = rows_of(await store.export(f"{upto}.duckdb", Selection(upto=upto)))
+        agree(found, events[:upto])
+
+
+async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
+    run = AcmeRun()
+    costs = (SourceCost(name="web", asked=2, calls=1, micros=9), SourceCost(name="panel"))
+    away = Failed(why="sources-away", retryable=True, costs=costs)
+    run.failed("brand-resolution", away)
+    run.send(RetryDue(lookup=run.live.id, at=run.at + timedelta(seconds=30)))
+    run.record("brand-resolution", RESOLVED, attempt=2)
+    run.discovered()
+    run.record("ranking", RankingDone((ranked("p1"),), costs=costs))
+    run.times_out()
+    await store.append(run.stream, run.events)
+
+    found = rows_of(await store.export())
+
+    assert [(row["stage"], row["attempt"], row["ended"]) for row in found["stages"]] == [
+        ("brand-resolution", 1, "failed"),
+        ("brand-resolution", 2, "answered"),
+        ("contact-discovery", 1, "answered"),
+        ("ranking", 1, "answered"),
+        ("verification", 1, "cut-off"),
+    ]
+    assert [(row["stage"], row["name"]) for row in found["costs"]] == [
+        ("brand-resolution", "web"),
+        ("brand-resolution", "panel"),
+        ("ranking", "web"),
+        ("ranking", "panel"),
+    ]
+    agree(found, await recorded(store))
+
+
+async def test_each_event_has_what_caused_it(store: Store) -> None:
+    causes: Sequence[AnyCause | None] = (
+        RequestCause(id="req_1", key="key_1"),
+        MessageCause(topic="cs.outcomes.v1", id="brand-a.1/ranking//2/result", attempt=2),
+        TimerCause(timer="retry"),
+        OperatorCause(command="serve", who="ada"),
+        OperatorCause(command="serve"),
+        EventCause(position=1),
+        StartCause(),
+        None,
+    )
+    for cause in causes:
+        await store.append("service", (Paused(at=AT),), cause)
+
+    found = rows_of(await store.export())
+
+    agree(found, await recorded(store))
+    said = [[v for v in list(row.values())[6:] if v is not None] for row in found["events"]]
+    assert said == [
+        ["request", "req_1"],
+        ["message", "brand-a.1/ranking//2/result", 2],
+        ["timer", "retry"],
+        ["operator", "serve", "ada"],
+        ["operator", "serve"],
+        ["event", 1],
+        ["start"],
+        [],
+    ]
+
+
+async def test_an_empty_history_gives_empty_tables(store: Store) -> None:
+    found = rows_of(await store.export())
+
+    assert {name: rows for name, rows in found.items() if rows} == {"export": found["export"]}
+    assert found["export"][0]["position"] == 0

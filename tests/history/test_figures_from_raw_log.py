@@ -1,0 +1,569 @@
+"""Every figure an analyst sees is what the stored events say, read without `cs.history`.
+
+The year of `cs demo --history` costs money, has erasures and a bad week.  Its events are read
+here with plain SQL and JSON; people are opened by the event log itself.
+"""
+
+import asyncio
+import json
+import sqlite3
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from cli.command import ran
+from cli.year import year
+from cs.assembly.folder_stores import open_folder
+from cs.domain.brand import events as brand_events
+from cs.eventlog.port import RecordedEvent
+from cs.runtime.data_folder import DataFolder
+
+__all__ = ["year"]
+pytestmark = pytest.mark.slow
+
+SINCE, UNTIL = "2025-11-03", "2026-11-02"
+BAD_WEEK = ("2026-03-16", "2026-03-23")
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A stored event, its people sealed."""
+
+    position: int
+    stream: str
+    type: str
+    data: dict[str, Any]
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromisoformat(self.data["at"])
+
+    @property
+    def naive(self) -> datetime:
+        return self.at.astimezone(UTC).replace(tzinfo=None)
+
+
+class Log:
+    """The stored events of the year."""
+
+    def __init__(self, events: list[Raw]) -> None:
+        self.all = events
+        self.by_type = defaultdict[str, list[Raw]](list)
+        for event in events:
+            self.by_type[event.type].append(event)
+
+    def __call__(self, kind: str, since: str = SINCE, until: str = UNTIL) -> list[Raw]:
+        """Return the events of a type in a period."""
+        every = self.by_type[f"{kind}.v1"]
+        return [each for each in every if since <= each.data["at"] < until]
+
+    def costs(self, since: str = SINCE, until: str = UNTIL) -> Iterator[dict[str, Any]]:
+        """Yield every cost that an event of the period recorded, with its stage."""
+        stages = {
+            "brand.resolved": "brand-resolution",
+            "brand.contacts-discovered": "contact-discovery",
+            "brand.contacts-ranked": "ranking",
+            "brand.mail-domain-checked": "verification",
+        }
+        for kind in ("brand.attempt-failed", *stages):
+            for event in self(kind, since, until):
+                for cost in event.data.get("costs", ()):
+                    stage = stages.get(kind) or event.data["stage"]
+                    yield {"asked": 0, "found": 0, "micros": 0, **cost, "stage": stage}
+
+    def finished_at(self) -> dict[str, datetime]:
+        return {each.data["lookup"]: each.at for each in self("brand.lookup-finished")}
+
+    def names(self) -> dict[str, set[str]]:
+        """Return by brand stream every name and domain that was asked for or resolved."""
+        found = defaultdict[str, set[str]](set)
+        for each in self("brand.lookup-started"):
+            query = each.data["query"]
+            found[each.stream] |= {query["brand"], query["domain"]}
+        for each in self("brand.resolved"):
+            if each.data["brand"]:
+                found[each.stream] |= {each.data["brand"]["name"], each.data["brand"]["domain"]}
+        return found
+
+    def searches_of(self, name: str) -> list[Raw]:
+        streams = {stream for stream, names in self.names().items() if name in names}
+        return [
+            each
+            for each in self("key.search-admitted")
+            if each.data["lookup"].split(".")[0] in streams
+        ]
+
+
+@pytest.fixture(scope="module")
+def log(year: Path) -> Log:
+    connection = sqlite3.connect(f"file:{year / 'log.db'}?mode=ro", uri=True)
+    rows = connection.execute(
+        "SELECT rowid, originator_id, topic, CAST(state AS TEXT) FROM stored_events ORDER BY 1"
+    ).fetchall()
+    connection.close()
+    return Log([Raw(at, stream, kind, json.loads(said)) for at, stream, kind, said in rows])
+
+
+@pytest.fixture(scope="module")
+def opened(year: Path, log: Log) -> list[RecordedEvent]:
+    """The same events with people opened; erased ones read as such."""
+
+    async def read() -> list[RecordedEvent]:
+        async with open_folder(DataFolder(year)) as data:
+            return list(await data.log.tail(0, len(log.all)))
+
+    return asyncio.run(read())
+
+
+@pytest.fixture(scope="module")
+def asked(year: Path) -> Callable[..., Rows]:
+    def rows(*words: str) -> Rows:
+        answered = ran(*words, "--json", "--data-dir", str(year))
+        assert answered.code == 0, answered
+        return answered.rows
+
+    return rows
+
+
+@pytest.fixture(scope="module")
+def report(asked: Callable[..., Rows]) -> dict[str, Rows]:
+    [found] = asked("report", "--since", SINCE, "--until", UNTIL)
+    figures: dict[str, Rows] = found["figures"]
+    return figures
+
+
+@pytest.fixture(scope="module")
+def tables(year: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Rows]:
+    out = tmp_path_factory.mktemp("tables") / "history.duckdb"
+    made = ran("events", "export", "--out", str(out), "--data-dir", str(year))
+    assert made.code == 0, made
+
+    def query(sql: str) -> Rows:
+        with duckdb.connect(out, read_only=True) as database:
+            cursor = database.execute(sql)
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    return query
+
+
+def by(rows: Rows, *names: str) -> dict[Any, dict[str, Any]]:
+    key = names[0] if len(names) == 1 else None
+    return {row[key] if key else tuple(row[n] for n in names): row for row in rows}
+
+
+# 1. Who did we return for this brand on that day?
+@pytest.mark.parametrize(
+    "words", [["--brand", "Veltrana"], ["--domain", "veltrana.test"], ["--brand", "VELTRANA "]]
+)
+def test_a_brand_means_every_way_it_was_asked_for(
+    words: list[str], log: Log, asked: Callable[..., Rows]
+) -> None:
+    wanted = {each.data["search"] for each in log.searches_of("Veltrana")}
+    asked_alone = [
+        each for each in log.searches_of("Veltrana") if not each.data["query"]["domain"]
+    ]
+    assert 0 < len(asked_alone) < len(wanted), "both ways to ask are in the year"
+
+    listed = asked("searches", "list", *words)
+
+    assert {each["search"] for each in listed} == wanted
+
+
+def test_searches_of_a_period_are_listed_as_they_ended(
+    log: Log, asked: Callable[..., Rows]
+) -> None:
+    settled = {each.data["search"]: each.data for each in log("key.search-settled")}
+    period = ("2026-02-01", "2026-03-01")
+
+    listed = asked("searches", "list", "--since", period[0], "--until", period[1])
+
+    assert {
+        each["search"]: (each["outcome"], each["charged"], each["reused"]) for each in listed
+    } == {
+        each.data["search"]: (said["outcome"], said["charged"], said["cached"])
+        for each in log("key.search-admitted", *period)
+        for said in [settled[each.data["search"]]]
+    }
+
+
+# 2. What did this customer pay for?
+def test_charges_of_keys_are_those_that_were_stored(
+    log: Log, tables: Callable[[str], Rows], report: dict[str, Rows]
+) -> None:
+    charged = [each for each in log("key.search-settled") if each.data["charged"]]
+    granted = Counter[str]()
+    for each in (*log("key.issued"), *log("key.quota-granted")):
+        granted[each.stream[4:]] += each.data.get("quota", 0) + each.data.get("units", 0)
+    labels = {each.stream[4:]: each.data["label"] for each in log("key.issued")}
+    used = Counter(each.stream[4:] for each in charged)
+
+    keys = by(tables("FROM keys"), "key")
+    assert {k: (r["label"], r["used"], r["quota"]) for k, r in keys.items()} == {
+        key: (labels[key], used[key], granted[key]) for key in labels
+    }
+    assert [row["position"] for row in tables("FROM charges")] == [e.position for e in charged]
+    by_key = by(report["by_key"], "key")
+    assert {key: (row["label"], row["charged"]) for key, row in by_key.items()} == {
+        key: (labels[key], count) for key, count in used.items()
+    }
+
+
+def test_charges_of_a_brand_are_all_in_its_export(log: Log, year: Path, tmp_path: Path) -> None:
+    searches = {each.data["search"] for each in log.searches_of("Veltrana")}
+    charged = {
+        each.data["search"]
+        for each in log("key.search-settled")
+        if each.data["charged"] and each.data["search"] in searches
+    }
+    out = tmp_path / "veltrana.duckdb"
+
+    words = ["--brand", "Veltrana", "--out", str(out), "--data-dir", str(year)]
+    assert ran("events", "export", *words).code == 0
+
+    with duckdb.connect(out, read_only=True) as database:
+        found = database.execute("SELECT search FROM charges").fetchall()
+        labels = database.execute("SELECT count(label) = count(*) FROM keys").fetchone()
+    assert {search for (search,) in found} == charged
+    assert labels == (True,)
+
+
+# 3. How did the customer stand?
+def test_a_state_is_of_the_position_that_the_documented_query_gives(
+    log: Log, asked: Callable[..., Rows]
+) -> None:
+    grant = log("key.quota-granted")[0]
+    printed = f"{grant.at:%Y-%m-%dT%H:%M:%SZ}"  # as commands print it
+    upto = max(e.position for e in log.all if e.data["at"][:19] <= printed[:19])
+    stored = [e for e in log.all if e.stream == grant.stream and e.position <= upto]
+    quota = sum(e.data.get("quota", 0) + e.data.get("units", 0) for e in stored)
+    used = sum(e.type.startswith("key.search-settled") and e.data["charged"] for e in stored)
+
+    [found] = asked("state", grant.stream, "--at", printed)
+
+    assert found["position"] == max(e.position for e in stored)
+    assert (found["state"]["quota"], found["state"]["used"]) == (quota, used)
+
+
+def test_a_date_without_dashes_is_a_date(log: Log, asked: Callable[..., Rows]) -> None:
+    [key] = {each.stream for each in log("key.issued")[:1]}
+
+    dashes, digits = (asked("state", key, "--at", at) for at in ("2026-02-26", "20260226"))
+
+    assert digits == dashes
+    assert digits != asked("state", key)
+
+
+# 5. What went wrong in the third week of March?
+def test_an_outage_is_in_the_report_with_every_attempt_and_its_cause(
+    log: Log, asked: Callable[..., Rows]
+) -> None:
+    failed = log("brand.attempt-failed", *BAD_WEEK)
+    causes = Counter(
+        (each.data["stage"], source, cause)
+        for each in failed
+        for source, cause in each.data["causes"].items()
+    )
+    answered = Counter(
+        (stage, source, cause)
+        for kind, stage in (
+            ("brand.resolved", "brand-resolution"),
+            ("brand.contacts-discovered", "contact-discovery"),
+        )
+        for each in log(kind, *BAD_WEEK)
+        for source, cause in each.data["causes"].items()
+    )
+    assert {cause for _, _, cause in causes} == {"Wikidata answers 503", "SearXNG answers 429"}
+
+    [found] = asked("report", "--since", BAD_WEEK[0], "--until", BAD_WEEK[1])
+
+    counted = Counter[tuple[str, str, str]]()
+    for row in found["figures"]["failures"]:
+        counted[row["stage"], row["source"], row["cause"]] += row["attempts"]
+    assert counted == causes + answered
+    times = by(found["figures"]["times"], "what")
+    assert sum(row["failed_attempts"] for row in times.values()) == len(failed)
+    [searxng] = found["figures"]["people_sources"]
+    assert (searxng["source"], searxng["ended"]) == ("searxng", "2 failed")
+
+
+# 6. Which source is worth its money?
+def test_what_each_source_and_verifier_cost_and_gave_is_what_was_stored(
+    log: Log, report: dict[str, Rows]
+) -> None:
+    sums = defaultdict[tuple[str, str], Counter[str]](Counter)
+    for cost in log.costs():
+        sums[cost["stage"], cost["name"]].update(
+            {name: cost[name] for name in ("asked", "found", "micros")}
+        )
+    verified = Counter[tuple[str, str]]()
+    for each in log("brand.lookup-finished"):
+        for field, stage in (
+            ("verified_from", "contact-discovery"),
+            ("verified_by", "verification"),
+        ):
+            for name, count in each.data[field].items():
+                verified[stage, name] += count
+    asked_of = {key: each for key, each in sums.items() if each["asked"]}
+
+    found = by(report["cost_per_email"], "stage", "name")
+
+    assert {k: (r["asked"], r["found"]) for k, r in found.items()} == {
+        key: (each["asked"], each["found"]) for key, each in asked_of.items()
+    }
+    for key, row in found.items():
+        usd, emails = asked_of[key]["micros"] / 1e6, verified[key]
+        assert row["usd"] == pytest.approx(usd)
+        assert row["emails"] == emails
+        assert row["usd_per_email"] == (
+            pytest.approx(usd / emails, abs=1e-6) if emails else None
+        )
+    people = by(report["people_sources"], "source")
+    paid = {name for (stage, name), each in asked_of.items() if stage == "contact-discovery"}
+    assert {"brave", "serper", "hunter", "apollo"} <= paid
+    assert {name: people[name]["found"] for name in paid} == {
+        name: asked_of["contact-discovery", name]["found"] for name in paid
+    }
+    assert all(people[name]["found"] > 0 for name in ("brave", "serper", "hunter", "apollo"))
+    [summary] = report["summary"]
+    everything = sum(each["micros"] for each in sums.values()) / 1e6
+    assert everything > 1
+    assert summary["usd"] == pytest.approx(everything)
+    assert summary["usd_per_email"] == pytest.approx(
+        everything / summary["verified_emails"], abs=1e-6
+    )
+
+
+def test_counts_of_verified_people_do_not_change_when_some_are_erased(
+    log: Log, report: dict[str, Rows], tables: Callable[[str], Rows]
+) -> None:
+    assert log("brand.contacts-erased"), "there are erasures in the year"
+    finished = log("brand.lookup-finished")
+    verified = sum(each.data["verified"] for each in finished)
+    checks = len(log("brand.mailbox-verified"))
+
+    [summary] = report["summary"]
+    verdicts = by(report["verdicts"], "verdict")
+
+    assert summary["verified_emails"] == verified
+    assert sum(row["emails"] for row in report["verifiers"]) == verified
+    assert sum(row["emails"] for row in report["people_sources"]) == verified
+    assert verdicts["deliverable"]["people"] == checks
+    assert tables("SELECT sum(verified::INT) AS n FROM mailboxes") == [{"n": checks}]
+    assert tables("SELECT count(*) AS n FROM people WHERE shown IS NOT NULL") == [
+        {"n": sum(len(each.data["contacts"]) for each in finished)}
+    ]
+
+
+# 7. How stale is what we answer from reuse?
+def test_ages_of_reused_results_are_those_of_their_runs(
+    log: Log, report: dict[str, Rows], asked: Callable[..., Rows]
+) -> None:
+    finished, edges = log.finished_at(), [1, 3, 7, 14, 21, 30]
+
+    def bands(since: str, until: str) -> list[int]:
+        ages = [
+            (each.at - finished[each.data["lookup"]]) / timedelta(days=1)
+            for each in log("key.search-settled", since, until)
+            if each.data["cached"]
+        ]
+        counted = Counter(bisect_right(edges, age) for age in ages)
+        return [counted[n] for n in range(len(edges))]
+
+    assert [row["searches"] for row in report["reuse"]] == bands(SINCE, UNTIL)
+    # Also where the runs ended before the period.
+    [month] = asked("report", "--since", "2026-06-01", "--until", "2026-07-01")
+    shown = [row["searches"] for row in month["figures"]["reuse"]]
+    assert shown == bands("2026-06-01", "2026-07-01")
+
+
+# 8. Which mail domains refuse us?
+def test_mailboxes_have_the_verdicts_that_were_stored(
+    log: Log, opened: list[RecordedEvent], tables: Callable[[str], Rows]
+) -> None:
+    kinds = (brand_events.MailboxVerified, brand_events.MailboxNotVerified)
+    wanted = {}
+    for recorded in opened:
+        event = recorded.event
+        if isinstance(event, kinds):
+            asked_of = log.all[recorded.position - 1].data["caused_by"]["id"].split("/")[2]
+            verified = isinstance(event, brand_events.MailboxVerified)
+            erased = not event.checked.mail_domain
+            verdict = "deliverable" if verified else event.checked.verdict.value
+            wanted[recorded.position] = (
+                asked_of,
+                verified,
+                None if erased and not verified else verdict,
+            )
+
+    found = tables("SELECT position, mail_domain, verified, verdict FROM mailboxes")
+
+    assert {row["position"]: tuple(row.values())[1:] for row in found} == wanted
+
+
+# 9. Who changed jobs?
+def test_roles_and_levels_are_those_that_were_ranked(
+    opened: list[RecordedEvent], tables: Callable[[str], Rows]
+) -> None:
+    ranked = {
+        f"{recorded.event.lookup}#{each.person}": (each.family, each.level)
+        for recorded in opened
+        if isinstance(recorded.event, brand_events.ContactsRanked)
+        for each in recorded.event.ranked
+        if each.title
+    }
+
+    found = tables("SELECT person, family, level FROM people WHERE family IS NOT NULL")
+
+    assert len(ranked) > 100
+    assert {row["person"]: (row["family"], row["level"]) for row in found} == ranked
+
+
+def test_a_brand_is_compared_over_all_ways_to_ask_for_it(
+    log: Log, opened: list[RecordedEvent], asked: Callable[..., Rows]
+) -> None:
+    """Who is shown is told apart by profiles: in this year everybody has one but the erased."""
+    streams = {stream for stream, names in log.names().items() if "Kivandra" in names}
+    profiles: dict[str, str] = {}
+    shown: list[set[str]] = []
+    for recorded in opened:
+        event = recorded.event
+        if recorded.stream in streams and isinstance(
+            event, brand_events.PeopleFound | brand_events.ContactsDiscovered
+        ):
+            named = ((f"{event.lookup}#{p.person}", p.linkedin_url) for p in event.people)
+            profiles.update({name: url for name, url in named if url})
+        if recorded.stream in streams and isinstance(event, brand_events.LookupFinished):
+            people = [f"{event.lookup}#{c.person}" for c in event.contacts if c.full_name]
+            if event.outcome in {"done", "no_emails", "no_contacts"}:
+                shown.append({profiles[name] for name in people})
+    assert len(shown) > 2
+    pairs = list(pairwise(shown))
+    joined = sum(len(after - before) for before, after in pairs)
+    left = sum(len(before - after) for before, after in pairs)
+
+    changes = Counter(row["change"] for row in asked("compare", "Kivandra"))
+
+    assert (changes["joined"], changes["left"]) == (joined, left)
+
+
+# 10. What did the update of the ranking change?
+def test_people_are_counted_by_the_rules_that_ranked_them(
+    log: Log, tables: Callable[[str], Rows]
+) -> None:
+    ranked = Counter[str]()
+    left_out = Counter[str]()
+    for each in log("brand.contacts-ranked"):
+        ranked[each.data["rules"]] += len(each.data["ranked"])
+        left_out.update(left["why"] for left in each.data["left_out"])
+
+    rules = tables("SELECT ranking_rules r, count(*) n FROM people WHERE place > 0 GROUP BY r")
+    why = tables("SELECT left_out w, count(*) n FROM people WHERE w IS NOT NULL GROUP BY w")
+
+    assert {row["r"]: row["n"] for row in rules} == ranked
+    assert {row["w"]: row["n"] for row in why} == left_out
+
+
+# 12. Which brands come back empty?
+def test_runs_and_searches_are_counted_by_how_they_ended(
+    log: Log, report: dict[str, Rows], tables: Callable[[str], Rows]
+) -> None:
+    runs = Counter(each.data["outcome"] for each in log("brand.lookup-finished"))
+    searches = Counter(each.data["outcome"] for each in log("key.search-settled"))
+
+    found = by(report["outcomes"], "outcome")
+
+    assert {name: row["live_runs"] for name, row in found.items()} == runs
+    assert {name: row["searches"] for name, row in found.items()} == searches
+    by_brand = tables("SELECT sum(live_runs) runs, sum(searches) searches FROM by_brand")
+    assert by_brand == [{"runs": runs.total(), "searches": searches.total()}]
+    veltrana = by(report["by_brand"], "brand")["Veltrana"]
+    assert veltrana["searches"] == len(log.searches_of("Veltrana"))
+
+
+# 13. Who did what as operator?
+def test_what_operators_did_to_keys_is_what_was_stored(
+    log: Log, tables: Callable[[str], Rows]
+) -> None:
+    kinds = {"issued", "quota-granted", "rotated", "revoked"}
+    done = [
+        e for e in log.all if e.type.split(".")[0] == "key" and e.type.split(".")[1] in kinds
+    ]
+
+    found = tables("SELECT position, operator FROM key_events")
+
+    assert [(row["position"], row["operator"]) for row in found] == [
+        (each.position, "dana") for each in done
+    ]
+
+
+# 15. Do we get better at it?
+def test_months_add_up_to_what_was_stored(
+    log: Log, report: dict[str, Rows], tables: Callable[[str], Rows]
+) -> None:
+    months = defaultdict[str, Counter[str]](Counter)
+    for each in log("brand.lookup-finished"):
+        month = months[each.data["at"][:7]]
+        month.update(runs=1, emails=each.data["verified"], done=each.data["outcome"] == "done")
+    for each in log("key.search-settled"):
+        month = months[each.data["at"][:7]]
+        month.update(searches=1, charged=each.data["charged"], reused=each.data["cached"])
+
+    found = by(report["by_month"], "month")
+
+    assert {
+        month: (row["live_runs"], row["verified_emails"], row["searches"], row["charged"])
+        for month, row in found.items()
+    } == {
+        month: (each["runs"], each["emails"], each["searches"], each["charged"])
+        for month, each in months.items()
+    }
+    assert all(
+        row["done_share"]
+        == pytest.approx(months[month]["done"] / months[month]["runs"], abs=1e-6)
+        for month, row in found.items()
+    )
+    # The file has the same figures as views.
+    assert [row["searches"] for row in tables("FROM by_month")] == [
+        row["searches"] for row in report["by_month"]
+    ]
+
+
+def test_a_period_is_what_the_whole_year_says_of_it(
+    log: Log, asked: Callable[..., Rows], year: Path, tmp_path: Path
+) -> None:
+    period = ("2026-04-01", "2026-05-01")
+    out = tmp_path / "april.duckdb"
+    words = ["--since", period[0], "--until", period[1], "--out", str(out)]
+    assert ran("events", "export", *words, "--data-dir", str(year)).code == 0
+
+    [found] = asked("report", "--since", period[0], "--until", period[1])
+
+    [summary] = found["figures"]["summary"]
+    settled, finished = (
+        log(kind, *period) for kind in ("key.search-settled", "brand.lookup-finished")
+    )
+    assert summary["searches_answered"] == len(settled)
+    assert summary["reused"] == sum(each.data["cached"] for each in settled)
+    assert summary["verified_emails"] == sum(each.data["verified"] for each in finished)
+    micros = sum(cost["micros"] for cost in log.costs(*period))
+    assert summary["usd"] == pytest.approx(micros / 1e6)
+    with duckdb.connect(out, read_only=True) as database:
+        nameless = database.execute(
+            "SELECT count(*) FROM searches LEFT JOIN keys USING (key) WHERE label IS NULL"
+        ).fetchone()
+        runless = database.execute(
+            "SELECT count(*) FROM searches ANTI JOIN lookups USING (lookup)"
+        ).fetchone()
+        [[charged]] = database.execute("SELECT count(*) FROM charges").fetchall()
+    assert (nameless, runless) == ((0,), (0,))
+    assert charged == sum(each.data["charged"] for each in settled)

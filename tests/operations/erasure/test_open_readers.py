@@ -1,0 +1,128 @@
+"""Erasing somebody while another process reads the files that hold them."""
+
+import asyncio
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cli.command import Ran, ran
+from cs.assembly.folder_stores import open_folder
+from cs.assembly.operator_command import open_command_context
+from cs.eventlog.fingerprints import profile_print
+from cs.keystore.wrapping import PAID_CALLS
+from cs.paid_calls.port import CallLease, PaidCall
+from cs.paid_calls.sqlite import SqliteCalls
+from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
+from history.people import PastLookup, Seen, store
+from operations.erasure.traces import traces
+
+pytestmark = pytest.mark.slow
+
+PROFILE = "https://www.linkedin.com/in/jane-roe"
+JANE = Seen("Jane Roe", "Acme", PROFILE, "jane@acme.test")
+NAMES = (JANE.full_name, "jane-roe", "jane@acme.test")
+#: What holds her, by file: sealed, and readable by whoever has the keys.
+SEALED = {
+    "calls.db": "SELECT answer FROM calls",
+    "directory.db": "SELECT box FROM person UNION SELECT who FROM person",
+    "keys.db": "SELECT wrapped FROM data_key",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with her in the log, the directory and the answer of a paid call."""
+    folder = tmp_path / "data"
+    asyncio.run(_store(folder))
+    file = tmp_path / "people.csv"
+    file.write_text(
+        f"name,company,linkedin,email\n{JANE.full_name},Acme,{PROFILE},{NAMES[2]}\n"
+    )
+    assert ran("directory", "import", str(file), f"--data-dir={folder}").code == 0
+    file.unlink()
+    return folder
+
+
+async def _store(folder: Path) -> None:
+    async with open_command_context(Settings(data_dir=folder), new=True) as data:
+        await store(data.log, [PastLookup("Acme", (JANE,))])
+    async with open_folder(DataFolder(folder)) as data:
+        (name,) = await data.keys.matching([profile_print(data.keys, PROFILE)])
+        secret = await data.keys.secret(PAID_CALLS)
+    async with SqliteCalls(folder / "calls.db", lambda: secret) as calls:
+        call = PaidCall(name.rpartition("#")[0], "provider", b"who is at Acme?")
+        begun = await calls.begin(call, lease_s=15, again=False)
+        assert isinstance(begun, CallLease)
+        await calls.answer(begun, JANE.full_name.encode())
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[set[bytes]]:
+    """Hold a read transaction on *file*; yield what stands in it of her."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        yield {box for (box,) in reader.execute(SEALED[file.name]) if box is not None}
+
+
+def copied(folder: Path, copy: Path) -> dict[str, bytes]:
+    """Return the files of *folder* as somebody has them who copies only the databases."""
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm"))
+    assert traces(copy, NAMES) == []
+    return {file.name: file.read_bytes() for file in copy.iterdir() if file.is_file()}
+
+
+def standing_in(files: dict[str, bytes], boxes: dict[str, set[bytes]]) -> set[str]:
+    return {name for name, some in boxes.items() if any(box in files[name] for box in some)}
+
+
+def erase(folder: Path, *words: str) -> Ran:
+    return ran("people", "erase", "--profile", PROFILE, *words, f"--data-dir={folder}")
+
+
+def restored(folder: Path) -> None:
+    """Erase her, and bring back the files of before, as from a backup."""
+    before = {name: (folder / name).read_bytes() for name in SEALED}
+    assert erase(folder).code == 0
+    for name, content in before.items():
+        (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("command", "held"),
+    [*(("erase", {name}) for name in sorted(SEALED)), ("reapply", set(SEALED))],
+)
+def test_an_erasure_ends_when_no_process_reads_the_files(
+    folder: Path, tmp_path: Path, command: str, held: set[str]
+) -> None:
+    run: Callable[[], Ran] = partial(erase, folder)
+    if command == "reapply":
+        restored(folder)
+        run = partial(ran, "people", "reapply", f"--data-dir={folder}")
+    with ExitStack() as readers:
+        boxes = {name: readers.enter_context(reading(folder / name)) for name in held}
+        assert all(boxes.values())
+
+        told = [run().told(), run().told()]
+
+        for each in told:
+            assert "can still be read in" in each
+            assert each.endswith("end that process, then run the same command again")
+            assert {name for name in SEALED if str(folder / name) in each} == held
+        assert standing_in(copied(folder, tmp_path / "before"), boxes)
+
+    assert run().code == 0
+
+    assert not standing_in(copied(folder, tmp_path / "after"), boxes)
+    assert not asyncio.run(_shown(folder))
+
+
+async def _shown(folder: Path) -> bool:
+    """Return whether anything of her can be opened."""
+    async with open_folder(DataFolder(folder)) as data:
+        return JANE.full_name in repr([each.event for each in await data.log.tail(0, 100)])

@@ -1,0 +1,175 @@
+"""Bytes that come before the TLS handshake are never part of an answer.
+
+A relay on the way cannot read TLS, but it can write before TLS begins.  Every client that goes
+outside is tried, direct and through the proxies that it takes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import certifi
+import pytest
+
+from cs.client import AsyncClient, Client, ClientError
+from cs.client.retries import NO_RETRIES
+from cs.outside.guard import Guard
+from cs.outside.http import GuardedClient, TrustedClient
+from cs.outside.port import Unreachable
+from cs.sandbox.certificates import Authority
+from cs.verifiers.smtp.errors import ConnectionFailed
+from cs.verifiers.smtp.identity import Identity
+from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts, open_session
+from outside.loopback_web import Zone, pages, serve
+from security.relay import relay
+from verifiers.smtp.smtp_servers import Script, people, smtp_server
+from verifiers.smtp.socks_server import socks_server
+
+KEY = "cs_live_x"
+TRIES = 20
+HONEST, FORGED = (
+    b'{"quota": %d, "used": 1, "remaining": 8, "window": {"searches": 1}}' % quota
+    for quota in (9, 666)
+)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(FORGED), FORGED)
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    made = Authority(tmp_path)
+    monkeypatch.setattr(certifi, "where", lambda: str(made.ca_file))
+    monkeypatch.setenv("SSL_CERT_FILE", str(made.ca_file))  # comes first, by way of a proxy
+    return made
+
+
+async def configured(port: int) -> str:
+    async with TrustedClient(user_agent="test") as client:
+        return (await client.get(f"https://localhost:{port}/")).body.decode()
+
+
+async def found(port: int) -> str:
+    guard = Guard([IPv4Network("127.0.0.0/8")], frozenset({port}))
+    names = Zone({"localhost": [("127.0.0.1",)], "localhost.test": [("127.0.0.1",)]})
+    async with GuardedClient(guard, names, user_agent="test", web_ports=(port, port)) as client:
+        return (await client.get("https://localhost.test/")).body.decode()
+
+
+async def library(port: int) -> str:
+    async with AsyncClient(f"https://localhost:{port}/v1", KEY, patience=NO_RETRIES) as client:
+        return str(await client.usage())
+
+
+async def blocking_library(port: int) -> str:
+    def ask() -> str:
+        with Client(f"https://localhost:{port}/v1", KEY, patience=NO_RETRIES) as client:
+            return str(client.usage())
+
+    return await asyncio.to_thread(ask)
+
+
+async def library_by_proxy(_port: int) -> str:
+    async with AsyncClient("https://localhost.test/v1", KEY, patience=NO_RETRIES) as client:
+        return str(await client.usage())
+
+
+async def blocking_library_by_proxy(_port: int) -> str:
+    def ask() -> str:
+        with Client("https://localhost.test/v1", KEY, patience=NO_RETRIES) as client:
+            return str(client.usage())
+
+    return await asyncio.to_thread(ask)
+
+
+Ask = Callable[[int], Awaitable[str]]
+DIRECT = [configured, found, library, blocking_library]
+BY_PROXY = [library_by_proxy, blocking_library_by_proxy]
+OK = pages({"/": HONEST, "/v1/usage": HONEST, "/robots.txt": (404, {}, b"")})
+
+
+async def answers(ask: Ask, port: int, times: int) -> list[str]:
+    """Return what *ask* was answered; the kind of the error where it was not."""
+
+    async def one() -> str:
+        try:
+            return await ask(port)
+        except (Unreachable, ClientError) as error:
+            return repr(error)
+
+    return [await one() for _ in range(times)]
+
+
+@pytest.mark.parametrize("ask", DIRECT)
+async def test_no_client_believes_what_came_before_tls(ask: Ask, authority: Authority) -> None:
+    tls = authority.context(["localhost", "localhost.test"])
+    async with (
+        serve(OK, tls=tls) as web,
+        relay(web.port) as honest,
+        relay(web.port, at_once=ANSWER) as forging,
+    ):
+        assert "9" in (await answers(ask, honest, 1))[0]
+        got = await answers(ask, forging, TRIES)
+
+    assert not [each for each in got if "666" in each]
+
+
+@pytest.mark.parametrize("ask", BY_PROXY)
+async def test_no_client_believes_what_a_proxy_says_behind_its_own_answer(
+    ask: Ask, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = authority.context(["localhost.test"])
+    async with (
+        serve(OK, tls=tls) as web,
+        relay(web.port, connects=True) as honest,
+        relay(web.port, behind=(b"", ANSWER), connects=True) as forging,
+    ):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{honest}")
+        assert "9" in (await answers(ask, honest, 1))[0]
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{forging}")
+        got = await answers(ask, forging, TRIES)
+
+    assert not [each for each in got if "666" in each]
+
+
+# Mail servers: all of a session up to the answer to MAIL, behind the answer to STARTTLS.
+
+MAIL = Script(people(), ehlo="250-mx.test\n250 STARTTLS", starttls="220 go ahead")
+SESSION = b"250 mx.test\r\n250 2.1.0 Ok\r\n250 2.1.5 forged\r\n"
+
+
+async def session(port: int, proxy: str | None = None) -> str:
+    """Return the answer to a RCPT, or why there is none."""
+    identity = Identity("us.test", "jo@us.test", proxy)
+    mx, timeouts = MxAddress("mx.test", "127.0.0.1", port), SmtpTimeouts(reply_s=2.0)
+    try:
+        opened = await open_session(
+            mx, identity, timeouts, note=lambda _who, _text: None, try_tls=True
+        )
+        try:
+            return (await opened.rcpt("anyone@mx.test")).text
+        finally:
+            await opened.abort()
+    except ConnectionFailed as failed:
+        return failed.why
+
+
+async def test_no_reply_counts_that_came_before_starttls() -> None:
+    async with smtp_server(MAIL, "127.0.0.1") as (_, port):
+        async with relay(port) as honest:
+            assert "unknown" in (await session(honest)).lower()
+        async with relay(port, behind=(b"220 go ahead\r\n", SESSION)) as forging:
+            got = [await session(forging) for _ in range(TRIES)]
+
+    assert set(got) <= {"out-of-step", "tls"}
+
+
+async def test_no_reply_counts_that_a_proxy_adds_before_starttls() -> None:
+    greeting = b"220 mx.test ESMTP\r\n"
+    async with smtp_server(MAIL, "127.0.0.1") as (_, port):
+        async with socks_server() as honest:
+            assert "unknown" in (await session(port, honest.url)).lower()
+        for added in (greeting, greeting + b"250 STARTTLS\r\n220 go ahead\r\n" + SESSION):
+            async with socks_server(added=added) as forging:
+                got = [await session(port, forging.url) for _ in range(TRIES)]
+
+            assert set(got) <= {"out-of-step", "tls", "protocol"}

@@ -1,0 +1,242 @@
+"""Lists and files that cost far more to read than to write: bodies of HTTP, files of commands.
+
+While a body is read the service answers others.  A command refuses a file within a few seconds
+of processor time and in bounded memory, or reads all of it in that.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.command import environment
+from harness.served import Served, served
+from security.responsiveness import answering
+
+pytestmark = pytest.mark.slow
+
+MIB = 1 << 20
+#: Processor time and memory of a command, its start included.
+CPU_S = 15
+MEMORY_MIB = 400
+#: A mailbox of the bundled world, verified once its brand was searched for.
+MAILBOX = "amara.okafor@veltrana.test"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in which a search has verified `MAILBOX`."""
+    return tmp_path_factory.mktemp("intakes") / "data"
+
+
+def nested(recipients: int) -> dict[str, Any]:
+    bounce = {"bounceType": "Permanent", "bouncedRecipients": [{}] * recipients}
+    return {"notificationType": "Bounce", "bounce": bounce}
+
+
+def words(number: int) -> dict[str, str]:
+    said = "550 5.1.1 no such user " * 40
+    return {"email": f"a{number}@b{number}.test", "diagnostic": said}
+
+
+#: Bodies of just under 1 MiB, and the status that they are answered with.
+BODIES: dict[str, tuple[bytes, int]] = {
+    "objects": (b"[" + b"{}," * 349_000 + b"{}]", 400),
+    "scalars": (b"[" + b"1," * 520_000 + b"1]", 400),
+    "an object of lists": (b'{"bounces":[' + b"[]," * 349_000 + b"[]]}", 400),
+    "nested recipients": (json.dumps(nested(250_000), separators=(",", ":")).encode(), 400),
+    "depth": (b"[" * MIB, 400),
+    "depth in a row": (b'{"email":' + b"[" * 900 + b"]" * 900 + b"}", 200),
+    "fields": (json.dumps({f"k{n}": 1 for n in range(80_000)}).encode(), 200),
+    "words of servers": (json.dumps([words(n) for n in range(1_000)]).encode(), 200),
+    "one mailbox": (json.dumps([{"email": MAILBOX, "type": "soft"}] * 1_000).encode(), 200),
+}
+
+
+def test_no_body_of_bounces_stops_the_ports(folder: Path) -> None:
+    with served(folder) as service:
+        with service.client(service.new_key()) as client:
+            client.post(
+                "/contacts", json={"brand": "Veltrana", "wait": True}
+            ).raise_for_status()
+        for name, (body, status) in BODIES.items():
+            many = [service] * (4 if status == 400 else 1)
+            with answering(service) as answers, ThreadPoolExecutor(4) as callers:
+                posted = list(callers.map(post, many, [body] * len(many)))
+            assert {each.status_code for each in posted} == {status}, name
+            assert len(posted[0].content) < 200_000, name
+            answers.assert_fast()
+
+
+def post(service: Served, body: bytes) -> httpx.Response:
+    return httpx.post(
+        f"{service.admin_url}/mailboxes/bounced",
+        content=body,
+        headers={"Content-Type": "application/json"},
+        trust_env=False,
+        timeout=300,
+    )
+
+
+def test_no_body_of_a_search_or_of_the_clock_stops_the_ports(folder: Path) -> None:
+    size = 16 * 1024 - 40
+    values = [
+        b"a" * size,
+        b"a." * (size // 2),
+        "\u0301".encode() * (size // 2),
+        b"xn--a." * 2_700,
+    ]
+    bodies = [b'{"brand":"%s","domain":"%s"}' % (each[:8_000], each[:8_000]) for each in values]
+    bodies += [b"[" * size, b'{"x":' * (size // 5), b'{"brand":' + b"9" * size + b"}"]
+    with served(folder) as service, service.client(service.new_key()) as client:
+        json_type = {"Content-Type": "application/json"}
+        with answering(service) as answers:
+            for body in bodies * 5:
+                answer = client.post("/contacts", content=body, headers=json_type)
+                assert answer.status_code in {400, 429}
+            for body in (b"[" * 1_000, b'{"advance":' + b"9" * 1_000 + b"}"):
+                moved = httpx.post(
+                    service.clock_url, content=body, headers=json_type, trust_env=False
+                )
+                assert moved.status_code == 400
+        answers.assert_fast()
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A file for a command.
+
+    Attributes:
+        command: That reads it; FILE stands for it.
+        name: Of the file.
+        content: Makes it.
+        said: In what the command prints.
+    """
+
+    command: str
+    name: str
+    content: Callable[[], bytes]
+    said: str
+
+
+BOUNCED = "mailboxes bounced FILE --dry-run --sent SENT"
+PEOPLE = "directory import FILE --dry-run"
+COMPANIES = "brands import FILE --dry-run"
+SEARCH = "search --file FILE --key x --url http://127.0.0.1:9/v1"
+WORLD = "sandbox check FILE"
+#: Opens a quote whether or not one is open.
+REOPENED = b'a","' + b"b" * 1_290 + b"\n"
+STATUS = b"Content-Type: message/delivery-status\n\n"
+
+
+def multiparts() -> bytes:
+    parts = b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n'
+    return b"".join(parts % (n, n) for n in range(200)) + STATUS + b"\n" * 4 * MIB
+
+
+def brand(number: int, **more: Any) -> dict[str, Any]:
+    intends = {"outcome": "no_linkedin", "asked_by": ["brand"]}
+    name = f"{number} {'É' * 290}"
+    return {"name": name, "domain": f"b{number}.test", "intends": intends, **more}
+
+
+def world(**more: Any) -> bytes:
+    return json.dumps({"brands": [brand(n) for n in range(2_000)], **more}).encode()
+
+
+def crowd() -> bytes:
+    people = [{"name": "A", "headline": "h", "mailbox": f"m{n}"} for n in range(1_000)]
+    named = [f"x{n}@b0.test" for n in range(30_000)]
+    wrong = brand(0, people=people, intends={"outcome": "done", "verified": named})
+    return json.dumps({"brands": [wrong, *map(brand, range(1, 100))]}).encode()
+
+
+ATTACKS = [
+    Attack(BOUNCED, "nested.eml", multiparts, "more than 20 parts"),
+    Attack(
+        BOUNCED,
+        "parts.eml",
+        lambda: b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\n" * MIB + STATUS,
+        "no delivery status",
+    ),
+    Attack(
+        BOUNCED,
+        "parameters.eml",
+        lambda: b"Content-Type: multipart/report;" + b'a="b;";' * 600_000 + b"\n\n" + STATUS,
+        "no delivery status",
+    ),
+    Attack(BOUNCED, "a.mbox", lambda: b"From a\n\n" * (MIB // 2), "nearly all"),
+    Attack(BOUNCED, "lines.mbox.gz", lambda: gzip.compress(b"\n" * 80 * MIB), "lines: split"),
+    Attack(BOUNCED, "rows.csv", lambda: b"email,type\n" + b"x,\n" * MIB, "nearly all"),
+    Attack(BOUNCED, "rows.json", lambda: b"[" + b"{}," * MIB + b"{}]", "nearly all"),
+    Attack(
+        BOUNCED, "quotes.csv", lambda: b"email,type\n" + REOPENED * 3_000, "a quote is opened"
+    ),
+    Attack(BOUNCED, "long.json", lambda: b"[" + b"{}," * 3 * MIB + b"{}]", "longer than 8 MiB"),
+    Attack(PEOPLE, "quotes.csv", lambda: b"name,company,email\n" + REOPENED * 3_000, "refused"),
+    Attack(PEOPLE, "line.jsonl.gz", lambda: gzip.compress(b"x" * 256 * MIB), "MiB: split"),
+    Attack(PEOPLE, "rows.csv", lambda: b"name,company,email\n" + b"x,\n" * MIB, "nearly all"),
+    Attack(COMPANIES, "line.csv", lambda: b"name\n" + b"x" * 128 * MIB, "characters"),
+    Attack(
+        COMPANIES, "lines.csv.gz", lambda: gzip.compress(b"name\n" + b"\n" * 80 * MIB), "lines"
+    ),
+    Attack(
+        COMPANIES, "quotes.csv", lambda: b"name,id\n" + REOPENED * 3_000, "a quote is opened"
+    ),
+    Attack(
+        SEARCH,
+        "rows.csv",
+        lambda: b"".join(b"%d\n" % n for n in range(1_500_000)),
+        "more than 100000 lines",
+    ),
+    Attack(SEARCH, "rows.txt", lambda: b"a\r" * 7 * MIB, "more than 100000 lines"),
+    Attack(WORLD, "brands.json", world, "is good"),
+    Attack(
+        WORLD,
+        "searches.json",
+        lambda: world(searches=[{"brand": "x", "outcome": "no_linkedin"}] * 80_000),
+        "is good",
+    ),
+    Attack(WORLD, "crowd.json", crowd, "is nobody's here"),
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda each: f"{each.command}-{each.name}")
+def test_a_file_costs_a_command_seconds_and_bounded_memory(
+    attack: Attack, folder: Path, tmp_path: Path
+) -> None:
+    file, sent = tmp_path / attack.name, tmp_path / "sent.csv"
+    file.write_bytes(attack.content())
+    sent.write_text(f"<1@ops.test>,{MAILBOX}\n")
+    places = {"FILE": str(file), "SENT": str(sent)}
+    reads_data = attack.command in {BOUNCED, PEOPLE, COMPANIES}
+    data = [f"--data-dir={folder}"] if reads_data else []
+
+    said = limited([*(places.get(w, w) for w in attack.command.split()), *data])
+
+    assert attack.said in said
+    assert len(said) < 10_000, "what it says of a bad file is bounded, too"
+
+
+def limited(arguments: Sequence[str]) -> str:
+    """Run ``cs`` in `CPU_S` of processor time and `MEMORY_MIB`; return what it prints."""
+    limits = f'ulimit -t {CPU_S}; ulimit -d {MEMORY_MIB * 1024}; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", limits, "sh", sys.executable, "-m", "cs", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment(),
+        check=False,
+    )
+    said = done.stdout.decode()
+    assert done.returncode in {0, 1, 2}, f"it ended by {done.returncode}: {said[-300:]}"
+    return said
