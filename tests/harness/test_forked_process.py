@@ -33,7 +33,7 @@ def child() -> None:
             raise ValueError("as told")
         case "import":
             here = [name for name in WITH_THREADS if name not in sys.modules]
-            importlib.import_module("cs.history.export.staging")
+            importlib.import_module("cs.history.export")
             sys.stderr.write(f"imported here: {' '.join(here)}\n")
         case _:
             signal.pause()

@@ -74,11 +74,11 @@ def test_what_came_back_is_returned_no_more_and_the_reports_say_whose_verdict_it
     assert (bounced["bounced"]["status"], bounced["bounced"]["verifier"]) == ("5.1.1", "smtp")
     assert MAILBOX not in json.dumps(shown)
     (report,) = rows(service, "report")
-    assert report["mail"]["bounces"] == {"permanent": 1}
-    (smtp,) = [each for each in report["verifiers"] if each["verifier"] == "smtp"]
+    figures = report["figures"]
+    (smtp,) = [each for each in figures["verifiers"] if each["verifier"] == "smtp"]
     assert smtp["bounced"] == 1
-    worst = report["mail"]["rules"][0]
-    assert (worst["reason"], worst["bounced"]) == ("recipient-accepted", 1)
+    worst = figures["wrong_verdicts"][0]
+    assert (worst["rule"], worst["bounced"]) == ("recipient-accepted", 1)
     charges = [e for e in rows(service, "ledger", key["id"]) if e["what"] == "charged"]
     assert [len(each["bounced"]) for each in charges] == [1, 1, 0]
     assert rows(service, "log", "verify")[-1]["violations"] == 0

@@ -13,6 +13,7 @@ from cs.assembly.operator_command import open_command_context
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.cli.log import LogVerification, verified
+from cs.eventlog.audit import Violation
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder
@@ -42,13 +43,13 @@ class Form(ABC):
     async def forget_views(self) -> None:
         """Let the views be made anew at the next start."""
 
-    async def verify(self) -> LogVerification:
-        """Return the counts of `cs log verify`."""
+    async def verify(self) -> tuple[list[Violation], LogVerification]:
+        """Return what `cs log verify` finds, and its counts."""
         async with open_command_context(self.settings) as data:
-            found = [each async for each in verified(data)]
-        counts = found[-1]
-        assert isinstance(counts, LogVerification)
-        return counts
+            said = [each async for each in verified(data)]
+        violations = [each for each in said if isinstance(each, Violation)]
+        (counts,) = [each for each in said if isinstance(each, LogVerification)]
+        return violations, counts
 
 
 class OnFiles(Form):

@@ -25,7 +25,7 @@ BY = {
     "source": "cost_per_email",
     "month": "by_month",
 }
-_TITLES = {"usd": "Cost $", "usd_per_email": "$ per e-mail", "emails": "E-mails"}
+_TITLES = {"usd": "Cost $", "usd_per_email": "Per e-mail $", "emails": "E-mails"}
 
 
 class TextTable(msgspec.Struct, frozen=True):
