@@ -164,17 +164,11 @@ def cites(tree: Tree, cited: set[str], text: str) -> Iterator[tuple[int, str]]:
             rows = [f"text {match['text']}"]
         else:
             rows = re.findall(r"[A-Z]\d+[a-z]?", match["rows"])
-        for row in rows:
-            if row not in cited:
-                yield line_of(flat, match), f"contract {row} is no row of docs/contract.md"
+        for row in set(rows) - cited:
+            yield line_of(flat, match), f"contract {row} is no row of docs/contract.md"
     for match in DOCUMENT.finditer(re.sub(r"\s", " ", flat)):
-        page = tree.root / "docs" / match["page"]
-        if not page.is_file():
-            yield line_of(flat, match), f"docs/{match['page']} is not there"
-        elif match["heading"]:
-            heading = re.sub(r"\s+", " ", match["heading"])
-            if slug(heading) not in anchors(page):
-                yield line_of(flat, match), f'docs/{match["page"]} has no heading "{heading}"'
+        if why := missing_heading(tree, match["page"], match["heading"]):
+            yield line_of(flat, match), why
     for match in DECISION.finditer(flat):
         number = (match["number"] or match["short"]).zfill(4)
         if not any((tree.root / "docs/decisions").glob(f"{number}-*.md")):
@@ -182,6 +176,15 @@ def cites(tree: Tree, cited: set[str], text: str) -> Iterator[tuple[int, str]]:
     for match in CAPITALS.finditer(flat):
         if match["page"] not in tree.documents:
             yield line_of(flat, match), f"{match['page']} is not in the repository"
+
+
+def missing_heading(tree: Tree, name: str, heading: str | None) -> str | None:
+    page = tree.root / "docs" / name
+    if not page.is_file():
+        return f"docs/{name} is not there"
+    if heading and slug(heading := re.sub(r"\s+", " ", heading)) not in anchors(page):
+        return f'docs/{name} has no heading "{heading}"'
+    return None
 
 
 def links(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -208,17 +211,8 @@ def names(tree: Tree, text: str) -> Iterator[tuple[int, str]]:
 
 def missing(tree: Tree, span: str) -> str | None:
     if PATH.fullmatch(span):
-        path, _, test = span.partition("::")
-        first = path.partition("/")[0]
-        if WRITTEN.fullmatch(path):
-            return None
-        if first in {"build", "data"} or not (tree.is_there(first) or path.endswith(".py")):
-            return None  # a path of the reader's, or a media type
-        if not tree.is_there(path):
-            return f"{path} is not there"
-        if test and test not in tree.words:
-            return f"{path} has no {test}"
-    elif FILE.fullmatch(span):
+        return missing_path(tree, span)
+    if FILE.fullmatch(span):
         if span not in tree.modules:
             return f"no module is called {span}"
     elif MODULE.fullmatch(span):
@@ -228,6 +222,18 @@ def missing(tree: Tree, span: str) -> str | None:
         if name not in tree.words | FOREIGN and not name.startswith("CS_"):
             return f"nothing in the code is called {name}"
     return None
+
+
+def missing_path(tree: Tree, span: str) -> str | None:
+    path, _, test = span.partition("::")
+    first = path.partition("/")[0]
+    if WRITTEN.fullmatch(path):
+        return None
+    if first in {"build", "data"} or not (tree.is_there(first) or path.endswith(".py")):
+        return None  # a path of the reader's, or a media type
+    if not tree.is_there(path):
+        return f"{path} is not there"
+    return f"{path} has no {test}" if test and test not in tree.words else None
 
 
 def missing_module(tree: Tree, dotted: str) -> str | None:

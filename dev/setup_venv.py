@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def fingerprint() -> str:
-    """Changes with the pins, the package's own metadata, the interpreter and the folder.
+    """Return a hash of the pins, the package's metadata, the interpreter and the folder.
 
     Not with the settings of tools, which stand in pyproject.toml, too.
     """

@@ -56,7 +56,9 @@ class Armed:
             assert self.caller.read(search)["status"] == "running"
 
 
-def armed(target: Target, obstacles: tuple[str, ...], *, fresh: bool = False) -> Armed:
+def armed(  # noqa: C901 - one branch for each obstacle
+    target: Target, obstacles: tuple[str, ...], *, fresh: bool = False
+) -> Armed:
     """Bring *obstacles* about for a new key on *target*.
 
     Args:

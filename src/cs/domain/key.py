@@ -218,7 +218,7 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
     return in_order(events, state.last_at)
 
 
-def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, ...]:
+def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, ...]:  # noqa: C901 - a match
     match command:
         case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4, by=by):
             if state.secret_hash == secret_hash:

@@ -90,7 +90,7 @@ class Audit:
         self._settled: set[str] = set()
         self._damaged: set[str] = set()  # streams
 
-    def check(self, recorded: RecordedEvent) -> Iterator[Violation]:
+    def check(self, recorded: RecordedEvent) -> Iterator[Violation]:  # noqa: C901 - a match
         """Yield what *recorded* breaks."""
 
         def broken(kind: Kind, what: str) -> Violation:
@@ -104,17 +104,8 @@ class Audit:
             if recorded.stream:
                 self._versions[recorded.stream] = recorded.version
             return
-        if recorded.position != self._position + 1:
-            yield broken("position", f"follows position {self._position}")
-        self._position = recorded.position
-        expected = self._versions.get(recorded.stream, NO_STREAM) + 1
-        if recorded.version != expected:
-            yield broken("version", f"version {recorded.version}, expected {expected}")
-        self._versions[recorded.stream] = recorded.version
-        before = self._times.get(recorded.stream)
-        if before is not None and recorded.event.at < before:
-            yield broken("time", f"{recorded.event.at.isoformat()} after {before.isoformat()}")
-        self._times[recorded.stream] = recorded.event.at
+        for kind, what in self._order(recorded):
+            yield broken(kind, what)
         if recorded.stream in self._damaged:
             return  # what it follows is not known
         match recorded.event:
@@ -144,6 +135,21 @@ class Audit:
     def unfinished(self) -> int:
         """Searches that are not settled."""
         return sum(len(key.live) for key in self._keys.values())
+
+    def _order(self, recorded: RecordedEvent) -> Iterator[tuple[Kind, str]]:
+        """Yield what is wrong with the event's position, version and time."""
+        if recorded.position != self._position + 1:
+            yield "position", f"follows position {self._position}"
+        self._position = recorded.position
+        expected = self._versions.get(recorded.stream, NO_STREAM) + 1
+        if recorded.version != expected:
+            yield "version", f"version {recorded.version}, expected {expected}"
+        self._versions[recorded.stream] = recorded.version
+        at = recorded.event.at
+        before = self._times.setdefault(recorded.stream, at)
+        if at < before:
+            yield "time", f"{at.isoformat()} after {before.isoformat()}"
+        self._times[recorded.stream] = at
 
     def _key(self, stream: str) -> _Key:
         return self._keys.setdefault(stream, _Key())

@@ -227,26 +227,20 @@ async def domain_form(
             keys in memory are dropped then too.
         LookupError: The topic of one is none that any version writes.
     """
-    kinds = [event_of(row[3]) for row in rows]
-    if None in kinds:
-        position, stream, _, topic, _ = rows[kinds.index(None)]
-        if _is_newer(topic):
-            keys.forget()
-            raise NewerEvent(position, stream, topic)
-        raise LookupError("no topic of an event")
+    kinds = _kinds(keys, rows)
     if not FORGETTING.isdisjoint(kinds):
         keys.forget()
     sealed: dict[int, SealedState] = {}
     needs: set[KeyReference] = set()
     for row, kind in zip(rows, kinds, strict=True):
-        if SEALED in row[4] and kind is not None and wanted.reads(kind):
+        if SEALED in row[4] and wanted.reads(kind):
             sealed[row[0]] = taken_apart = SealedState(row[4])
             if wanted.opens(kind):
                 needs.update(taken_apart.needs())
     held = await held_keys(keys, needs)
     lost, found = list[LostValue](), list[RecordedEvent]()
     for (position, stream, version, topic, state), kind in zip(rows, kinds, strict=True):
-        if kind is None or not wanted.reads(kind):
+        if not wanted.reads(kind):
             found.append(RecordedEvent(position, stream, version, NO_EVENT))
             continue
         text = state
@@ -261,6 +255,19 @@ async def domain_form(
         found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
     keys.lost.note(lost)
     return found
+
+
+def _kinds(keys: DataKeys, rows: Sequence[StoredRow]) -> Sequence[type[AnyEvent]]:
+    kinds = list[type[AnyEvent]]()
+    for position, stream, _, topic, _ in rows:
+        kind = event_of(topic)
+        if kind is None and _is_newer(topic):
+            keys.forget()
+            raise NewerEvent(position, stream, topic)
+        if kind is None:
+            raise LookupError("no topic of an event")
+        kinds.append(kind)
+    return kinds
 
 
 async def recorded(

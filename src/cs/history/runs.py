@@ -326,7 +326,7 @@ class RunFold:
             mail_domains=tuple(self._mail_domains),
         )
 
-    def add(self, recorded: RecordedEvent) -> None:
+    def add(self, recorded: RecordedEvent) -> None:  # noqa: C901 - a match
         event = recorded.event
         position = self._last = recorded.position
         self._caused_by = recorded.caused_by

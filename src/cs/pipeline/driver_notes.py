@@ -111,7 +111,7 @@ class DriverNotes:
                 wanted.append((recorded, follow_up))
         return wanted
 
-    def note(self, recorded: RecordedEvent) -> FollowUp | None:
+    def note(self, recorded: RecordedEvent) -> FollowUp | None:  # noqa: C901 - a match
         """Remember what *recorded* says; return what is to be done for it."""
         is_ours = self._is_ours(recorded)
         closed = closed_work(recorded.event) if is_ours else None

@@ -46,7 +46,7 @@ def _bare(kind: inspect.Type) -> inspect.Type:
             return kind
 
 
-def _describe(kind: inspect.Type) -> str:
+def _describe(kind: inspect.Type) -> str:  # noqa: C901 - a match
     match _bare(kind):
         case inspect.BoolType():
             return "true or false"

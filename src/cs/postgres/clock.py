@@ -93,7 +93,7 @@ class SharedOffset:
         self._pool = pool
 
     async def load(self) -> timedelta:
-        """Raises `DatabaseUnavailable`."""
+        """Return how far it was moved; raises `DatabaseUnavailable`."""
         with translate_errors():
             seconds = await self._pool.fetchval("SELECT max(ahead_s) FROM sandbox_clock")
         return timedelta(seconds=seconds or 0.0)

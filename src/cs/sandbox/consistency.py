@@ -147,6 +147,13 @@ def _intends(path: str, brand: Brand, names: _Names) -> Iterator[str]:
             )
         elif mail and (why := _unprovable(mail, address.partition("@")[0])):
             yield f"at {path}.{place}: {address!r} cannot be proved: {why}"
+    yield from _intended_outcome(path, brand, names)
+
+
+def _intended_outcome(path: str, brand: Brand, names: _Names) -> Iterator[str]:
+    intends = brand.intends
+    domain = brand.mail_domain or brand.domain
+    mail = names.mail.get(domain)
     if intends.may and not intends.verified:
         yield f'at {path}.may: goes only with "verified", or the outcome would be open'
     if (intends.outcome == "done") != bool(intends.verified):

@@ -77,7 +77,7 @@ _FORMS = {
 }
 
 
-def _check_form(name: str, value: Any) -> None:
+def _check_form(name: str, value: Any) -> None:  # noqa: C901 - a match
     """Raise ValueError or OSError if *value*, of the right type, has a wrong form."""
     good = True
     match name:

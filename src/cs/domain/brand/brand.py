@@ -125,7 +125,7 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
     return in_order(events, state.last_at)
 
 
-def _decided(command: BrandCommand, state: Brand, at: datetime) -> tuple[BrandEvent, ...]:
+def _decided(command: BrandCommand, state: Brand, at: datetime) -> tuple[BrandEvent, ...]:  # noqa: C901 - a match
     match command:
         case StartLookup(stream=stream, nonce=nonce, query=query, deadline=deadline):
             if state.live is not None:

@@ -173,7 +173,10 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
 
 
 def _ends_in_role(text: str) -> bool:
-    """A list that begins with hobbies may hold a role: "Mom, runner, Head of Social"."""
+    """Return whether a list ends in a role though it begins with hobbies.
+
+    For example: "Mom, runner, Head of Social".
+    """
     return any(
         _kind(piece.strip(), marked=False) is Kind.ROLE and not SEVERAL.found(flat(piece))
         for piece in text.split(",")[1:]

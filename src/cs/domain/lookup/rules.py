@@ -138,7 +138,7 @@ def _brand(state: Lookup) -> BrandFacts:
 
 
 # A stage found something.
-def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
+def record(command: RecordFinding, state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:  # noqa: C901 - a match
     """Return what a stage's answer causes.
 
     ``()`` if it is late, repeated, a heartbeat or another stage's finding: stages may be

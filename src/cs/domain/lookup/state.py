@@ -103,7 +103,7 @@ def first_state(event: LookupStarted) -> Lookup:
     return Lookup(event.lookup, event.query, event.deadline_at, event.contacts)
 
 
-def evolve(state: Lookup, event: BrandEvent) -> Lookup:
+def evolve(state: Lookup, event: BrandEvent) -> Lookup:  # noqa: C901 - a match
     """Return *state* after *event* of the same run.  Never raises."""
     closed = closed_work(event)
     if closed is not None:

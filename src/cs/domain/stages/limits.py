@@ -253,17 +253,21 @@ def check(value: object) -> None:
             if isinstance(limit, _ONE_VALUE):  # most are, and hold no other shape
                 if not limit.admits(part):
                     raise BeyondLimits(name)
-                continue
-            try:
-                if limit is not None:
-                    check_field(part, limit)
-                if isinstance(part, msgspec.Struct | tuple):
-                    check(part)
-            except BeyondLimits as beyond:
-                raise beyond.within(name) from None
+            else:
+                _check_part(name, part, limit)
     elif isinstance(value, tuple):
         for each in value:
             check(each)
+
+
+def _check_part(name: str, part: object, limit: Limit | None) -> None:
+    try:
+        if limit is not None:
+            check_field(part, limit)
+        if isinstance(part, msgspec.Struct | tuple):
+            check(part)
+    except BeyondLimits as beyond:
+        raise beyond.within(name) from None
 
 
 _ONE_VALUE = (TextLimit, NumberLimit, MomentLimit)

@@ -205,7 +205,7 @@ def _key_names(sealed: Iterable[AnySealed]) -> Iterator[str]:
                 pass
 
 
-def _add(
+def _add(  # noqa: C901 - a match
     found: dict[str, RecordedLookup],
     event: SealedEvent,
     sealed: AnySealed | None,
