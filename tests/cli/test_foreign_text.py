@@ -21,7 +21,7 @@ from cli.command import Here, Ran
 from client.answering import answered, answering
 from cs.assembly.folder_stores import open_folder
 from cs.cli import output
-from cs.cli.foreign_text import cell, harmless, harmless_lines, json_line
+from cs.cli.output import cell, harmless, harmless_lines, json_line
 from cs.cli.progress import Progress
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream

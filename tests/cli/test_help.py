@@ -7,8 +7,7 @@ from importlib.metadata import version
 import pytest
 
 from cli.command import Here, started
-from cs.cli.app import COMMANDS, build
-from cs.cli.exit_codes import codes_of
+from cs.cli.app import COMMANDS, build, codes_of
 from harness.every_row import check_every
 from harness.servers.missing import Missing
 

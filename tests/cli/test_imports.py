@@ -64,7 +64,7 @@ def ours(loaded: set[str]) -> set[str]:
 def test_help_loads_nothing_of_the_service(word: str) -> None:
     loaded = loaded_by_command(word)
 
-    assert ours(loaded) == {"cs", "cs.__main__", "cs.cli", "cs.cli.app", "cs.cli.exit_codes"}
+    assert ours(loaded) == {"cs", "cs.__main__", "cs.cli", "cs.cli.app"}
     assert loaded & HEAVY == set()
 
 

@@ -10,6 +10,7 @@ import uvloop
 
 from cs.assembly.roles.running import RunningRole
 from cs.cli import roles
+from cs.cli.command import Invocation
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.settings import Settings
@@ -37,7 +38,7 @@ def test_only_what_serves_callers_runs_on_uvloop(what: str, on_uvloop: bool) -> 
         raise LogUnavailable(f"{settings.port} of {world}: that was enough")
 
     with pytest.raises(LogUnavailable, match="enough"):
-        roles._run(what, Settings(port=0, admin_port=0), run, sandbox=True)
+        roles.run_role(Invocation(), what, roles.RoleOptions(0, sandbox=True), run, port=0)
 
     (loop,) = loops
     assert isinstance(loop, uvloop.Loop) is on_uvloop

@@ -169,7 +169,7 @@ def test_a_role_that_fails_ends_the_service_with_a_reason(tmp_path: Path) -> Non
         assert service.wait(timeout_s=10) == 1
     last = service.last_line
     assert last.startswith(f"cs: the service on {service.folder} has ended, FailPointReached: ")
-    assert '"event": "service_failed"' in service.output
+    assert '"event": "role_failed"' in service.output
 
 
 def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None:

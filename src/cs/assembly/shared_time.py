@@ -1,8 +1,9 @@
 """The time of all roles: the database's, moved ahead in a sandbox."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
@@ -42,13 +43,18 @@ async def open_shared_time(
 
 
 @asynccontextmanager
-async def keep_time(shared: SharedTime) -> AsyncIterator[None]:
-    """Ask for the database's time now and then, and follow a sandbox's clock, until left."""
+async def keep_time(
+    shared: SharedTime, *work: Coroutine[Any, Any, None]
+) -> AsyncIterator[None]:
+    """Keep *shared* up to date, and run *work* next to that, until left.
+
+    That asks for the database's time now and then, and follows a sandbox's clock.
+    """
     async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(shared.time.run(), name="time")]
+        running = [tasks.create_task(each) for each in (shared.time.run(), *work)]
         if shared.offset is not None and isinstance(shared.clock, SandboxClock):
             following = shared.offset.follow(shared.clock.moved)
-            running.append(tasks.create_task(following, name="sandbox-clock"))
+            running.append(tasks.create_task(following))
         try:
             yield
         finally:

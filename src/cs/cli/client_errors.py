@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cs.cli.exit_codes import LIMITED, NO_QUOTA
-from cs.cli.foreign_text import harmless
+from cs.cli.app import LIMITED, NO_QUOTA
+from cs.cli.output import harmless
 from cs.cli.progress import span
 from cs.client import ClientError, QuotaExceeded, TooManyRequests, Unavailable
 

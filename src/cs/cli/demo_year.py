@@ -26,7 +26,6 @@ from cs.assembly.folder_stores import open_folder
 from cs.assembly.one_process import RunningService
 from cs.assembly.plugins import open_plugins
 from cs.cli.sandbox_service import OURS_AND_PLAYED, OURS_ONLY, enter_world
-from cs.cli.temporary_folder import temporary_folder
 from cs.domain.contact import LeftOut, Query
 from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work
 from cs.eventlog.fingerprints import email_print
@@ -37,6 +36,7 @@ from cs.pipeline.ranking import Ranking
 from cs.plugins.stages import Report
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
+from cs.runtime.private_files import temporary_folder
 from cs.sandbox.shapes import World
 from cs.sandbox.year import BEGINS, PAID, UPDATE, WEEK, WEEKS, Chapter, worlds
 from cs.settings import Settings

@@ -1,6 +1,10 @@
-"""Which errors a user can mend, and how they are described: one sentence, no traceback."""
+"""How a command ends that an error ended: one sentence, no traceback, and the exit code."""
 
-from collections.abc import Iterator
+import asyncio
+import errno
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args, get_origin
 
 from cyclopts import (
@@ -13,6 +17,7 @@ from cyclopts import (
 
 from cs.assembly.folder_advice import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
+from cs.cli.output import stop
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
@@ -22,6 +27,7 @@ from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import DeletedDataRemains
+from cs.runtime.redaction import redacted
 from cs.sandbox.errors import WorldError
 from cs.settings import BadSettings, Settings, allowed
 
@@ -46,7 +52,8 @@ USER_ERRORS = (
 #: What stands wrongly on the command line or in the settings.
 USAGE_ERRORS = (BadSettings, CycloptsError, OtherExport)
 
-
+#: Errors of writing to standard output.
+_UNWRITTEN = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 #: What every option that is no setting and can be written wrongly takes.
 NUMBER = "a whole number"
 
@@ -92,3 +99,30 @@ def sentence(error: BaseException) -> str:
             return str(error)[:1].lower() + str(error)[1:].strip()
         case _:
             return str(error)
+
+
+def end(error: BaseException, words: Sequence[str]) -> None:
+    """End the process because of *error*, or return if no user can fix it.
+
+    Args:
+        error: Raised by the command.
+        words: Of the command line, whose secrets are not repeated.
+
+    Raises:
+        SystemExit: 1 or 2 with a sentence on standard error, 130 after Ctrl-C; 1 in silence
+            where nobody reads what is printed.
+    """
+    if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+        raise SystemExit(130) from None
+    cause = next(leaf_errors(error))
+    if isinstance(cause, OSError) and cause.errno in _UNWRITTEN:
+        # What is still unwritten goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(cause, BrokenPipeError):  # the reader of the output has gone
+            raise SystemExit(1) from None
+        stop(f"the output cannot be written: {cause.strerror}")
+    if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
+        said = sentence(cause)
+        for word in words:
+            said = said.replace(word, redacted(word))
+        stop(said, 2 if isinstance(cause, USAGE_ERRORS) else 1)

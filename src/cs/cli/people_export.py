@@ -6,10 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from cs.cli.foreign_text import harmless, json_line
 from cs.cli.new_file import check_new, write_new
 from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_bytes, stop
+from cs.cli.output import console, harmless, json_line, print_bytes, stop
 from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
 from cs.cli.person_report import PersonExport, person_report
 from cs.cli.person_view import person_lines

@@ -12,8 +12,7 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColum
 from rich.progress import Progress as Line
 from rich.progress import ProgressColumn as Part
 
-from cs.cli.foreign_text import harmless
-from cs.cli.output import errors
+from cs.cli.output import errors, harmless
 
 #: A pause from which on it is shown.
 SHOWN_S = 2.0

@@ -5,8 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from cs.cli.foreign_text import all_harmless
-from cs.cli.output import Table, console, print_parts, styled
+from cs.cli.output import Table, all_harmless, console, print_parts, styled
 
 #: Columns of a terminal that has room for the location.
 WIDE = 100

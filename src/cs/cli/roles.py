@@ -3,50 +3,56 @@
 A command imports its own role when it is called, and no other.
 """
 
-import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Annotated
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
 from cyclopts import Parameter
-from structlog import get_logger
+from msgspec.structs import replace
 
-from cs.admin.app import build as admin_app
 from cs.assembly.insecure import (
     InsecureReadiness,
     insecure_connections,
     log_insecure_connections,
 )
 from cs.assembly.roles.running import RunningRole
-from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
-from cs.cli.fault_injection import arm_faults
-from cs.cli.options import Config
-from cs.cli.output import errors, stop
-from cs.cli.settings_in_force import settings
+from cs.cli.command import Invocation, Output, command
+from cs.cli.process import run_process, serve_until_told
 from cs.domain.service import World
 from cs.domain.stages.work import StageName
-from cs.http_server.serving import address, listen, on_signal, serving
-from cs.runtime import event_loop, logs
-from cs.runtime.garbage import collect_seldom
-from cs.runtime.redaction import without_secrets
 from cs.settings import Settings
 
-log = get_logger()
+Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
-AdminPort = Annotated[int | None, Parameter(help="Port for health checks; 0: any free one.")]
-Sandbox = Annotated[
-    bool, Parameter(negative="", help="Belong to a sandbox: `cs sandbox run` is its world.")
-]
+on_config = command("config")
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RoleOptions:
+    """The options of every role."""
+
+    admin_port: Annotated[
+        int | None, Parameter(help="Port for health checks; 0: any free one.")
+    ] = None
+    sandbox: Annotated[
+        bool, Parameter(negative="", help="Belong to a sandbox: `cs sandbox run` is its world.")
+    ] = False
+
+
+ANY = RoleOptions()
+
+
+@on_config
 def api(
+    at: Invocation,
     *,
     host: Annotated[str | None, Parameter(help="Address to listen on.")] = None,
     port: Annotated[int | None, Parameter(help="Port of the API; 0: any free one.")] = None,
-    admin_port: AdminPort = None,
-    sandbox: Sandbox = False,
-    config: Config = None,
-) -> None:
+    role: RoleOptions = ANY,
+) -> Output:
     """Answer calls: one role of a service that runs as several processes.
 
     Any number may run behind a proxy; none keeps anything to itself. Needs the settings
@@ -58,13 +64,11 @@ def api(
     """
     from cs.assembly.roles.api import run_api  # noqa: PLC0415
 
-    chosen = settings(config, host=host, port=port, admin_port=admin_port)
-    _run("api", chosen, run_api, sandbox=sandbox)
+    return run_role(at, "api", role, run_api, host=host, port=port)
 
 
-def relay(
-    *, admin_port: AdminPort = None, sandbox: Sandbox = False, config: Config = None
-) -> None:
+@on_config
+def relay(at: Invocation, *, role: RoleOptions = ANY) -> Output:
     """Publish issued work to Kafka: one role of a service that runs as several processes.
 
     One leads, the others wait to take over within five seconds. Needs the settings
@@ -74,12 +78,11 @@ def relay(
     """
     from cs.assembly.roles.relay import run_relay  # noqa: PLC0415
 
-    _run("relay", settings(config, admin_port=admin_port), run_relay, sandbox=sandbox)
+    return run_role(at, "relay", role, run_relay)
 
 
-def process_manager(
-    *, admin_port: AdminPort = None, sandbox: Sandbox = False, config: Config = None
-) -> None:
+@on_config
+def process_manager(at: Invocation, *, role: RoleOptions = ANY) -> Output:
     """Record what stages answer, and drive every lookup to its end.
 
     One role of a service that runs as several processes. All record; one leads and drives
@@ -90,13 +93,11 @@ def process_manager(
     """
     from cs.assembly.roles.process_manager import run_process_manager  # noqa: PLC0415
 
-    chosen = settings(config, admin_port=admin_port)
-    _run("process-manager", chosen, run_process_manager, sandbox=sandbox)
+    return run_role(at, "process-manager", role, run_process_manager)
 
 
-def project(
-    *, admin_port: AdminPort = None, sandbox: Sandbox = False, config: Config = None
-) -> None:
+@on_config
+def project(at: Invocation, *, role: RoleOptions = ANY) -> Output:
     """Keep the views up to date: one role of a service that runs as several processes.
 
     One leads, the others take over within five seconds. Needs the settings postgres,
@@ -106,17 +107,17 @@ def project(
     """
     from cs.assembly.roles.project import run_project  # noqa: PLC0415
 
-    _run("project", settings(config, admin_port=admin_port), run_project, sandbox=sandbox)
+    return run_role(at, "project", role, run_project)
 
 
+@on_config
 def stage(
+    at: Invocation,
     name: Annotated[StageName, Parameter(help="Which stage.")],
     /,
     *,
-    admin_port: AdminPort = None,
-    sandbox: Sandbox = False,
-    config: Config = None,
-) -> None:
+    role: RoleOptions = ANY,
+) -> Output:
     """Work for one stage: one role of a service that runs as several processes.
 
     Any number may run, up to the partitions of the stage's topic. Needs the settings kafka
@@ -127,60 +128,45 @@ def stage(
     """
     from cs.assembly.roles.stage import run_stage  # noqa: PLC0415
 
-    chosen = settings(config, admin_port=admin_port)
-
-    def run(chosen: Settings, world: World) -> AbstractAsyncContextManager[RunningRole]:
-        return run_stage(chosen, world, name)
-
-    _run(f"stage {name}", chosen, run, sandbox=sandbox)
+    return run_role(at, f"stage {name}", role, partial(run_stage, name=name))
 
 
-Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
+def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given: Any) -> Output:
+    """Serve the role *name*, which *run* runs, until the process is told to leave.
 
+    Args:
+        at: The call of its command.
+        name: For people.
+        options: Of every role.
+        run: Runs it.
+        given: Settings that are options of this role.
+    """
+    chosen = at.settings(admin_port=options.admin_port, **given)
+    world: World = "sandbox" if options.sandbox else "live"
+    calls = name == "api"
 
-def _run(what: str, chosen: Settings, run: Run, *, sandbox: bool) -> None:
-    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
-    arm_faults(sandbox=sandbox)
-    serve = _serve(what, chosen, run, "sandbox" if sandbox else "live")
-    try:
-        if what == "api":
-            event_loop.run(serve)
-        else:
-            asyncio.run(serve)
-    except Exception as error:
-        cause = next(leaf_errors(error))
-        if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
-            raise
-        log.critical("role_failed", role=what, exc_info=error)
-        said = f"{what} has ended, {type(cause).__name__}: {cause}; start it again"
-        stop(without_secrets(said, chosen.secrets()))
-
-
-async def _serve(what: str, chosen: Settings, run: Run, world: World) -> None:
-    """Run until SIGTERM or SIGINT; while it starts they cancel it."""
-    starting = asyncio.current_task()
-    assert starting is not None, "runs in a task"
-    async with AsyncExitStack() as stack:
-        stack.enter_context(on_signal(starting.cancel))
-        admin_socket = stack.enter_context(
-            listen(chosen.admin_host, chosen.admin_port, what="admin_port")
-        )
-        api_socket = None
-        if what == "api":
-            api_socket = stack.enter_context(listen(chosen.host, chosen.port))
+    async def start(stack: AsyncExitStack) -> RunningRole:
         role = await stack.enter_async_context(run(chosen, world))
         insecure = insecure_connections(chosen, world)
         await stack.enter_async_context(log_insecure_connections(insecure))
-        ready = InsecureReadiness(role.ready, insecure)
-        apps = [(role.app, api_socket)] if role.app and api_socket else []
-        names = {chosen.admin_host, *chosen.admin_names}
-        admin = admin_app(ready, role.clock_advancer, names, role.measures, role.bounces)
-        draining = role.draining or asyncio.Event()
-        await stack.enter_async_context(serving(apps, draining, admin=(admin, admin_socket)))
-        collect_seldom()
-        leaving = asyncio.Event()
-        with on_signal(leaving.set):
-            where = f" at {address(api_socket)}/v1" if api_socket is not None else ""
-            errors.print(f"{what} runs{where}, health at {address(admin_socket)}/readyz")
-            await leaving.wait()
-        errors.print(f"{what} leaves: what it has in hand is finished, others do the rest")
+        return replace(role, ready=InsecureReadiness(role.ready, insecure))
+
+    main = partial(
+        serve_until_told,
+        chosen,
+        start,
+        calls=calls,
+        runs=lambda api, admin: (
+            f"{name} runs{f' at {api}/v1' if calls else ''}, health at {admin}/readyz"
+        ),
+        leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
+    )
+    run_process(
+        name,
+        chosen,
+        main,
+        sandbox=options.sandbox,
+        on_uvloop=calls,  # an open connection to Kafka would keep uvloop from closing
+        advice="start it again",
+    )
+    return Output()

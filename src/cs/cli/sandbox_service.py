@@ -18,12 +18,12 @@ from cs.assembly.one_process import RunningService
 from cs.assembly.played_providers import providers_url
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.sandbox_world import run_sandbox
-from cs.cli.temporary_folder import temporary_folder
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
+from cs.runtime.private_files import temporary_folder
 from cs.sandbox.providers.adapters import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings

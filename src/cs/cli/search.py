@@ -9,15 +9,14 @@ from typing import Annotated, NoReturn
 import msgspec
 from cyclopts import Parameter
 
+from cs.cli.app import FAILED
 from cs.cli.brand_list.results import is_json
 from cs.cli.brand_list.search import ListRequest, search_list
 from cs.cli.client_errors import describe, exit_code
 from cs.cli.command import Invocation, Output, command
 from cs.cli.contact_rows import COLUMNS, rows
-from cs.cli.exit_codes import FAILED
-from cs.cli.foreign_text import harmless
 from cs.cli.options import Server
-from cs.cli.output import stop, warn
+from cs.cli.output import harmless, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.record_view import record_lines
 from cs.client import (

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from cs.cli.foreign_text import all_harmless
-from cs.cli.output import console, print_table, styled
+from cs.cli.output import all_harmless, console, print_table, styled
 from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.page.drawing import seconds
 from cs.history.shown.people import ShownCheck, ShownPerson

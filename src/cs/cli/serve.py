@@ -1,6 +1,5 @@
 """``cs serve``: the whole service in one process."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -8,36 +7,27 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
-from structlog import get_logger
 
-from cs.admin.app import build as admin_app
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.people_directory import open_asked_directory, status_if_readable
 from cs.assembly.plugins import open_plugins
+from cs.assembly.roles.running import RunningRole
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.service_budgets import open_budgets
 from cs.assembly.setup_lines import setup_lines
 from cs.assembly.traces import open_traces
-from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
-from cs.cli.fault_injection import arm_faults
-from cs.cli.options import Config, DataDir
+from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
-from cs.cli.settings_in_force import settings
-from cs.cli.temporary_folder import temporary_folder
+from cs.cli.process import run_process, serve_until_told
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
-from cs.http_server.serving import address, listen, on_signal, serving
 from cs.metrics.metrics import Metrics
-from cs.runtime import event_loop, logs
 from cs.runtime.data_folder import DataFolder
-from cs.runtime.garbage import collect_seldom
-from cs.runtime.redaction import without_secrets
+from cs.runtime.private_files import temporary_folder
 from cs.settings import BadSettings, Settings
-
-log = get_logger()
 
 #: Points settings at a made-up world that runs for as long as the stack lasts; its
 #: certificates are in the folder, and it goes by the clock.
@@ -46,7 +36,9 @@ EnterWorld: TypeAlias = Callable[
 ]
 
 
+@command("data_dir", "config")
 def serve(
+    at: Invocation,
     world: Annotated[Path | None, Parameter(help="With --sandbox: a world file.")] = None,
     /,
     *,
@@ -62,9 +54,7 @@ def serve(
         bool,
         Parameter(negative="", help="With --sandbox: the world plays providers with a key."),
     ] = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Run the service: API, stages and views in one process, on SQLite.
 
     With --sandbox it talks to a small outside world on this machine (the bundled one, or
@@ -82,28 +72,23 @@ def serve(
         stop("a world file goes with --sandbox; without it the service asks the real world", 2)
     if providers and not sandbox:
         stop("--providers goes with --sandbox: the real ones take their keys in settings", 2)
-    chosen = settings(config, host=host, port=port, admin_port=admin_port, data_dir=data_dir)
+    chosen = at.settings(host=host, port=port, admin_port=admin_port)
     if chosen.postgres is not None:
         raise BadSettings(
             "postgres: a service in one process keeps its data in a folder; unset it, or run "
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
-    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
-    arm_faults(sandbox=sandbox)
-    try:
-        enter = _sandbox(world, providers=providers) if sandbox else None
-        event_loop.run(run(chosen, enter, providers=providers))
-    except Exception as error:
-        cause = next(leaf_errors(error))
-        can_be_mended = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
-        if can_be_mended and not isinstance(cause, LogUnavailable):
-            raise
-        log.critical("service_failed", exc_info=error)
-        said = (
-            f"the service on {chosen.data_dir} has ended, {type(cause).__name__}: {cause}; "
-            "running searches go on at the next start"
-        )
-        stop(without_secrets(said, chosen.secrets()))
+    enter = _sandbox(world, providers=providers) if sandbox else None
+    run_process(
+        f"the service on {chosen.data_dir}",
+        chosen,
+        partial(run, chosen, enter, providers=providers),
+        sandbox=sandbox,
+        on_uvloop=True,
+        advice="running searches go on at the next start",
+        unexpected=(LogUnavailable,),
+    )
+    return Output()
 
 
 def _sandbox(world: Path | None, *, providers: bool) -> EnterWorld:
@@ -123,73 +108,63 @@ async def run(
     With *enter* it is a sandbox, in the world that is entered, and that plays the providers
     with a key or not.
     """
-    starting = asyncio.current_task()
-    assert starting is not None, "runs in a task"
-    without_world = chosen
-    async with AsyncExitStack() as stack:
-        stack.enter_context(on_signal(starting.cancel))
-        api_socket = stack.enter_context(listen(chosen.host, chosen.port))
-        admin_socket = stack.enter_context(
-            listen(chosen.admin_host, chosen.admin_port, what="admin_port")
+    await serve_until_told(
+        chosen,
+        partial(_start, chosen, enter, providers=providers),
+        calls=True,
+        runs=lambda api, admin: (
+            f"serving {api}/v1, health at {admin}/readyz, data in {chosen.data_dir}"
+        ),
+        leaves="leaving: held calls are answered, running searches go on at the next start",
+    )
+
+
+async def _start(
+    given: Settings, enter: EnterWorld | None, stack: AsyncExitStack, *, providers: bool
+) -> RunningRole:
+    """Start the service in the world that *enter* enters, in the live one without."""
+    world: World = "live" if enter is None else "sandbox"
+    chosen, clock = given, None
+    if enter is not None:
+        clock = sandbox_clock(given.data_dir)
+        parent = DataFolder(given.data_dir).path
+        certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
+        chosen = await enter(stack, given, certificates, clock)
+    metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
+    directory = await stack.enter_async_context(open_asked_directory(chosen, world, clock))
+    plugins = await stack.enter_async_context(
+        open_plugins(
+            chosen,
+            clock,
+            await stack.enter_async_context(open_paid_calls(chosen, metrics)),
+            budgets=await stack.enter_async_context(open_budgets(chosen, world)),
+            directory=directory,
+            world=world,
+            metrics=metrics,
         )
-        clock = None
-        if enter is not None:
-            clock = sandbox_clock(chosen.data_dir)
-            data = DataFolder(chosen.data_dir)
-            certificates = stack.enter_context(temporary_folder(data.path, "sandbox-"))
-            chosen = await enter(stack, chosen, certificates, clock)
-        world: World = "live" if enter is None else "sandbox"
-        metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
-        paid = await stack.enter_async_context(open_paid_calls(chosen, metrics))
-        budgets = await stack.enter_async_context(open_budgets(chosen, world))
-        directory = await stack.enter_async_context(open_asked_directory(chosen, world, clock))
-        plugins = await stack.enter_async_context(
-            open_plugins(
-                chosen,
-                clock,
-                paid,
-                budgets=budgets,
-                directory=directory,
-                world=world,
-                metrics=metrics,
-            )
-        )
-        notices: list[str] = []
-        if enter is not None:
-            notices = sandbox_notices(without_world, plugins.names, providers=providers)
+    )
+    service = await stack.enter_async_context(
+        run_embedded(chosen, plugins, world, clock, metrics)
+    )
+    people = await status_if_readable(directory)
+    lines = setup_lines(chosen, plugins, people) if enter is None else ()
+    if enter is not None:
+        notices = sandbox_notices(given, plugins.names, providers=providers)
         if providers:
             # Imported here: a live service starts sooner without.
             from cs.assembly.played_providers import providers_url  # noqa: PLC0415
 
             notices.append(f"the bill of the played providers: {providers_url(chosen)}/bill")
-        if notices:
-            errors.print(f"sandbox: {'; '.join(notices)}")
-        service = await stack.enter_async_context(
-            run_embedded(chosen, plugins, world, clock, metrics)
-        )
-        people = await status_if_readable(directory)
-        for line in setup_lines(chosen, plugins, people) if enter is None else ():
-            errors.print(line)
-        for name, why in plugins.misconfiguration.reasons.items():
-            warn(f"{name}: {why}")
-        advancer = clock_advance(service, clock) if clock else None
-        names = {chosen.admin_host, *chosen.admin_names}
-        admin = admin_app(service.ready, advancer, names, service.measures, service.bounces)
-        await stack.enter_async_context(
-            serving(
-                [(service.app, api_socket)],
-                service.api.draining,
-                admin=(admin, admin_socket),
-            )
-        )
-        collect_seldom()
-        leaving = asyncio.Event()
-        with on_signal(leaving.set):
-            errors.print(
-                f"serving {address(api_socket)}/v1, health at {address(admin_socket)}/readyz, "
-                f"data in {chosen.data_dir}"
-            )
-            await leaving.wait()
-        errors.print(
-            "leaving: held calls are answered, running searches go on at the next start"
-        )
+        lines = [f"sandbox: {'; '.join(notices)}"] if notices else ()
+    for line in lines:
+        errors.print(line)
+    for name, why in plugins.misconfiguration.reasons.items():
+        warn(f"{name}: {why}")
+    return RunningRole(
+        service.ready,
+        service.measures,
+        service.app,
+        service.api.draining,
+        clock_advance(service, clock) if clock else None,
+        service.bounces,
+    )

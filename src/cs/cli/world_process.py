@@ -16,9 +16,9 @@ from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.cli.output import errors
 from cs.cli.sandbox_service import enter_world
-from cs.cli.temporary_folder import temporary_folder
 from cs.http_server.serving import on_signal
 from cs.postgres.clock import DatabaseTime
+from cs.runtime.private_files import temporary_folder
 from cs.sandbox.providers.adapters import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings

@@ -18,7 +18,7 @@ import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
-from cs.cli.fault_injection import arm_faults
+from cs.cli.process import arm_faults
 from cs.cli.serve import run
 from cs.runtime import event_loop, logs
 from cs.sandbox.run import Addresses, open_sandbox

@@ -9,8 +9,9 @@ from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
 from cs.assembly.postgres_stores import SharedStores
-from cs.assembly.roles.running import RunningRole, run_in_background
+from cs.assembly.roles.running import RunningRole
 from cs.assembly.roles.shared import open_shared
+from cs.assembly.shared_time import keep_time
 from cs.checks.postgres.counting import PostgresChecks
 from cs.domain.service import World
 from cs.eventlog.port import NOBODY
@@ -60,7 +61,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             set_aside.watch(),
             prune_forever(checks.prune, data.log.prune_starts),
         )
-        async with run_in_background(shared.time, *work):
+        async with keep_time(shared.time, *work):
             measures = shared.measures(ready)
             yield RunningRole(ready, measures, build(api), api.draining, clock_advancer)
 

@@ -9,9 +9,10 @@ from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.parted_roles import part_leaders
-from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
+from cs.assembly.shared_time import keep_time
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresPrints
@@ -119,6 +120,6 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             retainer.run(),
             streams.set_aside.watch(),
         )
-        async with run_in_background(shared.time, *work):
+        async with keep_time(shared.time, *work):
             bounces = JsonBounces(streams, data.keys, clock, reflected)
             yield RunningRole(ready, shared.measures(ready), bounces=bounces)

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from cs.admin.readiness import Readiness
-from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
+from cs.assembly.shared_time import keep_time
 from cs.domain.service import World
 from cs.eventlog.follow import retry_while_unavailable
 from cs.postgres.lease import Leader
@@ -52,5 +53,5 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
             leader=leader,
             set_aside=set_aside,
         )
-        async with run_in_background(shared.time, leader.run(), set_aside.watch()):
+        async with keep_time(shared.time, leader.run(), set_aside.watch()):
             yield RunningRole(ready, shared.measures(ready))

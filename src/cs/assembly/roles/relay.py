@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from cs.admin.readiness import Readiness
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.parted_roles import part_leaders
-from cs.assembly.roles.running import RunningRole, lease_holder, run_in_background
+from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
+from cs.assembly.shared_time import keep_time
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
@@ -76,5 +77,5 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             bus=bus,
             set_aside=set_aside,
         )
-        async with run_in_background(shared.time, *work):
+        async with keep_time(shared.time, *work):
             yield RunningRole(ready, shared.measures(ready))

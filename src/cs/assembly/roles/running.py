@@ -3,9 +3,6 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 from starlette.types import ASGIApp
@@ -14,7 +11,6 @@ from cs.admin.bounce_routes import BounceIntake
 from cs.admin.clock_routes import ClockAdvancer
 from cs.admin.measures import Measures
 from cs.admin.readiness import ReadinessCheck
-from cs.assembly.shared_time import SharedTime, keep_time
 
 
 class RunningRole(msgspec.Struct, frozen=True):
@@ -40,17 +36,3 @@ class RunningRole(msgspec.Struct, frozen=True):
 def lease_holder() -> str:
     """Return this process's name in the table of leases, for people: ``host:pid``."""
     return f"{socket.gethostname()}:{os.getpid()}"
-
-
-@asynccontextmanager
-async def run_in_background(
-    shared_time: SharedTime, *work: Coroutine[Any, Any, None]
-) -> AsyncIterator[None]:
-    """Run *work* and keep *shared_time* up to date until left."""
-    async with keep_time(shared_time), asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(each) for each in work]
-        try:
-            yield
-        finally:
-            for task in running:
-                task.cancel()

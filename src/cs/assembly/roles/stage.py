@@ -10,8 +10,8 @@ from cs.assembly.measured_process import measured_process
 from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.postgres_pools import open_stages_pool, read_key
-from cs.assembly.roles.running import RunningRole, run_in_background
-from cs.assembly.shared_time import open_shared_time
+from cs.assembly.roles.running import RunningRole
+from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.assembly.stages import build_stage
 from cs.assembly.traces import open_traces
 from cs.assembly.world_check import check_world
@@ -84,6 +84,6 @@ async def run_stage(
             metrics=metrics,
         )
         await stack.enter_async_context(measured_process(metrics, role, world))
-        async with run_in_background(shared_time, runner.run()):
+        async with keep_time(shared_time, runner.run()):
             ready = Readiness(time=time, bus=bus, misconfiguration=misconfiguration)
             yield RunningRole(ready, Measures(metrics, ready))

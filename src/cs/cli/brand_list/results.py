@@ -7,8 +7,7 @@ from pathlib import Path
 
 from cs.cli.brand_list.journal import RowState
 from cs.cli.contact_rows import COLUMNS, rows
-from cs.cli.foreign_text import json_line
-from cs.cli.output import as_csv
+from cs.cli.output import as_csv, json_line
 from cs.runtime.private_files import open_private
 
 _ASKED = ("row", "asked_brand", "asked_domain", "error")

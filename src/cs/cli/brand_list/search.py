@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from cs.cli.app import FAILED
 from cs.cli.brand_list.journal import (
     BadJournal,
     Journal,
@@ -25,7 +26,6 @@ from cs.cli.brand_list.results import Results
 from cs.cli.brand_list.rows import BadList, Row, read_rows
 from cs.cli.client_errors import describe, exit_code, most_severe
 from cs.cli.command import Output
-from cs.cli.exit_codes import FAILED
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.client import (

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cs.cli.temporary_folder import temporary_folder
+from cs.runtime.private_files import temporary_folder
 from harness.served import served
 
 #: Makes a folder with a file in it, says so, and waits to be killed.
 OWNER = """
 import sys
 from pathlib import Path
-from cs.cli.temporary_folder import temporary_folder
+from cs.runtime.private_files import temporary_folder
 with temporary_folder(Path(sys.argv[1]), "mine-") as folder:
     (folder / "file").touch()
     print(folder, flush=True)
