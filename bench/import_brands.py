@@ -16,10 +16,10 @@ from pathlib import Path
 
 from cs.domain.names.brand_forms import asked_forms, close_forms
 from cs.sources.brand.company_index import CompanyIndex, batches
-from cs.sources.brand.company_rows import Company, columns_of, company_of
+from cs.sources.brand.company_rows import Company, company_of
 
 ASKED = 2_000
-HEADER = ("country", "id", "linkedin_url", "name", "size", "website")
+HEADER = ("country", "id", "linkedin", "name", "size", "domain")
 SIZES = (
     ("1-10",) * 80 + ("11-50",) * 12 + ("51-200",) * 5 + ("201-500", "501-1000", "1001-5000")
 )
@@ -33,12 +33,11 @@ def words(rnd: random.Random) -> list[str]:
 def companies(count: int, rnd: random.Random) -> Iterator[Company]:
     every = words(rnd)
     tails = ("", "", " inc.", " gmbh", " ltd", " group", " solutions", " consulting")
-    columns = columns_of(HEADER)
     for number in range(count):
         name = " ".join(rnd.choices(every, k=rnd.choice((1, 2, 2)))) + rnd.choice(tails)
         site = f"{name.replace(' ', '').strip('.')}{number % 7 or ''}.com"
         row = ("germany", f"id{number}", "", name, rnd.choice(SIZES), site)
-        yield company_of(dict(zip(HEADER, row, strict=True)), columns)
+        yield company_of(dict(zip(HEADER, row, strict=True)))
 
 
 def main() -> None:

@@ -26,10 +26,10 @@ def test_a_file_is_imported_as_the_dry_run_said(here: Here, tmp_path: Path) -> N
     assert [each.code for each in (dry, done, again)] == [1, 1, 1]
     assert dry.rows[0].items() >= {**counts, "dry_run": True}.items()
     assert done.rows[0].items() >= counts.items()
-    assert done.rows[0]["bad_rows"] == [[2, "no name"]]
+    assert done.rows[0]["bad_rows"] == [[3, "no name"]]
     assert done.rows[0]["columns"]["domain"] == "website"
     assert "0 added, 0 changed, 1 unchanged, 1 bad" in again.out
-    assert "row 2: no name" in again.err
+    assert "line 3: no name" in again.err
 
 
 def test_a_file_that_is_none_says_why(here: Here, tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_file_that_is_none_says_why(here: Here, tmp_path: Path) -> None:
 
     told = here("brands", "import", str(tmp_path / "list.csv")).told()
 
-    assert "no column is called name" in told
+    assert "lacks a column called name" in told
 
 
 def test_imported_brands_are_known_offline(here: Here, tmp_path: Path) -> None:

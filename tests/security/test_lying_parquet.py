@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import environment
-from cs.sources.people_directory.parquet_rows import MOST_MEMORY
+from cs.sources.tables.parquet import MOST_MEMORY
 
 #: A list of a million structs, in Thrift's compact protocol.
 MILLION = b"\x19\xfc\xc0\x84\x3d"

@@ -10,10 +10,10 @@ import pytest
 from cs.domain.contact import Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import SourceStatus
-from cs.sources.brand.company_file import BadFile, CompanyFile
 from cs.sources.brand.company_index import CompanyChanges, CompanyIndex
-from cs.sources.brand.company_rows import Company, columns_of
+from cs.sources.brand.company_rows import COMPANIES, Company, company_of
 from cs.sources.brand.imported import ImportedCompanies
+from cs.sources.tables.table_file import FIELDS, BadFile, TableFile, columns_of
 
 #: The free company dataset of People Data Labs, as it is and as it was in 2019.
 PDL = """country,founded,id,industry,linkedin_url,locality,name,region,size,website
@@ -41,10 +41,10 @@ def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
     for name, text in {"pdl": PDL, "2019": PDL_2019, "wikidata": WIKIDATA}.items():
         file = tmp_path / f"{name}.csv.gz"
         file.write_bytes(gzip.compress(text.encode()))
-        rows = list(CompanyFile(file).rows())
+        rows = list(TableFile(file, COMPANIES).read(company_of))
         found[name] = [row for _, row in rows if isinstance(row, Company)]
         assert [number for number, row in rows if isinstance(row, str)] == (
-            [3, 4] if name == "pdl" else []
+            [4, 5] if name == "pdl" else []
         )
 
     page = "https://www.linkedin.com/company/"
@@ -67,7 +67,7 @@ def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
             )
         ],
     }
-    assert columns_of(["\ufeffLEI", "Entity.LegalName"]) == {
+    assert columns_of(["\ufeffLEI", "Entity.LegalName"], FIELDS["companies"]) == {
         "id": "\ufeffLEI",
         "name": "Entity.LegalName",
     }
@@ -78,7 +78,7 @@ def test_json_lines_are_read_and_bad_ones_told(tmp_path: Path) -> None:
     lines = [json.dumps({"name": "Acme", "website": "acme.example"}), "{", '{"name": 5}']
     file.write_text("\n".join(lines))
 
-    rows = [row for _, row in CompanyFile(file).rows()]
+    rows = [row for _, row in TableFile(file, COMPANIES).read(company_of)]
 
     assert rows[0] == Company("acme.example", "Acme", "acme.example")
     assert [isinstance(row, str) for row in rows[1:]] == [True, True]
@@ -103,7 +103,7 @@ def test_a_file_without_companies_says_why(
         file.write_bytes(content)
 
     with pytest.raises(BadFile, match=name):
-        list(CompanyFile(file).rows())
+        list(TableFile(file, COMPANIES).read(company_of))
 
 
 BIG = Company(

@@ -14,9 +14,9 @@ from cs.cli.output import console, print_json, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.settings_in_force import settings
 from cs.runtime.table_text import is_hopeless
-from cs.sources.brand.company_file import BadFile, CompanyFile
 from cs.sources.brand.company_index import CompanyChanges, CompanyIndex, IndexFault, batches
-from cs.sources.brand.company_rows import Company
+from cs.sources.brand.company_rows import COMPANIES, Company, company_of
+from cs.sources.tables.table_file import BadFile, TableFile
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
@@ -39,7 +39,7 @@ class ImportSummary(msgspec.Struct):
 
 
 def import_brands(
-    file: Annotated[Path, Parameter(help="CSV, TSV or JSON lines, also .gz.")],
+    file: Annotated[Path, Parameter(help="CSV, TSV or JSON lines (also .gz), or Parquet.")],
     /,
     *,
     dry_run: DryRun = False,
@@ -50,7 +50,7 @@ def import_brands(
     """Import companies of a large open file, or a newer edition of one, as brands.
 
     The columns are guessed by their names and told. A company that is there already, by its
-    id, else its web site, is replaced. A bad row is told with its number, the others are
+    id, else its web site, is replaced. A bad row is told with its line, the others are
     imported all the same, and the exit code is 1 at the end. Whatever was imported when it
     is stopped stays; running it again goes on.
 
@@ -59,7 +59,7 @@ def import_brands(
     plugin = of_source(settings(config, data_dir=data_dir), "imported")
     index = Path(str(plugin["file"]))
     try:
-        companies = CompanyFile(file)
+        companies = TableFile(file, COMPANIES)
         done = ImportSummary(file=str(file), columns=companies.columns, dry_run=dry_run)
         _import(companies, index, done)
     except BadFile as error:
@@ -71,7 +71,7 @@ def import_brands(
         raise SystemExit(1)
 
 
-def _import(companies: CompanyFile, index: Path, done: ImportSummary) -> None:
+def _import(companies: TableFile, index: Path, done: ImportSummary) -> None:
     with TemporaryDirectory() as folder:
         # A dry run on a first import compares with nothing, and leaves nothing.
         scratch = done.dry_run and not index.exists()
@@ -84,13 +84,13 @@ def _import(companies: CompanyFile, index: Path, done: ImportSummary) -> None:
                 progress.show(f"{done.rows} rows")
 
 
-def _good(companies: CompanyFile, done: ImportSummary) -> Iterator[Company]:
-    for number, row in companies.rows():
+def _good(companies: TableFile, done: ImportSummary) -> Iterator[Company]:
+    for line, row in companies.read(company_of):
         done.rows += 1
         if isinstance(row, str):
             done.bad += 1
             if len(done.bad_rows) < TOLD:
-                done.bad_rows.append((number, row))
+                done.bad_rows.append((line, row))
             if is_hopeless(done.rows, done.bad):
                 raise BadFile(f"nearly all of its {done.rows} rows are bad: {row}")
         else:
@@ -107,8 +107,8 @@ def _tell(done: ImportSummary, *, json: bool) -> None:
     if json:
         print_json(done)
         return
-    for number, why in done.bad_rows:
-        warn(f"row {number}: {why}")
+    for line, why in done.bad_rows:
+        warn(f"line {line}: {why}")
     if done.bad > len(done.bad_rows):
         warn(f"and {done.bad - len(done.bad_rows)} more bad rows")
     read = ", ".join(f"{field} from {column!r}" for field, column in done.columns.items())

@@ -26,7 +26,8 @@ from cs.operations.retention import MONTH
 from cs.runtime.private_files import open_private
 from cs.settings import Settings
 from cs.sources.people_directory.importing import ImportCounts, Importing
-from cs.sources.people_directory.people_file import BadFile, PeopleFile
+from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.tables.table_file import BadFile, TableFile
 
 #: Rows and columns that are told one by one; of the others only their number.
 TOLD = 20
@@ -91,7 +92,7 @@ def import_people(
     if json is False and dry_run:
         console.print("dry run: nothing is written")
     try:
-        people = PeopleFile(file, _columns(column), encoding)
+        people = TableFile(file, PEOPLE, _columns(column), encoding)
         done = ImportedPeople(
             file=str(file),
             form=people.form,
@@ -114,7 +115,7 @@ def import_people(
 
 async def _import(
     chosen: Settings,
-    people: PeopleFile,
+    people: TableFile,
     done: ImportedPeople,
     told: "_Problems",
     as_of: str | None,

@@ -9,7 +9,8 @@ from cs.keystore.memory import MemoryKeyStore
 from cs.operations.directory_prints import DirectoryPrints
 from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import ImportCounts, Importing
-from cs.sources.people_directory.people_file import PeopleFile
+from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.tables.table_file import TableFile
 
 TODAY, OLDEST = date(2026, 11, 23), date(2024, 11, 10)
 FILE = """name,title,company,linkedin,email
@@ -42,7 +43,7 @@ class Import:
             dry_run=dry_run,
             told=lambda line, why: self.told.append((line, why)),
         )
-        await work.run(PeopleFile(self.path))
+        await work.run(TableFile(self.path, PEOPLE))
         return work.counts
 
 

@@ -1,13 +1,7 @@
-"""Rows of large open company files, by the names of their columns.  Pure.
-
-Two such files whose columns are known: the free company dataset of People Data Labs, in
-its form of today (``id, name, website, country, size, linkedin_url`` among others) and in
-that of 2019 (``name, domain, country, total employee estimate, linkedin url``).  Any other
-file is read whose columns are called so.
-"""
+"""One row of a large open company file: the company in it, or what is wrong with it.  Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -20,28 +14,10 @@ from cs.sources.social_pages import (
     tiktok,
     tiktok_of,
 )
+from cs.sources.tables.table_file import FIELDS, BadRow, TableKind, as_url, cell_text
 
-#: By field what its column may be called, the best first; case, "_" and "-" say nothing.
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "pdl id", "lei", "item"),
-    "name": ("name", "company name", "entity.legalname", "itemlabel", "company"),
-    "domain": ("domain", "website", "homepage", "url"),
-    "country": ("country", "country code", "entity.legaladdress.country"),
-    "size": (
-        *("total employee estimate", "employee count", "employees", "size range", "size"),
-        "current employee estimate",
-    ),
-    "linkedin": ("linkedin url", "linkedin"),
-    "instagram": ("instagram", "instagram url"),
-    "tiktok": ("tiktok", "tiktok url"),
-    "parent": ("parent", "parent company", "parentlabel"),
-}
 _LONGEST_ID = 200
 _NUMBER = re.compile(r"\d[\d,. ]*")
-
-
-class BadRow(ValueError):
-    """A row that names no company that could be found."""
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -58,31 +34,20 @@ class Company(msgspec.Struct, frozen=True):
     parent: str | None = None
 
 
-def columns_of(header: Iterable[str]) -> dict[str, str]:
-    """Return by field the column of *header* that holds it; fields without one are left out.
-
-    >>> columns_of(["Name", "domain", "year founded", "linkedin url"])
-    {'name': 'Name', 'domain': 'domain', 'linkedin': 'linkedin url'}
-    """
-    by_name = {_plain(column): column for column in header if column}
-    return {
-        field: by_name[name]
-        for field, names in COLUMNS.items()
-        if (name := next((n for n in names if n in by_name), None)) is not None
-    }
+def _lacking(columns: Mapping[str, str]) -> str | None:
+    return None if "name" in columns else "a column called name, company name or LegalName"
 
 
-def _plain(column: str) -> str:
-    return " ".join(column.lstrip("\ufeff").replace("_", " ").replace("-", " ").lower().split())
+COMPANIES = TableKind(FIELDS["companies"], _lacking)
 
 
-def company_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Company:
-    """Return the company in *row*, whose fields are in *columns*.
+def company_of(cells: Mapping[str, object]) -> Company:
+    """Return the company in *cells*, by field.
 
     Raises:
         BadRow: It has no name, or a web site that no domain can be read from.
     """
-    given = {field: _text(row.get(column)) for field, column in columns.items()}
+    given = {field: cell_text(value) for field, value in cells.items()}
     name, site, country = (given.get(field, "") for field in ("name", "domain", "country"))
     if not name:
         raise BadRow("no name")
@@ -91,7 +56,7 @@ def company_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Company
     except Unacceptable as error:
         raise BadRow(error.message) from error
     try:
-        domain = canonical_domain(site) if site and not is_hosted(_url(site)) else None
+        domain = canonical_domain(site) if site and not is_hosted(as_url(site)) else None
     except Unacceptable as error:
         raise BadRow("the web site is no domain that can be searched") from error
     own = given.get("id", "")[:_LONGEST_ID]
@@ -101,19 +66,11 @@ def company_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Company
         domain=domain,
         country=country or None,
         size=_size(given.get("size", "")),
-        linkedin=company_page(_url(given.get("linkedin", ""))),
+        linkedin=company_page(as_url(given.get("linkedin", ""))),
         instagram=_page(given.get("instagram", ""), instagram, instagram_of),
         tiktok=_page(given.get("tiktok", ""), tiktok, tiktok_of),
         parent=given.get("parent") or None,
     )
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value).strip()
-
-
-def _url(text: str) -> str:
-    return text if "://" in text or not text else f"https://{text}"
 
 
 def _page(
@@ -122,7 +79,7 @@ def _page(
     """Return the page that *text* is the address or the user name of."""
     if not text:
         return None
-    return read(_url(text)) if "/" in text else made_of(text.lstrip("@"))
+    return read(as_url(text)) if "/" in text else made_of(text.lstrip("@"))
 
 
 def _size(text: str) -> int:

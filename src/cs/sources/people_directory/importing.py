@@ -1,20 +1,21 @@
 """Importing a file of people into the directory: batch by batch, whatever is wrong told."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date
+from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries, PeopleDirectory
 from cs.runtime.table_text import is_hopeless
-from cs.sources.people_directory.people_file import BadFile, PeopleFile
-from cs.sources.people_directory.people_rows import BadRow, row_of
+from cs.sources.people_directory.people_rows import row_of
 from cs.sources.people_directory.places import places_of
+from cs.sources.tables.table_file import BadFile, TableFile
 
 #: Rows of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
@@ -88,7 +89,7 @@ class Importing:
         self._shown = shown
         self.counts = ImportCounts()
 
-    async def run(self, file: PeopleFile) -> None:
+    async def run(self, file: TableFile) -> None:
         """Import all of *file*; what was imported when it is stopped stays.
 
         Raises:
@@ -103,11 +104,11 @@ class Importing:
                 batch = []
         await self._put(batch)
 
-    def _good_rows(self, file: PeopleFile) -> Iterator[tuple[int, DirectoryRow]]:
+    def _good_rows(self, file: TableFile) -> Iterator[tuple[int, DirectoryRow]]:
         seen = _SeenPeople()
-        for line, cells in file.rows():
+        parse = partial(row_of, today=self._today, oldest=self._oldest)
+        for line, row in file.read(parse):
             self.counts.rows += 1
-            row = self._read(cells, file)
             if isinstance(row, str):
                 self.counts.refused += 1
                 self._told(line, row)
@@ -119,17 +120,8 @@ class Importing:
                 self.counts.repeated += 1
                 self._told(line, f"the same person as in line {first}, which counts")
                 continue
-            yield line, row
-
-    def _read(self, cells: Mapping[str, Any] | str, file: PeopleFile) -> DirectoryRow | str:
-        """Return what *cells* tell, or what is wrong with them."""
-        if isinstance(cells, str):
-            return cells
-        try:
-            row = row_of(cells, file.columns, today=self._today, oldest=self._oldest)
-        except BadRow as error:
-            return str(error)
-        return DirectoryRow(row.person, row.given | {"as_of"}) if self._dated else row
+            dated = DirectoryRow(row.person, row.given | {"as_of"}) if self._dated else row
+            yield line, dated
 
     async def _put(self, batch: list[tuple[int, DirectoryRow]]) -> None:
         prints = {line: self._prints.of(row.person) for line, row in batch}

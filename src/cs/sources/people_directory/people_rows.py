@@ -10,52 +10,59 @@ from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
 from cs.domain.names.profile_url import person_page
-from cs.sources.people_directory.columns import PARTS_OF_LOCATION
 from cs.sources.people_directory.places import is_free_mail
 from cs.sources.social_pages import is_hosted, is_shared_host
+from cs.sources.tables.table_file import FIELDS, BadRow, TableKind, as_url, cell_text
 
-#: The longest text of each field, in characters: LinkedIn's own, and some more.
+#: Characters of a field whose bound is not `_LONGEST`; LinkedIn's own, and some more.
 LONGEST: Mapping[str, int] = {
     "full_name": 150,
     "first_name": 100,
     "last_name": 100,
     "title": 300,
     "headline": 1_000,
-    "company": 200,
-    "location": 200,
     "language": 40,
     "note": 500,
     "profile": 300,
     "domain": 2_000,
     "email": 254,
 }
+_LONGEST = 200
+#: Columns that only say part of where a person is.
+_PARTS_OF_LOCATION = ("city", "state", "country")
 #: What Apollo writes where an address is not paid for.
 _NO_ADDRESS = re.compile(
     r"email_?not_?unlocked@.*|n/?a|none|null|unavailable|-+", re.IGNORECASE
 )
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNREADABLE = re.compile("[\ud800-\udfff\ufffd]")
 
 
-class BadRow(ValueError):
-    """A row that tells of nobody who could be found; the message names nobody."""
+def lacking(columns: Mapping[str, str]) -> str | None:
+    """Return which field *columns* need that they lack; ``None`` if they are enough."""
+    if not {"full_name", "first_name", "last_name"} & columns.keys():
+        return "a column with the name: --column full_name=COLUMN, or first_name and last_name"
+    if not {"profile", "email"} & columns.keys():
+        return "a column with the LinkedIn profile or the e-mail: --column profile=COLUMN"
+    if not {"company", "domain", "email"} & columns.keys():
+        return "a column with the company or its web site: --column company=COLUMN"
+    return None
 
 
-def row_of(
-    cells: Mapping[str, object], columns: Mapping[str, str], *, today: date, oldest: date
-) -> DirectoryRow:
-    """Return what *cells* tell of one person.
+PEOPLE = TableKind(FIELDS["people"], lacking)
+
+
+def row_of(cells: Mapping[str, object], *, today: date, oldest: date) -> DirectoryRow:
+    """Return what *cells*, by field, tell of one person.
 
     Args:
-        cells: By column what is there.
-        columns: By field its column.
+        cells: The fields that the file has a column for.
         today: The day of which people without one of their own are known.
-        oldest: Who is known of an earlier day is not kept.
+        oldest: Whoever is known of an earlier day is not kept.
 
     Raises:
         BadRow: They tell of nobody, or of somebody who would never be found.
     """
-    given = {field: _text(cells.get(column)) for field, column in columns.items()}
+    given = {field: cell_text(value) for field, value in cells.items()}
     for field, text in given.items():
         _check(field, text)
     full_name = given.get("full_name") or " ".join(
@@ -92,27 +99,15 @@ def _fields(given: Mapping[str, str]) -> frozenset[str]:
     fields = {"full_name", *given}
     if not given.get("as_of"):
         fields.discard("as_of")
-    if fields.intersection(PARTS_OF_LOCATION):
+    if fields.intersection(_PARTS_OF_LOCATION):
         fields.add("location")
-    return frozenset(fields.difference(PARTS_OF_LOCATION))
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict | list | tuple | bytes):
-        raise BadRow("a cell holds a list, an object or bytes: give one text")
-    if isinstance(value, date):
-        return value.isoformat()
-    text = str(value)
-    if not text.isprintable():
-        text = _CONTROLS.sub(" ", text)
-    return " ".join(text.split())
+    return frozenset(fields.difference(_PARTS_OF_LOCATION))
 
 
 def _check(field: str, text: str) -> None:
-    if len(text) > LONGEST.get(field, 200):
-        raise BadRow(f"{field} has {len(text)} characters, of {LONGEST.get(field, 200)}")
+    longest = LONGEST.get(field, _LONGEST)
+    if len(text) > longest:
+        raise BadRow(f"{field} has {len(text)} characters, of {longest}")
     if not text.isascii() and _UNREADABLE.search(text):
         raise BadRow(
             f"{field} is not in the encoding of the file: save it as UTF-8, or say which it "
@@ -123,7 +118,7 @@ def _check(field: str, text: str) -> None:
 def _profile(text: str) -> str | None:
     if not text:
         return None
-    page = person_page(text if "://" in text else f"https://{text}")
+    page = person_page(as_url(text))
     if page is not None:
         return page
     if "linkedin.com/sales/" in text.lower():
@@ -145,7 +140,7 @@ def _email(text: str) -> str | None:
 
 def _domain(text: str) -> str | None:
     """Return the company's domain; none for a page that a service keeps for it."""
-    if not text or is_hosted(text if "://" in text else f"https://{text}"):
+    if not text or is_hosted(as_url(text)):
         return None
     try:
         domain = canonical_domain(text)
@@ -157,7 +152,7 @@ def _domain(text: str) -> str | None:
 
 
 def _location(given: Mapping[str, str]) -> str | None:
-    parts = [given.get(part, "") for part in PARTS_OF_LOCATION]
+    parts = [given.get(part, "") for part in _PARTS_OF_LOCATION]
     return given.get("location") or ", ".join(filter(None, parts)) or None
 
 

@@ -1,6 +1,9 @@
 import pytest
 
-from cs.sources.people_directory.columns import BadColumns, columns_of, lacking
+from cs.sources.people_directory.people_rows import lacking
+from cs.sources.tables.table_file import FIELDS, columns_of
+
+PEOPLE = FIELDS["people"]
 
 LINKEDIN = "First Name,Last Name,URL,Email Address,Company,Position,Connected On"
 APOLLO = (
@@ -49,7 +52,7 @@ PLAIN = "full_name;headline;company;domain;profile;e-mail;as of"
     ],
 )
 def test_columns_of_common_exports_are_known(header: str, expected: dict[str, str]) -> None:
-    found = columns_of(header.replace(";", ",").split(","))
+    found = columns_of(header.replace(";", ",").split(","), PEOPLE)
 
     assert expected.items() <= found.items()
     assert lacking(found) is None
@@ -59,17 +62,17 @@ def test_what_somebody_chose_counts() -> None:
     header = ["Wer", "Name", "LinkedIn", "Firma", "Title"]
 
     chosen = {"full_name": "Wer", "company": "firma", "title": ""}
-    found = columns_of(header, chosen)
+    found = columns_of(header, PEOPLE, chosen)
 
     assert found == {"full_name": "Wer", "profile": "LinkedIn", "company": "Firma"}
     for wrong, told in ({"nick": "Wer"}, "nick"), ({"title": "Rolle"}, "Rolle"):
-        with pytest.raises(BadColumns, match=told):
-            columns_of(header, wrong)
+        with pytest.raises(ValueError, match=told):
+            columns_of(header, PEOPLE, wrong)
 
 
 def test_what_is_lacking_is_said() -> None:
     told = [
-        lacking(columns_of(header.split(",")))
+        lacking(columns_of(header.split(","), PEOPLE))
         for header in ("linkedin,company", "name,company", "name,linkedin", "name,email")
     ]
 
