@@ -66,7 +66,7 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
     assert written.out == f"written to {page}\n"
     assert page.stat().st_mode & 0o777 == 0o600
     html = page.read_text()
-    assert "nobody&#x27;s &lt;brand&gt;" in html.lower()
+    assert "nobody&#39;s &lt;brand&gt;" in html.lower()
     for personal in ("Ada", "Kern", "ada.kern", "linkedin.com/in"):
         assert personal not in shown.out
         assert personal not in html

@@ -1,16 +1,13 @@
 """A report in words: the same text for the terminal and the page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from cs.history.page.blocks import facts, note, section, table
-from cs.history.page.drawing import bars, seconds
-from cs.history.page.markup import Html
-from cs.history.page.shell import page
+from cs.history.pages import Bar, Page, Section, page_html
 from cs.history.report.figures import FigureRows, Report
-from cs.history.words import KEPT
+from cs.history.words import KEPT, seconds
 
 #: What stands where there is nothing to say.
 NOTHING = "–"
@@ -138,40 +135,41 @@ def sparks(report: Report) -> str:
 
 def report_page(report: Report, top: int) -> bytes:
     """Return *report* as a page that stands by itself, in UTF-8."""
-    return page(
-        "Report",
-        section(
-            "In short",
-            [note(each, tone="warn") for each in notes(report)],
-            facts(summary(report)),
-        ),
-        _sections(report, top),
-        lead=f"{day(report.since)} until {day(report.until)}, UTC",
-        foot=f"Made by cs report from {report.events} events, when the log's last position was "
-        f"{report.position}. It names nobody.",
+    return page_html(
+        Page(
+            title="Report",
+            lead=f"{day(report.since)} until {day(report.until)}, UTC",
+            notes=notes(report),
+            sections=[
+                Section(heading="In short", facts=summary(report)),
+                *(_section(found, text_of(found, top)) for found in report.figures[1:]),
+            ],
+            foot=f"Made by cs report from {report.events} events, when the log's last position "
+            f"was {report.position}. It names nobody.",
+        )
     )
 
 
-def _sections(report: Report, top: int) -> Iterator[Html]:
-    for found in report.figures[1:]:
-        text = text_of(found, top)
-        if not text.rows:
-            yield section(text.title, note("Nothing in this period."))
-            continue
-        numbers = [column for column in text.columns if column not in text.words]
-        yield section(
-            text.title,
-            _drawing(found, text),
-            table(text.title, text.columns, text.rows, numbers=numbers),
-            note(f"{text.left_out} more") if text.left_out else None,
-            about=text.about,
-        )
+def _section(found: FigureRows, text: TextTable) -> Section:
+    if not text.rows:
+        return Section(heading=text.title, about="Nothing in this period.")
+    more = f" {text.left_out} more are not shown." if text.left_out else ""
+    return Section(
+        heading=text.title,
+        about=text.about + more,
+        bars=_bars(found, len(text.rows)),
+        columns=text.columns,
+        rows=text.rows,
+        numbers=[column for column in text.columns if column not in text.words],
+    )
 
 
-def _drawing(found: FigureRows, text: TextTable) -> Html | None:
+def _bars(found: FigureRows, shown: int) -> Sequence[Bar]:
     """Return a bar for each row of a figure that has a share, if it has one."""
-    if "share" not in found.columns or len(text.rows) < 2:
-        return None
+    if "share" not in found.columns or shown < 2:
+        return ()
     at = found.columns.index("share")
-    shares = [row[at] or 0 for row in found.rows[: len(text.rows)]]
-    return bars(zip((row[0] for row in text.rows), shares, strict=True), said=percent)
+    return [
+        Bar(str(row[0]), [(0.0, row[at] or 0.0, "good")], percent(row[at]))
+        for row in found.rows[:shown]
+    ]

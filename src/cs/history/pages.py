@@ -1,0 +1,119 @@
+"""Pages that stand by themselves: one HTML file for a ticket or an audit, or text.
+
+A page is a list of sections of facts, bars, a table and folded text.  The terminal prints the
+same sections.  The HTML asks nobody for anything: no script, no font, no picture, and a policy
+that forbids them.  It is light or dark as its reader's system is.
+"""
+
+import base64
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from importlib.resources import files
+from typing import Any, Literal
+
+import msgspec
+
+from cs.domain.names.plain_text import written_out
+
+#: How part of a bar looks: `page.css` has a colour for each, in light and dark.
+Look = Literal["good", "bad", "warn", "plain", "open", "wait"]
+#: In per cent of a drawing: what is narrower is drawn so wide.
+_LEAST = 0.4
+#: Cells that are drawn as a badge.
+_BADGES = {
+    **dict.fromkeys(("done", "verified", "deliverable", "shown"), "good"),
+    **dict.fromkeys(("failed", "undeliverable"), "bad"),
+    **dict.fromkeys(("catch_all", "mailbox_full", "unknown"), "warn"),
+    **dict.fromkeys(("not_found", "not shown", "running"), "plain"),
+}
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One line of a drawing.
+
+    Attributes:
+        name: Before it.
+        spans: Start and end of each coloured part, in the unit of the drawing.
+        said: After it: the same in words.
+    """
+
+    name: str
+    spans: Sequence[tuple[float, float, Look]]
+    said: str = ""
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A section of a page.
+
+    Attributes:
+        heading, about: Its title, and a line below it.
+        facts: Names and values; a value of ``None`` is a dash.
+        bars: Drawn on one scale from 0 to `until`; the page alone has them.
+        mark: A value of that scale to be marked.
+        columns, rows: A table.
+        words: Its columns of words, which may be folded.
+        numbers: Its columns that are set to the right.
+        folded: Title and text of what is shown on demand; the page alone has it.
+    """
+
+    heading: str
+    about: str = ""
+    facts: Sequence[tuple[str, str | None]] = ()
+    bars: Sequence[Bar] = ()
+    until: float = 1.0
+    mark: float | None = None
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    words: Collection[str] = ()
+    numbers: Collection[str] = ()
+    folded: Sequence[tuple[str, str]] = ()
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A page: its title, a line below it, notes, sections and small print."""
+
+    title: str
+    lead: str = ""
+    notes: Sequence[str] = ()
+    sections: Sequence[Section] = ()
+    foot: str = ""
+
+
+def page_html(page: Page) -> bytes:
+    """Return *page* as HTML in UTF-8."""
+    return _template()(page=page, css=_CSS, policy=policy()).encode()
+
+
+def policy() -> str:
+    """Return the Content-Security-Policy of every page: its own looks, and nothing else."""
+    digest = base64.b64encode(hashlib.sha256(_CSS.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+_TEMPLATES = files("cs.history").joinpath("templates")
+_CSS = _TEMPLATES.joinpath("page.css").read_text(encoding="utf-8")
+
+
+def _template() -> Callable[..., str]:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  few commands need it
+
+    environment = Environment(
+        autoescape=True,
+        finalize=_finalized,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"badges": _BADGES, "width": _width}
+    return environment.from_string(_TEMPLATES.joinpath("page.html").read_text("utf-8")).render
+
+
+def _finalized(value: Any) -> Any:
+    """Return *value* of the template with controls written out: some turn what follows."""
+    return written_out(value, keep="\n") if type(value) is str else value
+
+
+def _width(start: float, end: float, until: float) -> str:
+    return f"{max(100 * (end - start) / until, _LEAST):.3f}"
