@@ -172,7 +172,7 @@ async def write(folder: Path, events: int) -> int:
     """Make a history of about *events* events in *folder*; return how many it has."""
     logs.configure("error", "console")
     with tempfile.TemporaryDirectory() as year:
-        await asyncio.to_thread(make_year, Path(year) / "data", lambda *_: None)
+        await make_year(Path(year) / "data", lambda *_: None)
         async with open_folder(DataFolder(Path(year) / "data")) as data:
             recorded: list[RecordedEvent] = []
             while page := await data.log.tail(len(recorded)):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.cli.output import console, print_table
-from cs.cli.record_view import print_record
+from cs.cli.output import console, print_parts, print_table
+from cs.cli.search_record import record_lines
 
 #: Columns, one row, and which columns fold.
 Shape = tuple[Sequence[str], Sequence[str], Sequence[str]]
@@ -124,16 +124,18 @@ def test_people_and_their_addresses_are_whole(
         "email_status": "verified",
         "location": "Berlin, Germany",
     }
-    print_record(
-        {
-            "id": "srch_87mhs1xrf2vgzhmz6yzd2axq8h",
-            "brand": "Veltrana",
-            "status": "done",
-            "cached": False,
-            "charged": True,
-            "contacts": [contact],
-            "usage": {"used": 18, "quota": 500, "remaining": 482},
-        }
+    print_parts(
+        record_lines(
+            {
+                "id": "srch_87mhs1xrf2vgzhmz6yzd2axq8h",
+                "brand": "Veltrana",
+                "status": "done",
+                "cached": False,
+                "charged": True,
+                "contacts": [contact],
+                "usage": {"used": 18, "quota": 500, "remaining": 482},
+            }
+        )
     )
 
     told = capsys.readouterr().out

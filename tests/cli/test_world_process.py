@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from cs.assembly.played_providers import with_played_providers
-from cs.cli import world_process
+from cs.cli import sandbox
 from cs.sandbox.providers.adapters import ADAPTERS, KEY
 from cs.settings import load
 
@@ -19,9 +19,7 @@ def test_roles_read_where_the_world_and_its_providers_are(tmp_path: Path) -> Non
     )
     file = tmp_path / "world.toml"
 
-    world_process._write(
-        file, world_process._differing(chosen, pointed), world_process._played(pointed)
-    )
+    sandbox.write_settings(file, chosen, pointed, sandbox._played(pointed))
     read = load(file, environment={})
 
     assert read.smtp_port == 2525

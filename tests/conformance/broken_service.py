@@ -26,7 +26,7 @@ from cs.admin.app import build as admin_app
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.plugins import open_plugins
-from cs.cli.sandbox_service import enter_world
+from cs.assembly.sandbox_world import run_sandbox
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import logs
 from cs.sandbox.world import load
@@ -44,7 +44,9 @@ async def serve(folder: Path) -> None:
     chosen = settings.load(environment={}, given={"data_dir": folder / "data"})
     async with AsyncExitStack() as stack:
         clock = sandbox_clock(chosen.data_dir)
-        chosen = await enter_world(load(None), stack, chosen, folder / "certificates", clock)
+        chosen = await stack.enter_async_context(
+            run_sandbox(chosen, load(None), folder / "certificates", clock)
+        )
         tools = await stack.enter_async_context(open_plugins(chosen, clock, world="sandbox"))
         service = await stack.enter_async_context(run_embedded(chosen, tools, "sandbox", clock))
         admin = stack.enter_context(listen(HOST, 0))

@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.assembly.plugins import StagePlugins
-from cs.cli.proof import CHECK_S, move_clock
-from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.cli.proof import move_clock
+from cs.cli.sandbox_service import CHECK_S, SandboxService, sandbox_service
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.paid_calls.budgets.memory import MemoryBudgets

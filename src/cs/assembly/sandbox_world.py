@@ -4,7 +4,7 @@ Only who runs such a world imports it: a live service starts sooner without one.
 """
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.played_providers import with_played_providers
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
+from cs.http_server.errors import CannotListen
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings
@@ -29,10 +30,21 @@ async def run_sandbox(
     """Run *world* until left, its certificates in *folder*; yield *settings* pointed at it.
 
     With *providers* the sources and verifiers with a key are played, too.
+
+    Raises:
+        CannotListen: This machine lacks the loopback addresses that it needs.
     """
-    async with open_sandbox(
+    running = open_sandbox(
         world, folder=folder, providers=providers, clock=clock.monotonic, sleep=clock.sleep
-    ) as addresses:
+    )
+    async with AsyncExitStack() as stack:
+        try:
+            addresses = await stack.enter_async_context(running)
+        except OSError as error:
+            raise CannotListen(
+                f"the sandbox world cannot start: {error}; "
+                "it needs the addresses 127.x.y.z of this machine (docs/sandbox.md)"
+            ) from error
         yield settings_for_sandbox(settings, addresses)
 
 

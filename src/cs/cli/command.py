@@ -8,7 +8,7 @@ that many commands share are declared here, once.
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
@@ -88,6 +88,10 @@ class Invocation:
     async def opened(self, manager: AbstractAsyncContextManager[T]) -> T:
         """Enter *manager* and return its value; it is left when the command ends."""
         return await self._open.enter_async_context(manager)
+
+    def entered(self, manager: AbstractContextManager[T]) -> T:
+        """Enter *manager* and return its value, as `opened` does."""
+        return self._open.enter_context(manager)
 
     async def data(self, *, new: bool = False) -> "CommandContext":
         """Open the service's data; a folder without any is made if *new* is set."""

@@ -3,22 +3,20 @@
 import asyncio
 import shlex
 import time
+from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import httpx
 import msgspec
 from cyclopts import Parameter
-from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from cs.cli.options import Json
-from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.command import Invocation, Output, command
+from cs.cli.output import Table, stop, styled
 from cs.cli.progress import Progress
-from cs.cli.record_view import print_record
-from cs.cli.sandbox_service import SandboxService, sandbox_service
-from cs.client.api import TIMEOUT_S
+from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
+from cs.cli.search_record import record_lines
 from cs.domain.brand.events import (
     BrandResolved,
     ContactsDiscovered,
@@ -26,16 +24,13 @@ from cs.domain.brand.events import (
     LookupFinished,
     MailboxNotVerified,
     MailboxVerified,
-    MailDomainChecked,
     PeopleFound,
 )
 from cs.domain.names.brand_names import clean_brand
-from cs.domain.stages.table import STAGES, closed_work
-from cs.domain.stages.work import StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.http_server.errors import CannotListen
-from cs.runtime import event_loop, logs
+from cs.runtime import logs
 from cs.sandbox.world import listing, load
 from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS
 
@@ -45,7 +40,9 @@ BRAND = "Veltrana"
 HISTORY = "cs-history"
 
 
-def demo(
+@command("json", "data_dir")
+async def demo(
+    at: Invocation,
     brand: Annotated[str, Parameter(help="A brand of the sandbox world.")] = BRAND,
     /,
     *,
@@ -56,12 +53,7 @@ def demo(
     history: Annotated[
         bool, Parameter(negative="", help="Make a year of history instead, and leave it.")
     ] = False,
-    data_dir: Annotated[
-        Path | None,
-        Parameter(help=f"With --history: folder to make it in; else {HISTORY}."),
-    ] = None,
-    json: Json = False,
-) -> None:
+) -> AsyncIterator[Output]:
     """Start the service with its sandbox world, search one brand, show the people found.
 
     Everything is real but the world: HTTP, DNS and SMTP on this machine, an event log on
@@ -73,8 +65,9 @@ def demo(
     six verifiers, for play money: free sources are asked first, and the bill is shown.
 
     With --history it lives through a year of that world in under a minute, with four
-    customers, job changes and a bad week, and leaves its data for `cs events`, `cs report`
-    and the other commands that answer questions (docs/analysts.md).
+    customers, job changes and a bad week, and leaves its data in --data-dir, else in
+    cs-history, for `cs events`, `cs report` and the other commands that answer questions
+    (docs/analysts.md).
 
     Example: `cs demo Miruvane --keep` leaves it running and prints a curl line to try.
 
@@ -84,18 +77,49 @@ def demo(
     """
     logs.configure("error", "console")
     if history:
-        _make_history(data_dir or Path(HISTORY), json=json)
+        yield await _made_year(_new(at.data_dir or Path(HISTORY)))
         return
-    if data_dir is not None or json:
-        stop("--data-dir and --json go with --history", 2)
-    event_loop.run(_demo(clean_brand(brand), keep=keep, providers=providers))
+    if at.data_dir is not None:
+        stop("--data-dir goes with --history", 2)
+    name, world, began = clean_brand(brand), load(None), time.monotonic()
+    async with (
+        sandbox_service(world, providers=providers) as sandbox,
+        client_of(sandbox.base_url) as client,
+    ):
+        started = f"started in {time.monotonic() - began:.1f} s"
+        count = len(listing(world))
+        said = f"Service and sandbox world ({count} things to search) {started}."
+        yield Output(text=[f"{said}\n{sandbox.base_url}\n"])
+        key = (await sandbox.operator.create_key("demo", 100)).key
+        search = asyncio.create_task(search_to_end(client, key, name))
+        async for line in _stages(sandbox.service.streams.log):
+            yield Output(text=[line])
+        record = await search
+        yield Output([record], record_lines(record))
+        if record["status"] == "done":
+            began = time.monotonic()
+            again = await search_to_end(client, key, name)
+            ms = (time.monotonic() - began) * 1000
+            paid = "charged again" if again["charged"] else "not charged"
+            said = f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
+            yield Output([again], [said])
+        if sandbox.providers_url is not None:
+            answer = await client.get(f"{sandbox.providers_url}/bill")
+            yield _bill(answer.raise_for_status().json())
+        if keep:
+            yield _curl_line(sandbox, key, name)
+            await _until_ended()
 
 
-def _make_history(folder: Path, *, json: bool) -> None:
-    from cs.cli.demo_year import make_year  # noqa: PLC0415  the usual demo starts sooner
-
+def _new(folder: Path) -> Path:
     if folder.exists():
         stop(f"{folder} is there already; remove it, or name another with --data-dir", 2)
+    return folder
+
+
+async def _made_year(folder: Path) -> Output:
+    from cs.cli.demo_year import make_year  # noqa: PLC0415  the usual demo starts sooner
+
     began = time.monotonic()
     with Progress() as line:
 
@@ -103,170 +127,79 @@ def _make_history(folder: Path, *, json: bool) -> None:
             line.show(f"week {week} of {WEEKS}: {what}")
 
         try:
-            make_year(folder, show)
+            await make_year(folder, show)
         except (CannotListen, OSError) as error:
             stop(f"the year could not be made: {error}")
     took = time.monotonic() - began
-    if json:
-        print_json({"data_dir": str(folder), "seconds": round(took, 1)})
-        return
-    told = "\n".join(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS)
-    console.print(
+    chapters = "\n".join(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS)
+    said = (
         f"A year of history, {BEGINS:%Y-%m-%d} to {BEGINS + WEEKS * WEEK:%Y-%m-%d}, "
-        f"made in {took:.0f} s in {folder}:\n\n{told}\n\n"
+        f"made in {took:.0f} s in {folder}:\n\n{chapters}\n\n"
         f"Ask it, for example:\n\n"
         f"  cs keys list --data-dir {folder}\n"
         f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n\n"
         "docs/questions.md has fifteen questions, each with its answer."
     )
+    return Output([{"data_dir": str(folder), "seconds": round(took, 1)}], [said])
 
 
-async def _demo(brand: str, *, keep: bool, providers: bool) -> None:
-    began = time.monotonic()
-    world = load(None)
-    async with sandbox_service(world, port=0, providers=providers) as sandbox:
-        took = time.monotonic() - began
-        console.print(
-            f"Service and sandbox world ({len(listing(world))} things to search) started "
-            f"in {took:.1f} s.\n{sandbox.base_url}\n"
-        )
-        key = (await sandbox.operator.create_key("demo", 100)).key
-        async with httpx.AsyncClient(
-            base_url=sandbox.base_url,
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=TIMEOUT_S,
-            trust_env=False,  # a proxy for the outside has no part in this
-        ) as client:
-            record = await _with_progress(sandbox, _search(client, brand))
-            print_record(record)
-            if record["status"] == "done":
-                await _again(client, brand)
-            if sandbox.providers_url is not None:
-                answer = await client.get(f"{sandbox.providers_url}/bill")
-                _show_bill(answer.raise_for_status().json())
-        if keep:
-            await _keep(sandbox, key, brand)
-
-
-async def _search(client: httpx.AsyncClient, brand: str) -> dict[str, Any]:
-    answer = await client.post("/contacts", json={"brand": brand, "wait": True})
-    record: dict[str, Any] = answer.raise_for_status().json()
-    while record["status"] == "running":
-        await asyncio.sleep(1)
-        answer = await client.get(f"/searches/{record['id']}")
-        record = answer.raise_for_status().json()
-    return record
-
-
-async def _again(client: httpx.AsyncClient, brand: str) -> None:
-    began = time.monotonic()
-    again = await _search(client, brand)
-    ms = (time.monotonic() - began) * 1000
-    paid = "charged again" if again["charged"] else "not charged"
-    console.print(f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}.")
-
-
-def _show_bill(bill: dict[str, Any]) -> None:
-    console.print("\nWhat the played providers were asked, and what they charge for it:")
-    print_table(
-        ("Provider", "Calls", "Charged", "US$"),
-        [
-            (
-                line,
-                str(each["calls"]),
-                f"{each['units']} × {each['unit']}",
-                f"{each['usd']:.3f}",
-            )
-            for line, each in bill["lines"].items()
-        ],
-        folds=["Charged"],
-    )
-    console.print(f"Together ${bill['usd']:.3f}.")
-
-
-async def _with_progress(sandbox: SandboxService, search: Any) -> dict[str, Any]:
-    """Run *search* beside a picture of what the event log says about it."""
-    progress = StageProgress()
-    with Live(progress.picture(), console=console, refresh_per_second=10) as live:
-        async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(_watch(sandbox.service.streams.log, progress, live))
-            record: dict[str, Any] = await search
-            await asyncio.wait([watching], timeout=1)
-            watching.cancel()
-    console.print()
-    return record
-
-
-async def _watch(log: EventLog, progress: "StageProgress", live: Live) -> None:
+async def _stages(log: EventLog) -> AsyncIterator[Text]:
+    """Yield a line as each stage of the one lookup in *log* ends, until it has ended."""
+    began, counts = time.monotonic(), Counter[str]()
     async for page in follow(log, 0):
-        for recorded in page:
-            progress.note(recorded.event)
-            live.update(progress.picture())
-            if isinstance(recorded.event, LookupFinished):
+        for event in (recorded.event for recorded in page):
+            stage, what = _stage_of(event, counts)
+            if stage:
+                line = "[green]✓[/]  {}  {}  [dim]{} s[/]"
+                took = f"{time.monotonic() - began:.2f}"
+                yield styled(line, f"{stage:<17}", f"{what:<25}", took)
+            if isinstance(event, LookupFinished):
                 return
 
 
-class StageProgress:
-    """What is known of each stage so far, from the events of one lookup."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._done: dict[StageName, tuple[float, str]] = {}
-        self._people = self._verified = self._not_verified = 0
-
-    def note(self, event: object) -> None:
-        match event:
-            case BrandResolved(status=status, brand=brand):
-                which = brand.domain or brand.name if brand else status
-                self._end("brand-resolution", which)
-            case PeopleFound(people=people):
-                self._people += len(people)
-            case ContactsDiscovered(people=people):
-                self._end("contact-discovery", f"{self._people + len(people)} people")
-            case ContactsRanked(ranked=ranked, left_out=left_out):
-                self._end("ranking", f"{len(ranked)} in a role, {len(left_out)} left out")
-            case MailboxVerified():
-                self._verified += 1
-            case MailboxNotVerified():
-                self._not_verified += 1
-            case MailDomainChecked():
-                pass  # others may be open: the end of the lookup ends verification
-            case LookupFinished(outcome=outcome) if "ranking" in self._done:
-                self._end("verification", f"{self._mailboxes()}: {outcome}")
-            case _:
-                closed = closed_work(event)
-                if closed is not None:
-                    self._end(closed.stage, "done")
-
-    def picture(self) -> Table:
-        table = Table.grid(padding=(0, 2))
-        current = next((stage for stage in STAGES if stage not in self._done), None)
-        for stage in STAGES:
-            shown = stage.replace("-", " ")
-            if stage in self._done:
-                at, what = self._done[stage]
-                table.add_row(Text("✓", "green"), shown, what, Text(f"{at:.2f} s", "dim"))
-            elif stage == current:
-                what = self._mailboxes() if stage == "verification" else "..."
-                table.add_row(Text("•", "yellow"), shown, what, "")
-            else:
-                table.add_row(" ", Text(shown, "dim"), "", "")
-        return table
-
-    def _end(self, stage: StageName, what: str) -> None:
-        self._done[stage] = (time.monotonic() - self._began, what)
-
-    def _mailboxes(self) -> str:
-        return f"{self._verified} verified, {self._not_verified} not"
+def _stage_of(event: object, counts: Counter[str]) -> tuple[str, str]:
+    """Return the stage that *event* ends, or nothing, and its result; add to *counts*."""
+    match event:
+        case PeopleFound(people=people):
+            counts["people"] += len(people)
+        case MailboxVerified():
+            counts["verified"] += 1
+        case MailboxNotVerified():
+            counts["not"] += 1
+        case BrandResolved(status=status, brand=facts):
+            return "brand resolution", (facts.domain or facts.name) if facts else status
+        case ContactsDiscovered(people=people):
+            return "contact discovery", f"{counts['people'] + len(people)} people"
+        case ContactsRanked(ranked=ranked, left_out=left_out):
+            counts["ranked"] = len(ranked)
+            return "ranking", f"{len(ranked)} in a role, {len(left_out)} left out"
+        case LookupFinished(outcome=outcome) if counts["ranked"]:
+            verified = f"{counts['verified']} verified, {counts['not']} not"
+            return "verification", f"{verified}: {outcome}"
+    return "", ""
 
 
-async def _keep(sandbox: SandboxService, key: str, brand: str) -> None:
+def _bill(bill: dict[str, Any]) -> Output:
+    rows = [
+        (line, str(each["calls"]), f"{each['units']} × {each['unit']}", f"{each['usd']:.3f}")
+        for line, each in bill["lines"].items()
+    ]
+    title = "\nWhat the played providers were asked, and what they charge for it:"
+    table = Table(("Provider", "Calls", "Charged", "US$"), rows, ["Charged"])
+    return Output([bill], [title, table, f"Together ${bill['usd']:.3f}."])
+
+
+def _curl_line(sandbox: SandboxService, key: str, brand: str) -> Output:
     body = msgspec.json.encode({"brand": brand, "wait": True}).decode()
-    console.print(
+    said = (
         "\nLeft running; Ctrl-C ends it and leaves nothing behind. Try:\n\n"
         f"curl -s {sandbox.base_url}/contacts -H 'Authorization: Bearer {key}' \\\n"
         f"  -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
     )
+    return Output([{"base_url": sandbox.base_url, "key": key}], [said])
+
+
+async def _until_ended() -> None:
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:  # Ctrl-C is how this is meant to end

@@ -5,41 +5,36 @@ The whole service runs in its sandbox world, from chapter to chapter of the made
 by hand: every event is what the service made of a call, an answer or an operator's command.
 """
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
 from msgspec.structs import replace
 
-from cs import settings
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.erasing import reached_end
-from cs.assembly.folder_paid_calls import erase_paid_calls, open_paid_calls
+from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
-from cs.assembly.one_process import RunningService
-from cs.assembly.plugins import open_plugins
-from cs.cli.sandbox_service import OURS_AND_PLAYED, OURS_ONLY, enter_world
+from cs.assembly.plugins import StagePlugins
+from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.contact import LeftOut, Query
 from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work
 from cs.eventlog.fingerprints import email_print
 from cs.operations.erasure.person import Erasure
 from cs.operations.operator import NewSecret, Operator
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.plugins.stages import Report
-from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.runtime.private_files import temporary_folder
 from cs.sandbox.shapes import World
 from cs.sandbox.year import BEGINS, PAID, UPDATE, WEEK, WEEKS, Chapter, worlds
-from cs.settings import Settings
 
 #: Who acts as the operator.
 OPERATOR = "dana"
@@ -50,7 +45,7 @@ _SEED = 2026
 
 
 class Customer(msgspec.Struct, frozen=True):
-    """Somebody with a key.
+    """A customer with a key.
 
     Attributes:
         label: Of the key.
@@ -76,45 +71,42 @@ CUSTOMERS = (
 )
 
 
-class Ask(msgspec.Struct, frozen=True):
-    """A call for contacts."""
-
-    customer: str
-    brand: str
-    domain: str | None
-
-
 class Act(msgspec.Struct, frozen=True):
-    """Something that the operator does.
+    """Something that a customer or the operator does.
 
     Attributes:
-        what: ``grant``, ``rotate``, ``revoke``, ``pause``, ``resume``, ``forget``, ``erase``.
+        at: When.
+        what: ``search``, or what the operator does.
         about: A customer's label, a brand or an e-mail.
+        units: Of quota.
+        call: The body of a customer's call.
     """
 
+    at: datetime
     what: str
     about: str = ""
     units: int = 0
+    call: dict[str, Any] | None = None
 
 
-#: By week and hours into it.
+#: What the operator does: week, hours into it, what, about whom or what, units of quota.
 ACTS = (
-    (18, 34.0, Act("forget", "Ivorene")),
-    (19, 58.0, Act("pause")),
-    (19, 64.0, Act("resume")),
-    (26, 10.0, Act("grant", "Aster Agency", 100)),
-    (30, 11.0, Act("grant", "Brightside Talent", 60)),
-    (32, 33.0, Act("rotate", "in-house CRM")),
-    (34, 110.0, Act("revoke", "Cobalt (trial)")),
-    (36, 36.0, Act("erase", "priya.raman@veltrana.test")),
-    (44, 57.0, Act("erase", "mateo@kivandra.test")),
+    (18, 34.0, "forget", "Ivorene", 0),
+    (19, 58.0, "pause", "", 0),
+    (19, 64.0, "resume", "", 0),
+    (26, 10.0, "grant", "Aster Agency", 100),
+    (30, 11.0, "grant", "Brightside Talent", 60),
+    (32, 33.0, "rotate", "in-house CRM", 0),
+    (34, 110.0, "revoke", "Cobalt (trial)", 0),
+    (36, 36.0, "erase", "priya.raman@veltrana.test", 0),
+    (44, 57.0, "erase", "mateo@kivandra.test", 0),
 )
 
-#: Told how far it is: weeks that are over, and what happens now.
+#: Called with the weeks that are over, and what happens now.
 Progress = Callable[[int, str], None]
 
 
-def make_year(folder: Path, progress: Progress) -> None:
+async def make_year(folder: Path, progress: Progress) -> None:
     """Write the year's log, keys and views into the data folder *folder*.
 
     It appears when it is whole.
@@ -123,113 +115,96 @@ def make_year(folder: Path, progress: Progress) -> None:
         CannotListen: This machine lacks the loopback addresses that the world needs.
         OSError: *folder* is there already, or cannot be made.
     """
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(folder.absolute().parent, f".{folder.name}-") as work:
-        data = work / "data"
-        chosen = settings.load(environment={}, given={"data_dir": data, **OURS_ONLY})
-        asyncio.run(_live_through(_Year(chosen, work / "certificates", progress)))
-        data.rename(folder)
+    with _work_folder(folder) as work:
+        year = _Year(work, progress)
+        chapters = list(worlds())
+        ends = [chapter.week for chapter, _ in chapters[1:]] + [WEEKS]
+        for (chapter, world), end in zip(chapters, ends, strict=True):
+            await year.live(chapter, world, end)
+        (work / "data").rename(folder)
 
 
-async def _live_through(year: "_Year") -> None:
-    chapters = list(worlds())
-    ends = [chapter.week for chapter, _ in chapters[1:]] + [WEEKS]
-    for (chapter, world), end in zip(chapters, ends, strict=True):
-        await year.live(chapter, world, end)
+@contextmanager
+def _work_folder(folder: Path) -> Iterator[Path]:
+    parent = folder.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(parent, f".{folder.name}-") as work:
+        yield work
 
 
 class _Year:
-    """The service and those around it, chapter after chapter."""
+    """The service, its customers and its operator, chapter after chapter."""
 
-    def __init__(self, chosen: Settings, certificates: Path, progress: Progress) -> None:
-        self._settings = chosen
-        self._certificates = certificates
-        self._clock = _clock_that_begins(BEGINS)
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        async def nowhere(_ahead: timedelta) -> None:
+            """Keep no offset: the finished year is read by the machine's own time."""
+
+        real = SystemClock()
+        self._folder = folder
+        self._clock = SandboxClock(BEGINS - real.now(), nowhere, real)
         self._progress = progress
         self._keys: dict[str, NewSecret] = {}
         self._random = random.Random(_SEED)  # noqa: S311  a made-up world, the same every time
 
     async def live(self, chapter: Chapter, world: World, end: int) -> None:
         """Live through *chapter*, to the beginning of the week *end*."""
-        async with AsyncExitStack() as stack:
-            providers = chapter.week >= PAID
-            asked = OURS_AND_PLAYED if providers else OURS_ONLY
-            chosen = await enter_world(
+        async with (
+            sandbox_service(
                 world,
-                stack,
-                replace(self._settings, **asked),
-                self._certificates,
-                self._clock,
-                providers=providers,
-            )
-            paid: PaidCalls = EVERY_TIME
-            if providers:
-                paid = await stack.enter_async_context(open_paid_calls(chosen))
-            plugins = await stack.enter_async_context(
-                open_plugins(chosen, self._clock, paid, world="sandbox")
-            )
-            if chapter.week < UPDATE:
-                plugins = replace(plugins, stages=(_OlderRanking(),))
-            service = await stack.enter_async_context(
-                run_embedded(chosen, plugins, "sandbox", self._clock)
-            )
-            client = await stack.enter_async_context(
-                httpx.AsyncClient(
-                    transport=httpx.ASGITransport(service.app), base_url="http://demo/v1"
-                )
-            )
-            operator = Operator(service.streams, self._clock, OPERATOR)
-            advancer = clock_advance(service, self._clock)
+                folder=self._folder,
+                clock=self._clock,
+                around=_with_older_ranking if chapter.week < UPDATE else lambda tools: tools,
+                providers=chapter.week >= PAID,
+            ) as sandbox,
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(sandbox.service.app), base_url="http://demo/v1"
+            ) as client,
+        ):
+            advancer = sandbox.clock_advancer
             advancer.patient = True  # the same year on a slow machine
             for week in range(chapter.week, end):
                 self._progress(week, chapter.what)
-                for at, happening in self._week(week, world):
-                    await advancer.advance(max(at - self._clock.now(), timedelta()))
-                    if isinstance(happening, Ask):
-                        await self._ask(client, happening)
+                for act in sorted(self._week(week, world), key=lambda each: each.at):
+                    await advancer.advance(max(act.at - self._clock.now(), timedelta()))
+                    if act.call is not None:
+                        await self._search(client, act.about, act.call)
                     else:
-                        await self._act(operator, service, happening)
+                        await self._act(sandbox, act)
             await advancer.advance(BEGINS + end * WEEK - self._clock.now())
         self._progress(end, chapter.what)
 
-    def _week(self, week: int, world: World) -> Iterator[tuple[datetime, Ask | Act]]:
-        """Yield what happens in *week*, in order."""
+    def _week(self, week: int, world: World) -> Iterator[Act]:
+        """Yield what happens in *week*, in any order."""
         monday = BEGINS + week * WEEK
-        happenings: list[tuple[datetime, Ask | Act]] = [
-            (monday + timedelta(hours=hours), act) for when, hours, act in ACTS if when == week
-        ]
-        happenings += [
-            (monday + timedelta(hours=8), Act("issue", customer.label, customer.quota))
-            for customer in CUSTOMERS
-            if customer.first == week
-        ]
+        for when, hours, what, about, units in ACTS:
+            if when == week:
+                yield Act(monday + timedelta(hours=hours), what, about, units)
         for customer in CUSTOMERS:
-            if customer.first <= week <= customer.last:
-                happenings += [
-                    self._wish(monday, customer, world) for _ in range(customer.a_week)
-                ]
-        return iter(sorted(happenings, key=lambda each: each[0]))
+            if customer.first == week:
+                yield Act(monday + timedelta(hours=8), "issue", customer.label, customer.quota)
+        for customer in CUSTOMERS:
+            searches = customer.a_week if customer.first <= week <= customer.last else 0
+            for _ in range(searches):
+                day, minute = self._random.randrange(5), self._random.randrange(9 * 60)
+                # The first brands of the world are asked for most.
+                n = min(int(self._random.expovariate(0.16)), len(world.brands) - 1)
+                brand = world.brands[n]
+                call = {"brand": brand.name}
+                if customer.domains:
+                    call["domain"] = brand.domain
+                at = monday + timedelta(days=day, hours=9, minutes=minute)
+                yield Act(at, "search", customer.label, call=call)
 
-    def _wish(
-        self, monday: datetime, customer: Customer, world: World
-    ) -> tuple[datetime, Ask | Act]:
-        day, minute = self._random.randrange(5), self._random.randrange(9 * 60)
-        at = monday + timedelta(days=day, hours=9, minutes=minute)
-        # The first brands of the world are asked for most.
-        n = min(int(self._random.expovariate(0.16)), len(world.brands) - 1)
-        brand = world.brands[n]
-        return at, Ask(customer.label, brand.name, brand.domain if customer.domains else None)
-
-    async def _ask(self, client: httpx.AsyncClient, ask: Ask) -> None:
-        body = {"brand": ask.brand} | ({"domain": ask.domain} if ask.domain else {})
-        secret = self._keys[ask.customer].key
-        answer = await client.post(
-            "/contacts", json=body, headers={"Authorization": f"Bearer {secret}"}
-        )
+    async def _search(
+        self, client: httpx.AsyncClient, customer: str, call: dict[str, Any]
+    ) -> None:
+        headers = {"Authorization": f"Bearer {self._keys[customer].key}"}
+        answer = await client.post("/contacts", json=call, headers=headers)
         # Refused: no quota is left, the service is paused, the key is revoked.
         assert answer.status_code in {200, 202, 401, 402, 403, 429, 503}, answer.text
 
-    async def _act(self, operator: Operator, service: RunningService, act: Act) -> None:
+    async def _act(self, sandbox: SandboxService, act: Act) -> None:
+        operator = Operator(sandbox.service.streams, self._clock, OPERATOR)
         match act.what:
             case "issue":
                 self._keys[act.about] = await operator.create_key(act.about, act.units)
@@ -246,19 +221,23 @@ class _Year:
             case "forget":
                 await operator.forget_brand(Query(brand=act.about))
             case _:
-                await self._erase(service, act.about)
+                await self._erase(sandbox, act.about)
 
-    async def _erase(self, service: RunningService, email: str) -> None:
-        async with open_folder(DataFolder(self._settings.data_dir)) as data:
+    async def _erase(self, sandbox: SandboxService, email: str) -> None:
+        async with open_folder(DataFolder(sandbox.settings.data_dir)) as data:
             erasure = Erasure(
-                service.streams,
+                sandbox.service.streams,
                 data.keys,
                 self._clock,
-                reached_end(data.log, service.views),
-                forget_calls=partial(erase_paid_calls, self._settings),
+                reached_end(data.log, sandbox.service.views),
+                forget_calls=partial(erase_paid_calls, sandbox.settings),
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))
+
+
+def _with_older_ranking(tools: StagePlugins) -> StagePlugins:
+    return replace(tools, stages=(_OlderRanking(),))
 
 
 class _OlderRanking:
@@ -276,20 +255,3 @@ class _OlderRanking:
         )
         known = tuple(each for each in done.ranked if each.family != "brand")
         return RankingDone(ranked=known, left_out=(*done.left_out, *unknown), rules=OLDER_RULES)
-
-
-class _ShiftedClock(SystemClock):
-    """The machine's clock, shifted so that it says *begins* now."""
-
-    def __init__(self, begins: datetime) -> None:
-        real = SystemClock()
-        shift = begins - real.now()
-        super().__init__(lambda: real.now() + shift, real.monotonic)
-
-
-def _clock_that_begins(begins: datetime) -> SandboxClock:
-    async def nowhere(_ahead: timedelta) -> None:
-        """Keep no offset: the finished year is read by the machine's own time."""
-
-    real: Clock = _ShiftedClock(begins)
-    return SandboxClock(timedelta(), nowhere, real)

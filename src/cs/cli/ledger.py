@@ -8,9 +8,8 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import open_command_context
-from cs.cli.contact_rows import as_csv
 from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_bytes, print_json, print_table, stop
+from cs.cli.output import as_csv, console, print_bytes, print_json, print_table, stop
 from cs.cli.pseudonyms import People, pseudonyms
 from cs.cli.settings_in_force import settings
 from cs.history.history import History

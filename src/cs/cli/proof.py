@@ -1,4 +1,4 @@
-"""Every search of a world, made over HTTP, beside what the world intends."""
+"""Every search of a world, made over HTTP and compared with what the world intends."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
 from cs.operations.operator import Operator
 from cs.runtime.clock import Clock
 from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
@@ -18,8 +18,6 @@ from cs.sandbox.world import WorldSearch, listing
 AT_ONCE = 16
 #: Real time between two looks at whether every call has come in.
 LOOK_S = 0.05
-#: Real time between two checks of a search that outlasted its hold: 120 a minute are allowed.
-CHECK_S = 1.0
 
 
 class SearchProof(msgspec.Struct, frozen=True):
@@ -35,27 +33,21 @@ class SearchProof(msgspec.Struct, frozen=True):
     charged: bool
 
     @property
-    def right(self) -> bool:
-        return not self.differs
-
-    @property
     def differs(self) -> tuple[str, ...]:
         """What is not as intended."""
-        wrong = []
-        if self.ended != self.intended:
-            wrong.append("outcome")
-        found = set(self.verified)
-        if not set(self.expected) <= found <= {*self.expected, *self.maybe}:
-            wrong.append("people")
-        if self.charged != (self.intended == "done"):
-            wrong.append("charge")
-        return tuple(wrong)
+        found, expected = set(self.verified), set(self.expected)
+        wrong = {
+            "outcome": self.ended != self.intended,
+            "people": not expected <= found <= expected | set(self.maybe),
+            "charge": self.charged != (self.intended == "done"),
+        }
+        return tuple(name for name, differs in wrong.items() if differs)
 
 
 async def prove_world(
     world: World, tell: Callable[[int, int, SearchProof], None], *, quick: bool = False
 ) -> tuple[SearchProof, ...]:
-    """Search everything in *world*, each with a key of its own; *tell* hears of each.
+    """Search everything in *world*, each with a key of its own; *tell* is called for each.
 
     With *quick* the clock is moved on whenever every search waits for it: for a retry, a
     hold's end, a slow answer.  Brands whose end rests on a server that says nothing are left
@@ -68,7 +60,7 @@ async def prove_world(
     places = asyncio.Semaphore(len(rows) if quick else AT_ONCE)
     done = 0
 
-    async with sandbox_service(world) as sandbox, _client(sandbox) as client:
+    async with sandbox_service(world) as sandbox, client_of(sandbox.base_url) as client:
 
         async def one(row: WorldSearch, way: str) -> SearchProof:
             nonlocal done
@@ -89,22 +81,20 @@ async def prove_world(
 
 def asking_the_silent(world: World) -> frozenset[str]:
     """Return the domains of the brands whose mail, or name server for it, may say nothing."""
+
+    def goes_silent(behaviour: Behaviour | None) -> bool:
+        return isinstance(behaviour, Silent) or (
+            isinstance(behaviour, Greylisting) and behaviour.then == "silent"
+        )
+
     mail = {
         mail.domain
         for mail in world.mail
         if mail.dns == "silent"
-        or any(
-            _goes_silent(behaviour)
-            for behaviour in (mail.behaviour, *(host.behaviour for host in mail.hosts))
-        )
+        or goes_silent(mail.behaviour)
+        or any(goes_silent(host.behaviour) for host in mail.hosts)
     }
     return frozenset(b.domain for b in world.brands if (b.mail_domain or b.domain) in mail)
-
-
-def _goes_silent(behaviour: Behaviour | None) -> bool:
-    return isinstance(behaviour, Silent) or (
-        isinstance(behaviour, Greylisting) and behaviour.then == "silent"
-    )
 
 
 async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[Any]]) -> None:
@@ -120,15 +110,6 @@ async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[An
         await sandbox.clock_advancer.next()
 
 
-def _client(sandbox: SandboxService) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=sandbox.base_url,
-        timeout=100,
-        limits=httpx.Limits(max_connections=None),
-        trust_env=False,
-    )
-
-
 async def prove_search(
     client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
 ) -> SearchProof:
@@ -139,23 +120,14 @@ async def prove_search(
     Raises:
         httpx.HTTPError: The service refuses, or does not answer.
     """
-    body: dict[str, Any] = {}
-    if way in {"brand", "both"}:
-        body["brand"] = row.brand
-    if way in {"domain", "both"}:
-        body["domain"] = row.domain
+    brand = row.brand if way in {"brand", "both"} else None
+    domain = row.domain if way in {"domain", "both"} else None
     key = (await operator.create_key("proof", 1)).key
-    headers = {"Authorization": f"Bearer {key}"}
     began = clock.monotonic()
-    answer = await client.post("/contacts", json={**body, "wait": True}, headers=headers)
-    record = answer.raise_for_status().json()
-    while record["status"] == "running":
-        await asyncio.sleep(CHECK_S)
-        answer = await client.get(f"/searches/{record['id']}", headers=headers)
-        record = answer.raise_for_status().json()
+    record = await search_to_end(client, key, brand, domain)
     emails = (contact["email"] for contact in record["contacts"])
     return SearchProof(
-        asked=" + ".join(body.values()),
+        asked=" + ".join(filter(None, (brand, domain))),
         intended=row.outcome,
         ended="done" if record["status"] == "done" else record["reason"],
         expected=tuple(sorted(person.address for person in row.people)),

@@ -1,11 +1,13 @@
-"""A whole service in its sandbox world, for as long as a command needs one."""
+"""A service in a made-up world in this process, for demonstrations, proofs and tests."""
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import msgspec
 
 from cs import settings
@@ -18,7 +20,6 @@ from cs.assembly.one_process import RunningService
 from cs.assembly.played_providers import providers_url
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.sandbox_world import run_sandbox
-from cs.http_server.errors import CannotListen
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
@@ -28,24 +29,27 @@ from cs.sandbox.providers.adapters import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings
 
-#: What asks where nothing may reach the real outside: plug-ins of others might.
-OURS_ONLY = {
+#: What asks where nothing may reach the real outside, which plug-ins of others might; and
+#: what asks the played providers, too.
+FREE: Mapping[str, tuple[str, ...]] = {
     "brand_sources": ("wikidata", "website"),
     "people_sources": ("searxng",),
     "verifiers": ("smtp",),
 }
-
-
-#: The same where the world plays the providers with a key.
-OURS_AND_PLAYED = {
-    "brand_sources": (*OURS_ONLY["brand_sources"], "pdl", "serper"),
-    "people_sources": (*OURS_ONLY["people_sources"], *ADAPTERS["sources"]),
-    "verifiers": (*OURS_ONLY["verifiers"], *ADAPTERS["verifiers"]),
+PAID: Mapping[str, tuple[str, ...]] = {
+    "brand_sources": ("pdl", "serper"),
+    "people_sources": tuple(ADAPTERS["sources"]),
+    "verifiers": tuple(ADAPTERS["verifiers"]),
 }
+#: Real time between two checks of a search that outlasted its hold: 120 a minute are allowed.
+CHECK_S = 1.0
 
 
 class SandboxService(msgspec.Struct, frozen=True):
-    base_url: str  # with /v1
+    """A service that runs in a made-up world; *base_url* ends in ``/v1``."""
+
+    base_url: str
+    settings: Settings
     service: RunningService
     operator: Operator
     clock: SandboxClock
@@ -57,33 +61,39 @@ class SandboxService(msgspec.Struct, frozen=True):
 async def sandbox_service(
     world: World,
     *,
-    port: int = 0,
+    folder: Path | None = None,
+    clock: SandboxClock | None = None,
     around: Callable[[StagePlugins], StagePlugins] = lambda tools: tools,
     providers: bool = False,
     budgets: Budgets = UNLIMITED,
 ) -> AsyncIterator[SandboxService]:
-    """Serve *world* from a folder that is gone afterwards; *around* may watch its tools.
+    """Serve *world*; SIGTERM and SIGINT cancel the calling task.
 
-    SIGTERM and SIGINT cancel the calling task.
+    Settings come from their defaults alone: nothing here may reach the real outside.
 
-    Settings come from their defaults alone: nothing here may reach the real outside.  With
-    *providers* the world plays the sources and verifiers with a key, too, and calls to them
-    are made once and counted in *budgets*.
+    Args:
+        world: What is outside.
+        folder: Holds ``data`` and certificates; by default one that is removed afterwards.
+        clock: Of service and world; by default that of the data.
+        around: Changes or watches what the stages ask with.
+        providers: Play the sources and verifiers with a key, too; calls to them are made
+            once, and counted in *budgets*.
+        budgets: Where they are counted.
     """
     caller = asyncio.current_task()
     assert caller is not None, "runs in a task"
     async with AsyncExitStack() as stack:
         stack.enter_context(on_signal(caller.cancel))
-        temporary = Path(tempfile.gettempdir())
-        folder = stack.enter_context(temporary_folder(temporary, "cs-sandbox-"))
-        asked = OURS_AND_PLAYED if providers else OURS_ONLY
-        given = {"data_dir": folder / "data", **asked}
+        if folder is None:
+            parent = Path(tempfile.gettempdir())
+            folder = stack.enter_context(temporary_folder(parent, "cs-sandbox-"))
+        asked = {name: free + (PAID[name] if providers else ()) for name, free in FREE.items()}
+        given = {"data_dir": folder / "data", "port": 0, **asked}
         chosen = settings.load(environment={}, given=given)
-        api_socket = stack.enter_context(listen(chosen.host, port))
-        clock = sandbox_clock(chosen.data_dir)
-        certificates = folder / "certificates"
-        chosen = await enter_world(
-            world, stack, chosen, certificates, clock, providers=providers
+        api_socket = stack.enter_context(listen(chosen.host, chosen.port))
+        clock = clock or sandbox_clock(chosen.data_dir)
+        chosen = await stack.enter_async_context(
+            run_sandbox(chosen, world, folder / "certificates", clock, providers=providers)
         )
         paid: PaidCalls = EVERY_TIME
         if providers:
@@ -99,6 +109,7 @@ async def sandbox_service(
         )
         yield SandboxService(
             f"{address(api_socket)}/v1",
+            chosen,
             service,
             Operator(service.streams, clock),
             clock,
@@ -107,28 +118,31 @@ async def sandbox_service(
         )
 
 
-async def enter_world(
-    world: World,
-    stack: AsyncExitStack,
-    chosen: Settings,
-    folder: Path,
-    clock: SandboxClock,
-    *,
-    providers: bool = False,
-) -> Settings:
-    """Start *world* for as long as *stack* lasts; return *chosen* pointed at it.
+def client_of(base_url: str) -> httpx.AsyncClient:
+    """Return a client of *base_url* for any number of searches that wait."""
+    return httpx.AsyncClient(
+        base_url=base_url,
+        timeout=100,
+        limits=httpx.Limits(max_connections=None),
+        trust_env=False,  # a proxy for the outside has no part in this
+    )
 
-    With *providers* it plays the sources and verifiers with a key, too.
+
+async def search_to_end(
+    client: httpx.AsyncClient, key: str, brand: str | None, domain: str | None = None
+) -> dict[str, Any]:
+    """Return the Search record of a search for *brand* or *domain*, once it has ended.
 
     Raises:
-        CannotListen: This machine lacks the loopback addresses that it needs.
+        httpx.HTTPError: The service refuses, or does not answer.
     """
-    try:
-        return await stack.enter_async_context(
-            run_sandbox(chosen, world, folder, clock, providers=providers)
-        )
-    except OSError as error:
-        raise CannotListen(
-            f"the sandbox world cannot start: {error}; "
-            "it needs the addresses 127.x.y.z of this machine (docs/sandbox.md)"
-        ) from error
+    headers = {"Authorization": f"Bearer {key}"}
+    named = {"brand": brand, "domain": domain}
+    body = {name: value for name, value in named.items() if value}
+    answer = await client.post("/contacts", json={**body, "wait": True}, headers=headers)
+    record: dict[str, Any] = answer.raise_for_status().json()
+    while record["status"] == "running":
+        await asyncio.sleep(CHECK_S)
+        answer = await client.get(f"/searches/{record['id']}", headers=headers)
+        record = answer.raise_for_status().json()
+    return record

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -10,28 +11,45 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.cli.app import FAILED
-from cs.cli.brand_list.results import is_json
-from cs.cli.brand_list.search import ListRequest, search_list
-from cs.cli.client_errors import describe, exit_code
 from cs.cli.command import Invocation, Output, command
-from cs.cli.contact_rows import COLUMNS, rows
+from cs.cli.list_journal import is_json
+from cs.cli.list_search import ListRequest, search_list
 from cs.cli.options import Server
 from cs.cli.output import harmless, stop, warn
 from cs.cli.progress import Progress
-from cs.cli.record_view import record_lines
-from cs.client import (
-    Client,
-    ClientError,
-    Failed,
-    Other,
-    Patience,
-    Running,
-    Search,
-    Unsendable,
-)
+from cs.cli.search_record import COLUMNS, describe, exit_code, record_lines, rows
+from cs.client import Client, ClientError, Failed, Other, Patience, Running, Search, Unsendable
 
-HERE = Server()
-printing = command("json", "csv")
+
+def _flag(help_line: str) -> Parameter:
+    return Parameter(negative="", help=help_line)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of a search for a whole list."""
+
+    file: Annotated[
+        Path | None,
+        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
+    ] = None
+    results: Annotated[
+        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
+    ] = None
+    ask_again: Annotated[
+        bool, _flag("List: ask again for rows lost over 23 hours ago; may be charged again.")
+    ] = False
+    retry_failed: Annotated[
+        bool, _flag("List: search again what the service could not finish.")
+    ] = False
+    again: Annotated[bool, _flag("List: search again what another --results has.")] = False
+    estimate: Annotated[
+        bool, _flag("List: estimate its cost from the service's data; search nothing.")
+    ] = False
+
+
+HERE, NO_LIST = Server(), ListOptions()
 
 
 @command("json", "csv", "data_dir", "config")
@@ -41,49 +59,21 @@ def search(
     /,
     *,
     domain: Annotated[str | None, Parameter(help="The brand's web site.")] = None,
-    file: Annotated[
-        Path | None,
-        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
-    ] = None,
-    results: Annotated[
-        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
-    ] = None,
+    listed: ListOptions = NO_LIST,
     wait: Annotated[
         bool, Parameter(negative="--no-wait", help="Wait for the end of the search.")
     ] = True,
     idempotency_key: Annotated[
         str, Parameter(help="Names this search: asked again, it is charged once.")
     ] = "",
-    ask_again: Annotated[
-        bool,
-        Parameter(
-            negative="",
-            help="List: ask again for rows lost over 23 hours ago; may be charged again.",
-        ),
-    ] = False,
-    retry_failed: Annotated[
-        bool,
-        Parameter(negative="", help="List: search again what the service could not finish."),
-    ] = False,
-    again: Annotated[
-        bool,
-        Parameter(negative="", help="List: search again what another --results has."),
-    ] = False,
-    estimate: Annotated[
-        bool,
-        Parameter(
-            negative="",
-            help="List: estimate its cost from the service's data; search nothing.",
-        ),
-    ] = False,
     server: Server = HERE,
 ) -> Output | Awaitable[Output]:
     """Search the people of a brand; wait for the end and print them.
 
     With --file a whole list is searched, within the limits of the key. The people found go
     to --results; run it again to go on where it stopped. Nothing is charged twice unless
-    --ask-again allows it; a list that was searched into other --results asks first, or needs
-    --again. The list goes on after its key was rotated or the server moved.
+    --ask-again allows it; a list that was searched into other --results needs --again. The
+    list goes on after its key was rotated or the server moved.
     If several exit codes apply, it is the first of 5, 4, 1, 3.
 
     With --estimate it shows what the list will cost: brands answered from reuse, new ones, and
@@ -92,25 +82,28 @@ def search(
     Example: `CS_API_KEY=cs_live_... cs search Veltrana --domain veltrana.test`
     """
     named = brand is not None or domain is not None
-    if estimate:
-        if file is None or named or results is not None:
+    if listed.estimate:
+        if listed.file is None or named or listed.results is not None:
             stop("--estimate is of a list: name a --file, and nothing else to search", 2)
-        from cs.cli.brand_list.estimate import estimate_list  # noqa: PLC0415  reads the data
+        from cs.cli.list_estimate import estimate_list  # noqa: PLC0415  reads the data
 
-        return estimate_list(at, file)
+        return estimate_list(at, listed.file)
     if at.has_data_options:
         stop("--data-dir and --config belong to --estimate; a search goes to --url", 2)
-    if file is not None:
+    if listed.file is not None:
         if named or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
-        path = _results(at, file, results)
         request = ListRequest(
-            file, path, ask_again=ask_again, retry_failed=retry_failed, again=again
+            listed.file,
+            _results(at, listed.file, listed.results),
+            ask_again=listed.ask_again,
+            retry_failed=listed.retry_failed,
+            again=listed.again,
         )
         with Progress() as progress, _client(server, progress) as client:
             identity = f"{server.url.rstrip('/')} {server.key}"
             return search_list(request, client, progress, identity=identity)
-    if results is not None or ask_again or retry_failed or again:
+    if listed != NO_LIST:
         stop("--results, --ask-again, --retry-failed and --again belong to --file", 2)
     if not named:
         stop("name a brand, a --domain or both, or a whole list with --file", 2)
@@ -126,7 +119,7 @@ def search(
     return _shown(found, code=FAILED if isinstance(found, Failed | Other) else 0)
 
 
-@printing
+@command("json", "csv")
 def get(
     _: Invocation,
     search_id: Annotated[str, Parameter(help="Id of the search, srch_...")],

@@ -1,7 +1,7 @@
 """``cs serve``: the whole service in one process."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -29,10 +29,10 @@ from cs.runtime.data_folder import DataFolder
 from cs.runtime.private_files import temporary_folder
 from cs.settings import BadSettings, Settings
 
-#: Points settings at a made-up world that runs for as long as the stack lasts; its
-#: certificates are in the folder, and it goes by the clock.
-EnterWorld: TypeAlias = Callable[
-    [AsyncExitStack, Settings, Path, SandboxClock], Awaitable[Settings]
+#: Points settings at a made-up world that runs until left; its certificates are in the folder,
+#: and it goes by the clock.
+RunWorld: TypeAlias = Callable[
+    [Settings, Path, SandboxClock], AbstractAsyncContextManager[Settings]
 ]
 
 
@@ -91,22 +91,24 @@ def serve(
     return Output()
 
 
-def _sandbox(world: Path | None, *, providers: bool) -> EnterWorld:
-    """Return what enters the world of the file *world*; ``None`` is the bundled one."""
+def _sandbox(world: Path | None, *, providers: bool) -> RunWorld:
+    """Return what runs the world of the file *world*; ``None`` is the bundled one."""
     # Imported here: a live service starts sooner without a made-up world.
-    from cs.cli.sandbox_service import enter_world  # noqa: PLC0415
+    from cs.assembly.sandbox_world import run_sandbox  # noqa: PLC0415
     from cs.sandbox.world import load  # noqa: PLC0415
 
-    return partial(enter_world, load(world), providers=providers)
+    loaded = load(world)
+    return lambda chosen, folder, clock: run_sandbox(
+        chosen, loaded, folder, clock, providers=providers
+    )
 
 
 async def run(
-    chosen: Settings, enter: EnterWorld | None = None, *, providers: bool = False
+    chosen: Settings, enter: RunWorld | None = None, *, providers: bool = False
 ) -> None:
     """Serve until SIGTERM or SIGINT; while it starts they cancel it.
 
-    With *enter* it is a sandbox, in the world that is entered, and that plays the providers
-    with a key or not.
+    With *enter* it is a sandbox, in a world that plays the providers with a key or not.
     """
     await serve_until_told(
         chosen,
@@ -120,16 +122,16 @@ async def run(
 
 
 async def _start(
-    given: Settings, enter: EnterWorld | None, stack: AsyncExitStack, *, providers: bool
+    given: Settings, enter: RunWorld | None, stack: AsyncExitStack, *, providers: bool
 ) -> RunningRole:
-    """Start the service in the world that *enter* enters, in the live one without."""
+    """Start the service in the world that *enter* runs, in the live one without."""
     world: World = "live" if enter is None else "sandbox"
     chosen, clock = given, None
     if enter is not None:
         clock = sandbox_clock(given.data_dir)
         parent = DataFolder(given.data_dir).path
         certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
-        chosen = await enter(stack, given, certificates, clock)
+        chosen = await stack.enter_async_context(enter(given, certificates, clock))
     metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
     directory = await stack.enter_async_context(open_asked_directory(chosen, world, clock))
     plugins = await stack.enter_async_context(

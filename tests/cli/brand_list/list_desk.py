@@ -13,9 +13,9 @@ import msgspec
 
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
-from cs.cli.brand_list.journal import RowState
-from cs.cli.brand_list.search import ListRequest, search_list
 from cs.cli.command import Invocation
+from cs.cli.list_journal import RowState
+from cs.cli.list_search import ListRequest, search_list
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
 from cs.client.retries import NO_RETRIES

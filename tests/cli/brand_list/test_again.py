@@ -7,7 +7,7 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import answered
-from cs.cli.brand_list.rows import BadList, read_rows
+from cs.cli.brand_list import BadList, read_rows
 from cs.cli.progress import LINE_EVERY_S, Progress
 
 

@@ -11,7 +11,7 @@ import pytest
 from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Here, Ran, started
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.journal import RowState
+from cs.cli.list_journal import RowState
 
 pytestmark = pytest.mark.slow
 

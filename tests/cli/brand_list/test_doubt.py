@@ -10,8 +10,8 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list.journal import RowState
-from cs.cli.brand_list.rows import Row
+from cs.cli.brand_list import Row
+from cs.cli.list_journal import RowState
 from cs.client import Patience
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 from cli.command import Here
 from cli.test_report import FOUND, NOBODY, Data, data
-from cs.cli.brand_list.estimate import estimate
+from cs.cli.list_estimate import estimate
 from cs.history.estimating import PastRun
 
 __all__ = ["data"]

@@ -9,7 +9,7 @@ from cli.brand_list.list_desk import Desk, Service
 from cli.brand_list.test_doubt import BLIND, SEEING, hour
 from cli.command import Here
 from client.answering import Answer, answered
-from cs.cli.brand_list.journal import RowState
+from cs.cli.list_journal import RowState
 
 pytestmark = pytest.mark.slow
 

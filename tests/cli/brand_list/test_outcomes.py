@@ -8,7 +8,7 @@ import pytest
 from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here
 from client.answering import Answer, answered, refusal
-from cs.cli.client_errors import exit_code, most_severe
+from cs.cli.search_record import exit_code, most_severe
 from cs.client import (
     AtCapacity,
     ClientError,

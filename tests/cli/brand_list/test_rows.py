@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.cli.brand_list.rows import MAX_BYTES, BadList, read_rows, rows_of
+from cs.cli.brand_list import MAX_BYTES, BadList, read_rows, rows_of
 
 
 def read(text: str) -> list[tuple[int, str | None, str | None]]:

@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 from rich.console import Console
 
-from cs.cli.record_view import print_record
+from cs.cli.output import print_parts
+from cs.cli.search_record import record_lines
 from system.cluster.cluster import Cluster, Tell, running_cluster
 from system.cluster.health import Checkup
 from system.cluster.story import Stored, stored
@@ -42,7 +43,7 @@ def demo(console: Console, tell: Tell, *, brokers: int, each: int) -> int:
             tell(f"this did not happen in {SEARCH_S:.0f} s: {late}")
             return 1
         console.print()
-        print_record(record)
+        print_parts(record_lines(record))
     tell("everything is ended, nothing is left behind")
     return 0 if record["status"] == "done" else 1
 

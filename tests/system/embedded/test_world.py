@@ -129,7 +129,7 @@ async def test_what_the_world_changes_the_answer_shows(
 
     assert {row.ended for row in proved} == {outcome}
     assert {row.verified for row in proved} == {(email,) if email else ()}
-    assert all(row.right for row in proved)
+    assert all(not row.differs for row in proved)
 
 
 def test_a_proof_tells_what_differs() -> None:

@@ -9,7 +9,7 @@ does not, and a lookup that is put off anew by every life of the service runs ou
 import argparse
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,11 @@ def main() -> None:
         given.pop("addresses").read_bytes(), type=Addresses, dec_hook=_path
     )
 
+    @asynccontextmanager
     async def enter(
-        _: AsyncExitStack, chosen: Settings, _folder: Path, _clock: SandboxClock
-    ) -> Settings:
-        return settings_for_sandbox(chosen, addresses)
+        chosen: Settings, _folder: Path, _clock: SandboxClock
+    ) -> AsyncIterator[Settings]:
+        yield settings_for_sandbox(chosen, addresses)
 
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)

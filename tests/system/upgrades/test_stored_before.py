@@ -23,11 +23,10 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.cli.sandbox_service import enter_world
+from cs.assembly.sandbox_world import run_sandbox
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.sandbox.world import load as load_world
-from cs.settings import Settings
 from cs.settings import load as load_settings
 from harness.in_process import Service, one_process
 from harness.servers.databases import new_database
@@ -105,14 +104,6 @@ def unpacked(name: str, folder: Path) -> Before:
     return Before(json.loads((FILES / f"{name}.json").read_text()))
 
 
-@asynccontextmanager
-async def in_world(
-    settings: Settings, clock: SandboxClock, certificates: Path
-) -> AsyncIterator[Settings]:
-    async with AsyncExitStack() as stack:
-        yield await enter_world(load_world(), stack, settings, certificates, clock)
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Stored:
     data = tmp_path / "data"
@@ -123,8 +114,11 @@ def folder(tmp_path: Path) -> Stored:
     async def run() -> AsyncIterator[Continued]:
         clock = before.clock(data / "clock")
         async with (
-            in_world(
-                load_settings(environment=environment), clock, tmp_path / "certificates"
+            run_sandbox(
+                load_settings(environment=environment),
+                load_world(),
+                tmp_path / "certificates",
+                clock,
             ) as settings,
             open_plugins(settings, clock, world="sandbox") as tools,
             run_embedded(settings, tools, "sandbox", clock) as running,
@@ -155,7 +149,9 @@ async def databases(tmp_path: Path, postgres: str) -> AsyncIterator[Stored]:
             clock = before.clock(tmp_path / "clock")
             settings = load_settings(environment=environment)
             async with (
-                in_world(settings, clock, tmp_path / "certificates") as settings,
+                run_sandbox(
+                    settings, load_world(), tmp_path / "certificates", clock
+                ) as settings,
                 open_plugins(settings, clock, world="sandbox") as tools,
                 open_shared_stores(settings, "test", "sandbox") as data,
                 one_process(data.log, data.keys, data.views, tools, clock=clock) as service,

@@ -1,33 +1,34 @@
 """``cs search --file``: a whole list, within the limits of the key, and no row charged twice.
 
 A row whose answer was lost may have been charged.  For a day the service knows it by its
-idempotency key, so it is asked first; after that it is left alone (`RowState.in_doubt`).
+idempotency key, so it is asked again; after that it is left alone (`RowState.in_doubt`).
 """
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
 
 from cs.cli.app import FAILED
-from cs.cli.brand_list.journal import (
-    BadJournal,
+from cs.cli.brand_list import BadList, Row, read_rows
+from cs.cli.command import Output
+from cs.cli.list_journal import (
     Journal,
     RowError,
     RowState,
+    begin_results,
     hashed,
+    is_json,
+    result_lines,
     searched_before,
 )
-from cs.cli.brand_list.results import Results
-from cs.cli.brand_list.rows import BadList, Row, read_rows
-from cs.cli.client_errors import describe, exit_code, most_severe
-from cs.cli.command import Output
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
+from cs.cli.search_record import describe, exit_code, most_severe
 from cs.client import (
     Client,
     ClientError,
@@ -95,65 +96,55 @@ def search_list(
     """
     try:
         rows = read_rows(request.path)
-        _check_results(request)
         place = str(request.path.resolve())
-        if not request.again and not request.journal.exists():
-            _confirm_repeat(request, rows, place)
+        _check_results(request, rows, place)
         with Journal(request.journal, hashed(identity), place) as journal:
             journal.check_owner(hashed(identity), client, ask_again=request.ask_again)
-            states = {key: journal.of(key) for key in map(journal.key_of, rows)}
-            for key, state in states.items() if request.retry_failed else ():
+            listed = {hashed(journal.owner.place, *row.query): row for row in rows}
+            for state in map(journal.of, listed) if request.retry_failed else ():
                 if isinstance(state.found, Failed) and state.found.reason in TRANSIENT:
-                    journal.put(RowState(key=key, times=state.times + 1))
+                    journal.put(RowState(key=state.key, times=state.times + 1))
             finished = [each for each in journal.rows.values() if each.is_finished]
-            with Results(request.results, finished) as results:
-                search = ListSearch(rows, journal, results, now, ask_again=request.ask_again)
+            with begin_results(request.results, finished) as results:
+                search = ListSearch(listed, journal, request, results, now)
                 stopped = search.run(client, progress)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {request.results}; run it again to go on")
         raise
-    except (BadList, BadJournal) as error:
+    except BadList as error:
         stop(str(error), 2)
     except ClientError as error:
         stop(describe(error), exit_code(error))
     except OSError as error:
         stop(f"{error.filename or request.results}: {error.strerror}")
-    return _summary(request, [journal.of(key) for key in states], stopped)
+    return _summary(request, [journal.of(key) for key in listed], stopped)
 
 
-def _check_results(request: ListRequest) -> None:
+def _check_results(request: ListRequest, rows: Sequence[Row], place: str) -> None:
+    """Check that the list can go on, or begin, with the results of *request*.
+
+    Raises:
+        BadList: They are no file of this list, or *rows* were searched into others.
+    """
     if request.results.is_dir():
         raise BadList(f"{request.results} is a folder; name a file in it")
-    if request.results.exists() and not request.journal.exists():
+    if request.journal.exists():
+        return
+    if request.results.exists():
         raise BadList(
             f"{request.results} is there without {request.journal.name}, so what was asked "
             "for it is not known; move it away, or name other --results"
         )
-
-
-def _confirm_repeat(request: ListRequest, rows: tuple[Row, ...], place: str) -> None:
-    """End the command unless its user wants *rows* of another journal searched again.
-
-    Raises:
-        BadList: They were searched before, and there is no terminal to ask on.
-    """
     folders = {path.absolute().parent for path in (request.path, request.results)}
-    folders.add(Path.cwd())
-    for journal in (each for folder in sorted(folders) for each in folder.glob("*.journal")):
-        count = searched_before(journal, rows, place)
-        if not count:
-            continue
-        results = journal.with_name(journal.name.removesuffix(".journal"))
-        searched = f"{count} of {len(rows)} brands of this list were searched into {results}"
-        if not sys.stdin.isatty():
+    journals = (each for folder in folders | {Path.cwd()} for each in folder.glob("*.journal"))
+    for journal in sorted(journals) if not request.again else ():
+        if count := searched_before(journal, rows, place):
+            results = journal.with_name(journal.name.removesuffix(".journal"))
             raise BadList(
-                f"{searched}; --results {results} goes on there, --again searches them again, "
-                "which may be charged again"
+                f"{count} of {len(rows)} brands of this list were searched into {results}; "
+                f"--results {results} goes on there, --again searches them again, which may "
+                "be charged again"
             )
-        warn(f"{searched}; searching them again may be charged again")
-        if input("search them again? [y/N] ").strip().casefold() not in {"y", "yes"}:
-            stop(f"nothing was searched; --results {results} goes on there")
-        return
 
 
 def _summary(
@@ -179,36 +170,32 @@ class ListSearch:
     """The search for the rows of a list that are left.
 
     Args:
-        rows: The list.
+        listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
+        request: The list, and what to do about rows that were requested before.
         results: Where finished rows are written.
         now: The time of day, which tells how long ago a row was asked for.
-        ask_again: Ask again for rows whose answer was lost too long ago to be found.
     """
 
     def __init__(
         self,
-        rows: Sequence[Row],
+        listed: dict[str, Row],
         journal: Journal,
-        results: Results,
+        request: ListRequest,
+        results: IO[bytes],
         now: Callable[[], datetime],
-        *,
-        ask_again: bool = False,
     ) -> None:
-        self._ask_again = ask_again
+        self._request = request
         self._journal = journal
         self._results = results
         self._now = now
+        self._count = len(listed)
+        self._left = {k: row for k, row in listed.items() if not journal.of(k).is_finished}
+        # Asked for by earlier runs; a refusal of this run says nothing of those requests.
+        self._earlier = {key for key in self._left if journal.of(key).is_unanswered}
         self._tried: set[str] = set()
         self._closed = False  # what refused one would refuse all that is new
         self._days_known = False
-        states = {journal.key_of(row): row for row in rows}
-        self._count = len(states)
-        self._left = {k: row for k, row in states.items() if not journal.of(k).is_finished}
-        # Requests of earlier runs, to which a refusal of this run takes a row back.
-        self._earlier = {k: journal.of(k) for k in self._left if journal.of(k).asked_at}
-        over = states.keys() - self._left.keys()
-        self._failed = sum(not isinstance(journal.of(key).found, Done) for key in over)
 
     def run(self, client: Client, progress: Progress) -> ClientError | None:
         """Search the rows that are left; return the error that stopped it, if one did."""
@@ -239,22 +226,12 @@ class ListSearch:
             )
         return most_severe(errors)
 
-    def _warn_of_days(self, client: Client) -> None:
-        """Say once how long the list takes if it takes days."""
-        day = client.limits.windows.get("day") if client.limits is not None else None
-        if self._days_known or day is None or not day.limit:
-            return
-        self._days_known = True
-        if len(self._left) > day.limit:
-            days = math.ceil(len(self._left) / day.limit)
-            warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
-
     def _outcomes(self, client: Client) -> Iterator[Outcome]:
-        yield from self._retry_unanswered(client, often=False)
+        yield from self._unanswered(client, often=False)
         yield from client.contacts.search_many(self._queries(), started=self._started)
-        yield from self._retry_unanswered(client, often=True)
+        yield from self._unanswered(client, often=True)
 
-    def _retry_unanswered(self, client: Client, *, often: bool) -> Iterator[Outcome]:
+    def _unanswered(self, client: Client, *, often: bool) -> Iterator[Outcome]:
         """Ask again, one by one, for rows that the service knows if it ever got them.
 
         It looks a key up before pause, quota and limits (contract O1 to O11), so a refusal
@@ -264,23 +241,21 @@ class ListSearch:
             client: Of the service.
             often: For the rows that were lost `LOST_OFTEN`, or for all others.
         """
-        for key in [key for key in self._left if self._journal.of(key).is_unanswered]:
-            state = self._journal.of(key)
-            if state.in_doubt(self._now()) or key in self._tried:
+        for state in [self._journal.of(key) for key in self._left if key not in self._tried]:
+            if state.asked_at is None or not state.is_unanswered:
                 continue
-            if (state.lost >= LOST_OFTEN) != often:
+            if (state.lost >= LOST_OFTEN) != often or state.in_doubt(self._now()):
                 continue
-            assert state.asked_at is not None, "it is unanswered"
             # However patient the client is, its tries end before the service forgets the key.
-            query = self._query(key, state.asked_at.timestamp())
+            query = self._query(state.key, state.asked_at.timestamp())
             for outcome in client.contacts.search_many(
                 [query], timeout_s=WAIT_S, started=self._started
             ):
                 if often or outcome.error is None or not shows_unknown_key(outcome.error):
                     yield outcome
                 else:  # so it waits for its turn with the others
-                    self._refused(key, outcome.error, sent=True)
-                    self._tried.remove(key)
+                    self._refused(state.key, outcome.error, sent=True)
+                    self._tried.remove(state.key)
 
     def _queries(self) -> Iterator[Query]:
         """Yield the rows that are left; before each, store that it is asked for.
@@ -288,13 +263,14 @@ class ListSearch:
         A search that runs costs nothing, and is read whatever refuses the others.
         """
         for key, row in list(self._left.items()):
-            state, at = self._journal.of(key), self._now()
+            state = self._journal.of(key)
             if key in self._tried or (self._closed and not state.search):
                 continue
-            if state.is_unanswered and not (self._ask_again and state.in_doubt(at)):
-                continue
-            if not state.search:
-                self._journal.put(replace(state, asked_at=at, row=state.row or row))
+            if state.is_unanswered:
+                if not (self._request.ask_again and state.in_doubt(self._now())):
+                    continue
+            elif not state.search:
+                self._journal.put(replace(state, asked_at=self._now(), row=row))
             yield self._query(key)
 
     def _query(self, key: str, asked_at: float | None = None) -> Query:
@@ -319,9 +295,9 @@ class ListSearch:
             state = replace(state, found=search, search=search.id)
         elif isinstance(search, Other):
             state = replace(state, other=search, search=search.id)
-        self._failed += not isinstance(search, Done)
         self._journal.put(state)
-        self._results.add(state)
+        self._results.write(result_lines(state, json=is_json(self._request.results)))
+        self._results.flush()
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
         """Store what *error* shows about whether *key* may have been charged."""
@@ -333,17 +309,24 @@ class ListSearch:
                 self._journal.put(replace(state, lost=state.lost + 1))
             return
         # That this try failed says nothing of those before it.
-        before = self._earlier.get(key)
-        shown = sent and shows_unknown_key(error)
-        if before is None or (shown and before.is_known(self._now())):
+        unknown = sent and shows_unknown_key(error) and state.is_known(self._now())
+        if unknown or key not in self._earlier:
             self._journal.put(replace(state, asked_at=None, row=None, lost=0))
-            self._earlier.pop(key, None)
-        elif (state.asked_at, state.row) != (before.asked_at, before.row):
-            self._journal.put(replace(state, asked_at=before.asked_at, row=before.row))
+            self._earlier.discard(key)
+
+    def _warn_of_days(self, client: Client) -> None:
+        """Say once how long the list takes if it takes days."""
+        day = client.limits.windows.get("day") if client.limits is not None else None
+        if self._days_known or day is None or not day.limit:
+            return
+        self._days_known = True
+        if len(self._left) > day.limit:
+            days = math.ceil(len(self._left) / day.limit)
+            warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
 
     def _show(self, progress: Progress) -> None:
         done = self._count - len(self._left)
-        progress.show(f"{done} of {self._count} searched, {self._failed} of them failed")
+        progress.show(f"{done} of {self._count} searched")
 
 
 def _key_of(query: Query) -> str:

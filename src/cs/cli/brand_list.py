@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,14 +13,12 @@ import msgspec
 MAX_BYTES = 16 * 1024 * 1024
 MAX_LINES = 100_000
 _NAMES = ("brand", "domain")
-#: What separates columns.
-_BETWEEN = re.compile(r"\s*[,;\t ]\s*")
 #: What the reader of CSV says, as people would.
 _TOLD = {"unexpected end of data": "a quote is opened that nothing closes"}
 
 
 class BadList(Exception):
-    """The file cannot be read as a list of brands."""
+    """The file cannot be read as a list of brands, or not be searched as it is."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -30,13 +29,13 @@ class Row(msgspec.Struct, frozen=True):
     domain: str | None
 
     @property
-    def wish(self) -> tuple[str, str]:
+    def query(self) -> tuple[str, str]:
         """Return what is the same for rows that ask for the same."""
         return (self.brand or "").casefold(), (self.domain or "").casefold()
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
-    """Return the rows of *path* that name anything, each wish once, in order.
+    """Return the rows of *path* that name anything, each query once, in order.
 
     A first line with ``brand`` or ``domain`` in it names the columns; without one they
     are brand and domain.  Commas, semicolons and tabs separate, as the first line does.
@@ -76,30 +75,32 @@ def rows_of(text: str) -> tuple[Row, ...]:
     separator = max(",;\t", key=first.count)
     # Strictly, or a quote that nobody closed makes one brand of all that follows.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    places = {"brand": 0, "domain": 1}
-    rows: dict[tuple[str, str], Row] = {}
-    line, begun = 1, False
+    places: dict[str, int] = {}
+    rows: list[Row] = []
+    line = 1
     try:
         for cells in reader:
             number, line = line, reader.line_num + 1
-            if not any(cell.strip() for cell in cells):
+            words = [" ".join(cell.split()) for cell in cells]
+            if not any(words):
                 continue
-            names = [cell.strip().casefold() for cell in cells]
-            if not begun and set(_NAMES) & set(names):
-                places = {name: names.index(name) for name in _NAMES if name in names}
-            elif not begun and any(names[len(_NAMES) :]):
-                raise BadList(
-                    f"line {number} has {len(cells)} columns, and none is called brand or "
-                    "domain; name them in the first line"
-                )
-            else:
-                row = Row(number, _cell(cells, places, "brand"), _cell(cells, places, "domain"))
-                if row.brand or row.domain:
-                    rows.setdefault(row.wish, row)
-            begun = True
+            if not places:
+                titles = [word.casefold() for word in words]
+                places = {name: titles.index(name) for name in _NAMES if name in titles}
+                if places:
+                    continue
+                if any(words[len(_NAMES) :]):
+                    raise BadList(
+                        f"line {number} has {len(cells)} columns, and none is called brand or "
+                        "domain; name them in the first line"
+                    )
+                places = {name: n for n, name in enumerate(_NAMES)}
+            named = dict(enumerate(words))
+            brand, domain = (named.get(places.get(name, -1)) or None for name in _NAMES)
+            rows.append(Row(number, brand, domain))
     except csv.Error as error:
         raise BadList(f"line {line}: {_TOLD.get(str(error), error)}") from error
-    return tuple(rows.values())
+    return tuple(_once(row for row in rows if row.brand or row.domain))
 
 
 def rows_of_lines(text: str) -> tuple[Row, ...]:
@@ -111,17 +112,20 @@ def rows_of_lines(text: str) -> tuple[Row, ...]:
     Raises:
         BadList: The first line names columns.
     """
-    rows: dict[tuple[str, str], Row] = {}
-    for number, line in enumerate(io.StringIO(text, newline=None), 1):
-        brand = " ".join(line.split())
-        if not rows and len(set(_NAMES) & set(_BETWEEN.split(brand.casefold()))) > 1:
-            raise BadList(f"line {number} names columns; a list with columns is called .csv")
-        if brand:
-            row = Row(number, brand, None)
-            rows.setdefault(row.wish, row)
-    return tuple(rows.values())
+    lines = [" ".join(line.split()) for line in io.StringIO(text, newline=None)]
+    rows = [Row(number, line, None) for number, line in enumerate(lines, 1) if line]
+    first = (rows[0].brand or "").casefold() if rows else ""
+    if set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", first)):
+        raise BadList(
+            f"line {rows[0].number} names columns; a list with columns is called .csv"
+        )
+    return tuple(_once(rows))
 
 
-def _cell(cells: list[str], places: dict[str, int], name: str) -> str | None:
-    place = places.get(name, len(cells))
-    return " ".join(cells[place].split()) or None if place < len(cells) else None
+def _once(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the first of the *rows* that ask for the same."""
+    seen: set[tuple[str, str]] = set()
+    for row in rows:
+        if row.query not in seen:
+            seen.add(row.query)
+            yield row

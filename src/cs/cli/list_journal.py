@@ -1,4 +1,4 @@
-"""The journal of a list: what was asked for each row and what came of it.
+"""The journal of a list: what was asked for each row and what came of it; and its results.
 
 One JSON object a line, each on the disk before anything follows from it; the last line of a
 row counts.  It is the truth about a list; the file of results is made from it.
@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec.structs import replace
 
-from cs.cli.brand_list.rows import Row
+from cs.cli.brand_list import BadList, Row
+from cs.cli.output import as_csv, json_line
+from cs.cli.search_record import COLUMNS, rows
 from cs.client import Client, Done, Failed, NotFound, Other
 from cs.client.retries import KEY_KNOWN_S
 from cs.runtime.private_files import open_private
@@ -25,10 +28,6 @@ KNOWN_FOR = timedelta(seconds=KEY_KNOWN_S)
 #: A request further in the future than clocks differ was made by a clock that was set back,
 #: so its age is not known.
 _AHEAD = timedelta(minutes=5)
-
-
-class BadJournal(Exception):
-    """The journal cannot be used for this list."""
 
 
 class ListOwner(msgspec.Struct, frozen=True, tag_field="kind", tag="list"):
@@ -54,7 +53,7 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     """What is known of one row.
 
     Attributes:
-        asked_at: When it was asked for last; it may have been charged since then.
+        asked_at: When it was first asked for; it may have been charged since then.
         row: As it was asked for: an idempotency key belongs to the brand as it was written
             then (contract L14).  Once it is finished: as it is in the list.
         lost: Number of requests that something else than the service answered.
@@ -111,7 +110,7 @@ class Journal(AbstractContextManager["Journal"]):
         last_search: Id of the search seen last; empty if there is none.
 
     Raises:
-        BadJournal: It is in use, or unreadable.
+        BadList: It is in use, or unreadable.
     """
 
     def __init__(self, path: Path, identity: str, place: str) -> None:
@@ -138,13 +137,6 @@ class Journal(AbstractContextManager["Journal"]):
         os.fsync(self._file.fileno())
         self._apply(entry)
 
-    def key_of(self, row: Row) -> str:
-        """Return the key of *row*, the same for all rows of a list that ask the same.
-
-        It does not depend on the line, so that rows may come and go between two runs.
-        """
-        return hashed("\0".join((self.owner.place, *row.wish)))
-
     def check_owner(self, identity: str, client: Client, *, ask_again: bool) -> None:
         """Check that the list may go on with the server and key of *identity*.
 
@@ -154,7 +146,7 @@ class Journal(AbstractContextManager["Journal"]):
         allows.
 
         Raises:
-            BadJournal: It belongs to another key or server.
+            BadList: It belongs to another key or server.
             ClientError: The last search could not be read.
         """
         if self.owner.identity == identity:
@@ -167,12 +159,12 @@ class Journal(AbstractContextManager["Journal"]):
             except NotFound:
                 known = False
             if not known:
-                raise BadJournal(
+                raise BadList(
                     f"{other}: this one does not know its search {self.last_search!r}; "
                     "use that one, or other --results and --again to begin anew"
                 )
         elif doubtful and not ask_again:
-            raise BadJournal(
+            raise BadList(
                 f"{other}, and all answers were lost; use that one, or --ask-again to ask "
                 f"this one, which may charge {doubtful} brands twice"
             )
@@ -182,7 +174,7 @@ class Journal(AbstractContextManager["Journal"]):
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise BadJournal(f"another command is searching this list ({path})") from error
+            raise BadList(f"another command is searching this list ({path})") from error
         begun = self.owner
         self._file.seek(0)
         data = self._file.read()
@@ -192,7 +184,7 @@ class Journal(AbstractContextManager["Journal"]):
             try:
                 self._apply(_decoder.decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise BadJournal(f"{path}, line {number} is no entry: {error}") from error
+                raise BadList(f"{path}, line {number} is no entry: {error}") from error
         if all(state == RowState(key=key) for key, state in self.rows.items()):
             # Nothing came of a list that was begun, perhaps with another key.
             self._file.truncate(0)
@@ -205,6 +197,15 @@ class Journal(AbstractContextManager["Journal"]):
         else:
             self.rows[entry.key] = entry
             self.last_search = entry.search or self.last_search
+
+
+def hashed(*texts: str) -> str:
+    """Return what stands for *texts* in a journal.
+
+    The key of a row is made of the list's place and the row's query, not of its line, so that
+    rows may come and go between two runs.
+    """
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:40]
 
 
 def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
@@ -220,9 +221,38 @@ def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
         return 0
     states = {each.key: each for each in entries if isinstance(each, RowState)}
     asked = {key for key, state in states.items() if state.asked_at or state.is_finished}
-    return sum(hashed("\0".join((place, *row.wish))) in asked for row in rows)
+    return sum(hashed(place, *row.query) in asked for row in rows)
 
 
-def hashed(text: str) -> str:
-    """Return what stands for *text* in a journal."""
-    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:40]
+def is_json(path: Path) -> bool:
+    """Return whether results at *path* are lines of JSON; else they are CSV."""
+    return path.suffix in {".jsonl", ".json"}
+
+
+def begin_results(path: Path, finished: Iterable[RowState]) -> IO[bytes]:
+    """Return the file of results at *path*, with *finished* in it, open for more.
+
+    An older file is replaced, all or nothing.
+    """
+    new_path = path.with_name(f"{path.name}.new")
+    with open_private(new_path, "wb") as new:
+        if not is_json(path):
+            new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
+        new.writelines(result_lines(each, json=is_json(path)) for each in finished)
+        new.flush()
+        os.fsync(new.fileno())
+    new_path.replace(path)
+    return path.open("ab")
+
+
+def result_lines(state: RowState, *, json: bool) -> bytes:
+    """Return a finished row in the results: CSV, a line a person, or JSON, a line a brand."""
+    row, search, error = state.row, state.found or state.other, state.error
+    assert row is not None, "a row is finished with its line"
+    if json:
+        asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
+        return json_line(asked | ({"search": search} if error is None else {"error": error}))
+    problem = "" if error is None else f"{error.code}: {error.message}"
+    columns_before = [str(row.number), row.brand or "", row.domain or "", problem]
+    people = rows(search) if search is not None else [[""] * len(COLUMNS)]
+    return as_csv([*columns_before, *cells] for cells in people)

@@ -1,22 +1,38 @@
-"""A Search record on a terminal."""
+"""A Search record of the API, on a terminal and as rows; an error of a call, as a sentence."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 from rich.text import Text
 
-from cs.cli.output import Table, all_harmless, console, print_parts, styled
+from cs.cli.app import LIMITED, NO_QUOTA
+from cs.cli.output import Table, all_harmless, console, harmless, styled
+from cs.cli.progress import span
+from cs.client import (
+    ClientError,
+    Contact,
+    QuotaExceeded,
+    Running,
+    Search,
+    TooManyRequests,
+    Unavailable,
+)
 
 #: Columns of a terminal that has room for the location.
 WIDE = 100
 
-_BRAND = (
-    ("domain", "Web site"),
-    ("linkedin_company_url", "LinkedIn"),
-    ("instagram", "Instagram"),
-    ("tiktok", "TikTok"),
-    ("parent_company", "Parent company"),
-)
+_SEARCH = ("id", "status", "reason", "cached", "charged", "searched_at")
+_BRAND = {
+    "domain": "Web site",
+    "linkedin_company_url": "LinkedIn",
+    "parent_company": "Parent company",
+    "instagram": "Instagram",
+    "tiktok": "TikTok",
+}
+_PERSON = Contact.__struct_fields__
+#: Of `rows`.  Matched fields are kept apart from what was asked.
+COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
 #: What each reason of a failed search asks of the caller (contract text 7).
 ADVICE = {
     "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
@@ -33,7 +49,7 @@ def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
     """Yield the facts about the brand, then the people, verified ones first."""
     record = all_harmless(record)
     yield Text("  ").join([styled("[bold]{}[/]", record["brand"]), _status(record)])
-    for field, label in _BRAND:
+    for field, label in _BRAND.items():
         if record.get(field):
             yield f"  {label:<15}{record[field]}"
     if contacts := record.get("contacts"):
@@ -43,9 +59,18 @@ def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
     yield styled(line, record["id"], *(usage[n] for n in ("used", "quota", "remaining")))
 
 
-def print_record(record: dict[str, Any]) -> None:
-    """Print `record_lines`."""
-    print_parts(record_lines(record))
+def rows(search: Search) -> list[list[str]]:
+    """Return a row for each contact; one without a person if there are none."""
+    fields = msgspec.to_builtins(search)
+    fields["status"] = search.status
+    ahead = [_cell(fields.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
+    people = () if isinstance(search, Running) else search.contacts
+    found = [[_cell(getattr(person, field)) for field in _PERSON] for person in people]
+    return [[*ahead, *cells] for cells in found or [[""] * len(_PERSON)]]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value).lower() if value in {True, False} else str(value)
 
 
 def _status(record: dict[str, Any]) -> Text:
@@ -78,14 +103,45 @@ def _how(record: dict[str, Any]) -> str:
 def _people(contacts: list[dict[str, Any]]) -> Table:
     # Addresses are there to be copied: other columns fold, this one does not.
     columns = ("Name", "Title", "E-mail", "Where")[: 4 if console.width >= WIDE else 3]
-    rows = []
+    cells = []
     for contact in contacts:
         verified = contact.get("email_status") == "verified"
-        cells = [
+        row = [
             Text(contact.get("full_name") or ""),
             Text(contact.get("title") or ""),
             Text(contact.get("email") or "", "green") if verified else Text("not found", "dim"),
             Text(contact.get("location") or ""),
         ]
-        rows.append(cells[: len(columns)])
-    return Table(columns, rows, ["Name", "Title", "Where"])
+        cells.append(row[: len(columns)])
+    return Table(columns, cells, ["Name", "Title", "Where"])
+
+
+def exit_code(error: ClientError) -> int:
+    """Return the exit code of the command after *error*."""
+    match error:
+        case QuotaExceeded():
+            return NO_QUOTA
+        case TooManyRequests() | Unavailable():
+            return LIMITED
+        case _:
+            return 1
+
+
+def most_severe(errors: Sequence[ClientError]) -> ClientError | None:
+    """Return the error that a list ends with: quota, then limits, then the longest wait.
+
+    The service itself reports them in this order (contract R4).
+    """
+
+    def severity(error: ClientError) -> tuple[bool, bool, float]:
+        code = exit_code(error)
+        return code == NO_QUOTA, code == LIMITED, error.retry_after_s or 0
+
+    return max(errors, key=severity, default=None)
+
+
+def describe(error: ClientError) -> str:
+    """Return *error* as one sentence."""
+    seconds = error.retry_after_s
+    wait = f" (try again in {span(seconds)})" if seconds else ""
+    return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

@@ -7,7 +7,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.brand_list.rows import BadList, Row, read_rows
+from cs.cli.brand_list import BadList, Row, read_rows
 from cs.cli.command import Invocation, Output
 from cs.cli.output import stop
 from cs.domain.brand.brand import brand_stream
