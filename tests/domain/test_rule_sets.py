@@ -42,8 +42,8 @@ BEGIN = {
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
     "ranking-8": "c2facc812b176dd9",
-    "mail-replies-3": "0311f5d4f3b8ec12",
-    "verification-4": "8275313de9e9f2c3",
+    "mail-replies-3": "ba783f5ff9a08410",
+    "verification-4": "6f35d3b3a8ea1abc",
     "resolution-4": "6e1e61512e673851",
 }
 
@@ -102,10 +102,19 @@ def _is_words(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
+def data_of(module: str) -> Iterator[bytes]:
+    """Yield the TOML files beside *module* that it names: rules, too."""
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Constant) and str(node.value).endswith(".toml"):
+            yield path_of(module).with_name(str(node.value)).read_bytes()
+
+
 def digest(begin: tuple[str, ...]) -> str:
     every = hashlib.sha256()
     for module in modules_of(begin):
         every.update(f"{module}\0{rules_in(tree_of(module))}\0".encode())
+        for data in data_of(module):
+            every.update(data)
     return every.hexdigest()[:16]
 
 
@@ -137,6 +146,6 @@ def test_what_is_only_said_does_not_count_and_what_is_done_does() -> None:
 
 def test_a_set_holds_what_its_rules_are_made_of() -> None:
     assert "cs.domain.headline.role_level" in modules_of(BEGIN[rule_sets.RANKING])
-    assert "cs.domain.mail.reply_words" in modules_of(BEGIN[rule_sets.MAIL_REPLIES])
+    assert "cs.domain.mail.reply_meaning" in modules_of(BEGIN[rule_sets.MAIL_REPLIES])
     assert "cs.domain.mail.patterns" in modules_of(BEGIN[rule_sets.VERIFICATION])
     assert "cs.domain.names.brand_match" in modules_of(BEGIN[rule_sets.RESOLUTION])

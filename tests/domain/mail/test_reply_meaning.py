@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cs.domain.mail.mailbox import Verdict
-from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
+from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse, retry_hint
 from cs.domain.mail.reply_meaning import (
     REFUSED,
     ReplyKind,
@@ -15,7 +15,6 @@ from cs.domain.mail.reply_meaning import (
     meaning,
     same_words,
 )
-from cs.domain.mail.retry_hint import retry_hint
 from domain.mail.smtp_replies import REPLIES
 from harness.every_row import check_every
 

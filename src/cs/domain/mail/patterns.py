@@ -4,7 +4,7 @@ Candidates made here are guesses: they are only ever asked about, never shown.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from cs.domain.mail.syntax import is_mailbox
@@ -31,19 +31,20 @@ FREQUENCIES: dict[Pattern, float] = {
     "lastfirst": 0.009,
     "lastf": 0.007,
 }
-_MAKE: dict[Pattern, Callable[[str, str], str]] = {
-    "first.last": lambda first, last: f"{first}.{last}",
-    "flast": lambda first, last: f"{first[:1]}{last}",
-    "first": lambda first, _: first,
-    "last": lambda _, last: last,
-    "firstl": lambda first, last: f"{first}{last[:1]}",
-    "firstlast": lambda first, last: f"{first}{last}",
-    "last.first": lambda first, last: f"{last}.{first}",
-    "fl": lambda first, last: f"{first[:1]}{last[:1]}",
-    "f.last": lambda first, last: f"{first[:1]}.{last}",
-    "first_last": lambda first, last: f"{first}_{last}",
-    "lastfirst": lambda first, last: f"{last}{first}",
-    "lastf": lambda first, last: f"{last}{first[:1]}",
+#: What each makes of a name; ``{f}`` and ``{l}`` are the initials.
+TEMPLATES: dict[Pattern, str] = {
+    "first.last": "{first}.{last}",
+    "flast": "{f}{last}",
+    "first": "{first}",
+    "last": "{last}",
+    "firstl": "{first}{l}",
+    "firstlast": "{first}{last}",
+    "last.first": "{last}.{first}",
+    "fl": "{f}{l}",
+    "f.last": "{f}.{last}",
+    "first_last": "{first}_{last}",
+    "lastfirst": "{last}{first}",
+    "lastf": "{last}{f}",
 }
 #: Spellings of one name that are tried, likeliest first ("mueller", "muller").
 _SPELLINGS = 3
@@ -148,13 +149,21 @@ def _made(first: str | None, last: str | None) -> Iterator[tuple[str, Pattern, f
     """Yield local parts with pattern and weight, pattern by pattern."""
     firsts, lasts = _spellings(first), _spellings(last)
     for pattern, share in FREQUENCIES.items():
-        make = _MAKE[pattern]
-        for (i, f), (j, n) in product(enumerate(firsts), enumerate(lasts)):
-            uses_first, uses_last = make("x", "") != make("", ""), make("", "x") != make("", "")
-            if (uses_first and not f) or (uses_last and not n):
+        uses_first, uses_last = "{f" in TEMPLATES[pattern], "{l" in TEMPLATES[pattern]
+        for (i, first_), (j, last_) in product(enumerate(firsts), enumerate(lasts)):
+            if (uses_first and not first_) or (uses_last and not last_):
                 continue
             fade = _FADING ** (i * uses_first + j * uses_last)
-            yield make(f, n), pattern, share * fade
+            yield local_part(pattern, first_, last_), pattern, share * fade
+
+
+def local_part(pattern: Pattern, first: str, last: str) -> str:
+    """Return what *pattern* makes of a name that is spelt in plain lower-case letters.
+
+    >>> local_part("flast", "zoe", "ruiz")
+    'zruiz'
+    """
+    return TEMPLATES[pattern].format(first=first, last=last, f=first[:1], l=last[:1])
 
 
 def _spellings(name: str | None) -> tuple[str, ...]:

@@ -3,19 +3,20 @@
 Only an explicit statement about the recipient, by a server that is willing to talk to
 us, counts for or against a mailbox.  Everything else (banner, HELO, MAIL FROM, TLS,
 policy, trouble) is a statement about us or about the moment, and leaves the mailbox
-unknown.  docs/verifiers.md has the table that this module implements; codes are those of
-RFC 5321 4.2.3, enhanced codes those of RFC 3463.  One table, so it is one module.
+unknown.  The rules and the words they look for are data: ``replies.toml``, which explains
+its own fields.  Codes are those of RFC 5321 4.2.3, enhanced codes those of RFC 3463.
 """
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
-from cs.domain.mail.reply import SmtpReply, repeated_code
-from cs.domain.mail.reply_words import ReplyText
-from cs.domain.mail.retry_hint import retry_hint
+from cs.domain.mail.reply import SmtpReply, repeated_code, retry_hint
 
 Stage = Literal["banner", "helo", "starttls", "mail", "rcpt", "quit"]
 
@@ -58,12 +59,9 @@ _RETRY_S = {
     ReplyKind.TRANSIENT: 60.0,
     ReplyKind.TOO_MANY: 60.0,
 }
-
-#: Subjects and details that leave it to the words: no more specific than "permanent", and
-#: numbers of a maker's own under "address" and "mailbox" (Microsoft: 5.1.351, 5.0.350).
-_SAYS_NOTHING = frozenset({None, "0.0", "3.0", "5.0", "0.350", "1.350", "1.351"})
-_BY_WORDS = ("0.", "1.", "2.")
-_CONTRADICTED = "transient"  # a permanent reply that repeats a transient one
+#: Enhanced codes of a refusal that leave it to another server's reply within the text: none,
+#: no more than "permanent", and Microsoft's own numbers under "address" and "mailbox".
+_SAYS_NOTHING = frozenset({"", "0.0", "3.0", "5.0", "0.350", "1.350", "1.351"})
 
 
 class ReplyMeaning(msgspec.Struct, frozen=True):
@@ -85,8 +83,11 @@ def meaning(
             domain, host names); taken out before words are read.
         sender: Our MAIL FROM.  A refusal that names it, and no recipient, is about it.
     """
-    words = ReplyText(reply.text, (*echoed, sender))
-    kind = _at_rcpt(reply, words) if stage == "rcpt" else _before_rcpt(reply, words, stage)
+    text = _ReplyText(reply.text, (*echoed, sender))
+    rules = _RULES.rcpt if stage == "rcpt" else _RULES.before_rcpt
+    code = f"{reply.code} {_detail(reply)}"
+    fitting = (rule.kind for rule in rules if rule.fits(code, stage, text))
+    kind = next(fitting, ReplyKind.UNKNOWN)
     if kind in _AGAINST_RECIPIENT and _names_only(reply, sender, echoed):
         kind = ReplyKind.SENDER
     if kind not in _RETRY_S:
@@ -101,8 +102,18 @@ def same_words(one: SmtpReply, other: SmtpReply, echoed: Sequence[str]) -> bool:
     Used to compare a refusal with that of a control address: a server that refuses both
     in the same words is refusing us.
     """
-    gists = [ReplyText(reply.text, echoed).gist for reply in (one, other)]
-    return (one.code, one.enhanced) == (other.code, other.enhanced) and gists[0] == gists[1]
+    return (one.code, one.enhanced) == (other.code, other.enhanced) and (
+        gist(one.text, echoed) == gist(other.text, echoed)
+    )
+
+
+def gist(text: str, echoed: Sequence[str]) -> str:
+    """Return what stays of *text* when the server replies so about someone else.
+
+    Queue ids, clocks and counters change from reply to reply, and so does what is *echoed*.
+    """
+    read = _without(text[:_READ].casefold(), echoed)
+    return _SPACE.sub(" ", _CHANGING.sub("#", read)).strip()
 
 
 def _names_only(reply: SmtpReply, sender: str, echoed: Sequence[str]) -> bool:
@@ -114,219 +125,167 @@ def _names_only(reply: SmtpReply, sender: str, echoed: Sequence[str]) -> bool:
     )
 
 
-def _before_rcpt(reply: SmtpReply, words: ReplyText, stage: Stage) -> ReplyKind:
-    match reply.code // 100:
-        case 2:
-            return ReplyKind.ACCEPTED
-        case _ if _wants_starttls(reply, words):
-            return ReplyKind.STARTTLS
-        case 4 if reply.code == 421:
-            return ReplyKind.CLOSING
-        case 4 if words.greylisted and not words.local_trouble:
-            return ReplyKind.GREYLISTED
-        case 4:
-            return ReplyKind.TRANSIENT
-        case 5 if stage == "mail" and (words.about_sender or _detail(reply) in {"1.7", "1.8"}):
-            return ReplyKind.SENDER
-        case 5:
-            return ReplyKind.ABOUT_US
-        case _:
-            return ReplyKind.UNKNOWN
+def _detail(reply: SmtpReply) -> str:
+    """Return subject and detail of the enhanced code, as ``replies.toml`` describes it."""
+    if reply.enhanced is None:
+        detail = ""
+    elif int(reply.enhanced[0]) != reply.code // 100:
+        detail = "mixed"
+    else:
+        detail = reply.enhanced[2:]
+    if reply.code // 100 == 5 and detail in _SAYS_NOTHING:
+        repeated = repeated_code(reply.text)
+        if repeated is not None:
+            return repeated[2:] if repeated[0] == "5" else "mixed"
+    return detail
 
 
-def _at_rcpt(reply: SmtpReply, words: ReplyText) -> ReplyKind:
-    match reply.code // 100:
-        case 2:
-            return _positive(reply)
-        case 4:
-            return _transient(reply, words)
-        case 5:
-            return _permanent(reply, words)
-        case _:
-            return ReplyKind.UNKNOWN
+#: Characters of one reply that are read.  What comes after has never said anything, and
+#: a server may send as much as it likes.
+_READ = 2_000
+#: Characters between a word for a mailbox and what is said of it.
+_NEAR = 40
+_ADDRESS = re.compile(r"[^\s<>()\[\]\"',;]+@[^\s<>()\[\]\"',;]*")
+_LINK = re.compile(r"(?:https?://|www\.)\S+")
+_SPACE = re.compile(r"\s+")
+_CHANGING = re.compile(r"\w*\d\w*")
+_EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+#: Letters that do not decompose into a letter and a mark, and what replaces them.
+_PLAIN = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "’": "'"})
 
 
-def _positive(reply: SmtpReply) -> ReplyKind:
-    if reply.code == 252:
-        return ReplyKind.CANNOT_VERIFY
-    # "250 5.1.1" says two things at once: neither is believed.
-    contradicts = reply.enhanced is not None and reply.enhanced[0] != "2"
-    return (
-        ReplyKind.ACCEPTED
-        if reply.code in {250, 251} and not contradicts
-        else ReplyKind.UNKNOWN
-    )
+class _Topic(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
+    english: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    near_mailbox: tuple[str, ...] = ()
+    links: bool = False
+    without: str = ""
+    unless: tuple[str, ...] = ()
 
 
-def _transient(reply: SmtpReply, words: ReplyText) -> ReplyKind:
-    if reply.code == 421:
-        return ReplyKind.CLOSING
-    if _wants_starttls(reply, words):
-        return ReplyKind.STARTTLS
-    match _detail(reply):
-        case "5.3":
-            return ReplyKind.TOO_MANY
-        case "2.2" if not words.sending_quota:
-            return ReplyKind.FULL
-        case "2.1" if words.rate:
-            return ReplyKind.RATE
-        case "1.1" if words.in_progress:
-            return ReplyKind.IN_PROGRESS
-        case "1.7" | "1.8":
-            return ReplyKind.SENDER
-        case None | "0.0" | "1.0" | "1.1" | "2.0" | "2.1" | "3.0" | "5.0" if _is_full(
-            reply, words
-        ):
-            return ReplyKind.FULL
-        case "2.0" if reply.code in {450, 451}:
-            return ReplyKind.GREYLISTED
-        case "7.1" if reply.code in {450, 451}:
-            # "cannot find your reverse hostname" does not pass by waiting.
-            return (
-                ReplyKind.ABOUT_US
-                if words.about_us and not words.greylisted
-                else ReplyKind.GREYLISTED
-            )
-        case str(detail) if detail.startswith("7."):
-            return ReplyKind.GREYLISTED if words.greylisted else ReplyKind.ABOUT_US
-        case str(detail) if detail.startswith(("1.", "2.", "3.", "4.", "5.", "6.")):
-            return ReplyKind.TRANSIENT
-        case _:
-            return _transient_words(reply, words)
+class _Rule(msgspec.Struct, forbid_unknown_fields=True):
+    code: str
+    kind: ReplyKind
+    detail: str = ".*"
+    stage: Stage | None = None
+    says: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
 
-
-def _transient_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
-    if words.too_many:
-        return ReplyKind.TOO_MANY
-    if words.in_progress:
-        return ReplyKind.IN_PROGRESS
-    if words.rate:
-        return ReplyKind.RATE
-    if reply.code not in {450, 451, 452} or words.system_full or words.local_trouble:
-        return ReplyKind.TRANSIENT
-    if reply.code in {450, 451} and words.greylisted:
-        return ReplyKind.GREYLISTED
-    return ReplyKind.TRANSIENT
-
-
-def _is_full(reply: SmtpReply, words: ReplyText) -> bool:
-    """Say whether a transient reply says in words that this mailbox is full."""
-    return (
-        reply.code in {422, 450, 451, 452}
-        and words.full
-        and not (words.about_sender or words.rate or words.in_progress)
-        and not (words.about_us or words.too_many or words.local_trouble)
-    )
-
-
-def _permanent(reply: SmtpReply, words: ReplyText) -> ReplyKind:
-    if _wants_starttls(reply, words):
-        return ReplyKind.STARTTLS
-    if reply.code in {500, 501, 502, 503, 504, 521, 530, 535}:
-        return ReplyKind.ABOUT_US
-    if reply.enhanced is not None and reply.enhanced[0] != "5":
-        return ReplyKind.UNKNOWN  # "550 4.2.1": permanent and transient at once
-    detail = _detail(reply)
-    if detail in _SAYS_NOTHING and (repeated := repeated_code(reply.text)):
-        detail = repeated[2:] if repeated[0] == "5" else _CONTRADICTED
-    match detail:
-        case "1.7" | "1.8":
-            return ReplyKind.SENDER
-        case "1.1" | "1.10" | "1.2" | "1.3" | "1.6" if words.sender_rejected:
-            return ReplyKind.SENDER
-        case "1.1" if reply.code == 552 and words.full:
-            return ReplyKind.FULL  # Orange: "552 5.1.1 Boite du destinataire pleine"
-        case "1.3" if words.rcpthosts:
-            return ReplyKind.NOT_HOSTED
-        case "1.1" | "1.10" | "1.2" | "1.3" | "1.6":
-            return ReplyKind.RECIPIENT_REFUSED
-        case "1.0" if words.about_sender:
-            return ReplyKind.SENDER
-        case "1.0":
-            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.RECIPIENT_REFUSED
-        case "2.1" if words.rate:
-            return ReplyKind.RATE
-        case "2.1":
-            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.DISABLED
-        case "2.2":
-            return ReplyKind.ABOUT_US if words.sending_quota else ReplyKind.FULL
-        case "2.3" | "2.4" | "1.4" | "1.9":
-            return ReplyKind.UNKNOWN  # a message's length, a list's members; no one mailbox
-        case "4.1" if words.no_directory_entry:
-            return ReplyKind.RECIPIENT_REFUSED
-        case "5.3":
-            return ReplyKind.TOO_MANY
-        case "7.13":  # Exchange had it for public folders that take no strangers' mail
-            return ReplyKind.ABOUT_US if words.about_sender else ReplyKind.DISABLED
-        case "7.17" | "7.18":
-            return ReplyKind.RECIPIENT_REFUSED
-        case str(detail) if detail.startswith("7."):
-            return ReplyKind.ABOUT_US
-        case str(detail) if detail.startswith("4."):
-            return ReplyKind.NOT_HOSTED
-        case None | "0.0" | "3.0" | "5.0" if 550 <= reply.code <= 554:
-            return _permanent_words(reply, words)
-        case None if reply.code == 556:  # RFC 7504: the domain takes no mail
-            return ReplyKind.ABOUT_US if words.about_us else ReplyKind.RECIPIENT_REFUSED
-        case str(detail) if detail.startswith(_BY_WORDS):
-            return _recipient_words(words) or ReplyKind.UNKNOWN
-        case _:
-            return ReplyKind.UNKNOWN
-
-
-def _permanent_words(reply: SmtpReply, words: ReplyText) -> ReplyKind:
-    if words.too_many:
-        return ReplyKind.TOO_MANY
-    if words.rate:
-        return ReplyKind.RATE
-    if words.about_sender:
-        return ReplyKind.SENDER
-    if words.not_hosted:
-        return ReplyKind.NOT_HOSTED
-    if words.about_us:
-        return ReplyKind.ABOUT_US
-    if kind := _recipient_words(words):
-        return kind
-    if words.refuses_us:
-        return ReplyKind.ABOUT_US
-    match reply.code:
-        case 551:
-            return ReplyKind.RECIPIENT_REFUSED  # the code itself says "user not local"
-        case 552:
-            return ReplyKind.UNKNOWN if words.size or words.system_full else ReplyKind.FULL
-        case 550 if words.silent:
-            return ReplyKind.BARE
-        case _:
-            return ReplyKind.UNKNOWN
-
-
-def _recipient_words(words: ReplyText) -> ReplyKind | None:
-    if words.about_sender or words.about_us:
-        return None
-    if words.disabled:
-        return ReplyKind.DISABLED
-    if words.no_such_recipient:
-        return ReplyKind.RECIPIENT_REFUSED
-    if words.full and not words.size:
-        return ReplyKind.FULL
-    if words.recipient_rejected and not words.refuses_us:
-        return ReplyKind.RECIPIENT_REFUSED
-    return None
-
-
-def _wants_starttls(reply: SmtpReply, words: ReplyText) -> bool:
-    return reply.code in {523, 538} or (
-        words.starttls
-        and (
-            reply.code == 530
-            or _detail(reply) in {None, "0.0"}
-            or (_detail(reply) or "").startswith("7.")
+    def fits(self, code: str, stage: Stage, text: "_ReplyText") -> bool:
+        return (
+            self.stage in {None, stage}
+            and re.fullmatch(f"(?:{self.code}) (?:{self.detail})", code) is not None
+            and all(map(text.speaks_of, self.says))
+            and not any(map(text.speaks_of, self.unless))
         )
+
+
+class _Rules(msgspec.Struct, rename="kebab"):
+    before_rcpt: tuple[_Rule, ...]
+    rcpt: tuple[_Rule, ...]
+
+
+class _Replies(msgspec.Struct):
+    rules: _Rules
+    parts: dict[str, str]
+    topics: dict[str, _Topic]
+
+
+class _Patterns(msgspec.Struct, frozen=True):
+    """A topic, compiled."""
+
+    english: re.Pattern[str]
+    foreign: re.Pattern[str] | None
+    without: re.Pattern[str] | None
+    topic: _Topic
+
+
+class _ReplyText:
+    """The text of one reply, and the topics that it speaks of.
+
+    Args:
+        text: As the server said it.
+        echoed: Ours, and possibly repeated by the server: addresses, domains, names of
+            hosts.  Taken out before any test, whatever the case: a domain called
+            ``insufficient-storage.example`` is not a full mailbox.
+    """
+
+    def __init__(self, text: str, echoed: Iterable[str]) -> None:
+        text = _SENDER_TOLD.sub(" ", _without(text[:_READ].casefold(), echoed))
+        self._with_links = _SPACE.sub(" ", text).strip()
+        self._plain = _SPACE.sub(" ", _LINK.sub(" ", text)).strip()
+        self._known = {"nothing": not _LETTERS.search(self._plain)}
+
+    def speaks_of(self, topic: str) -> bool:
+        if topic not in self._known:
+            self._known[topic] = self._finds(_TOPICS[topic])
+        return self._known[topic]
+
+    def _finds(self, patterns: _Patterns) -> bool:
+        text = self._with_links if patterns.topic.links else self._plain
+        if patterns.without:
+            text = patterns.without.sub(" ", text)
+        if patterns.english.search(text):
+            return not any(map(self.speaks_of, patterns.topic.unless))
+        return bool(patterns.foreign and patterns.foreign.search(_folded(self._plain)))
+
+
+def _without(text: str, echoed: Iterable[str]) -> str:
+    """Return *text*, which is lower-case, without what is ours in it."""
+    for ours in sorted((e.casefold() for e in echoed if e), key=len, reverse=True):
+        local, at, domain = ours.rpartition("@")
+        if at:
+            text = text.replace(ours, " ")
+            # A lone local part only where it is marked as one: "user" in "user unknown"
+            # is a word.
+            if local in text:
+                text = re.sub(rf"([<(\[\"']){re.escape(local)}([>)\]\"'])", r"\1 \2", text)
+        if "." in domain and domain in text:
+            text = re.sub(rf"(?<![\w-])[\w.-]*{re.escape(domain)}(?![\w-])", " ", text)
+    return _EMPTY_BRACKETS.sub(" ", _ADDRESS.sub(" ", text))
+
+
+def _folded(text: str) -> str:
+    """Return *text* in lower case and without marks on letters.
+
+    Servers write "Empfänger", "Empfaenger" and "Empfanger", "buzón" and "buzon".
+    """
+    if text.isascii():
+        return text.lower()
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in letters if not unicodedata.combining(c)).translate(_PLAIN)
+
+
+def _compiled(topic: _Topic, parts: dict[str, str]) -> _Patterns:
+    foreign = _folded(_any_of(topic.foreign, parts))
+    if topic.near_mailbox:
+        noun = _folded(_any_of([parts["mailbox"]], parts))
+        said = _folded(_any_of(topic.near_mailbox, parts))
+        near = f".{{0,{_NEAR}}}?"
+        foreign = f"(?:{noun}){near}(?:{said})|(?:{said}){near}(?:{noun})"
+    return _Patterns(
+        english=re.compile(_any_of(topic.english, parts)),
+        foreign=re.compile(foreign) if foreign else None,
+        without=re.compile(_any_of([topic.without], parts)) if topic.without else None,
+        topic=topic,
     )
 
 
-def _detail(reply: SmtpReply) -> str | None:
-    """Return subject and detail of the enhanced code, if it is of the reply's class."""
-    if reply.enhanced is None or int(reply.enhanced[0]) != reply.code // 100:
-        return None
-    return reply.enhanced[2:]
+def _any_of(patterns: Iterable[str], parts: dict[str, str]) -> str:
+    """Return a pattern for any of *patterns*, their line breaks removed and parts put in."""
+    lines = ("".join(map(str.lstrip, pattern.splitlines())) for pattern in patterns)
+    joined = "|".join(lines)
+    for name, part in parts.items():
+        if f"{{{name}}}" in joined:
+            joined = joined.replace(f"{{{name}}}", _any_of([part], parts))
+    return joined
+
+
+_DATA = msgspec.toml.decode(
+    files("cs.domain.mail").joinpath("replies.toml").read_bytes(), type=_Replies
+)
+_RULES = _DATA.rules
+_TOPICS = {name: _compiled(topic, _DATA.parts) for name, topic in _DATA.topics.items()}
+#: The sender is spoken of, and not refused.
+_SENDER_TOLD = re.compile(_any_of([_DATA.parts["sender-told"]], _DATA.parts))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from cs.domain.mail.patterns import TEMPLATES
 from cs.sandbox.drawing import drawn
 from cs.sandbox.provider_shapes import PeopleFile
 from cs.sandbox.providers.mailbox_state import MailboxTruth
@@ -12,18 +13,9 @@ from cs.sandbox.providers.titles import sort_title
 from cs.sandbox.shapes import Brand, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
-#: What Hunter calls the levels of `titles`, and how it writes conventions.
+#: What Hunter calls the levels of `titles`.
 _HUNTER_LEVELS = {"cxo": "executive", "vp": "executive", "director": "executive"}
 _HUNTER_LEVELS |= {"head": "senior", "manager": "senior", "entry": "junior"}
-_HUNTER_PATTERNS = {
-    "first.last": "{first}.{last}",
-    "flast": "{f}{last}",
-    "first": "{first}",
-    "last": "{last}",
-    "firstl": "{first}{l}",
-    "firstlast": "{first}{last}",
-    "last.first": "{last}.{first}",
-}
 #: Addresses of one credit.
 _OF_A_CREDIT = 10
 
@@ -99,7 +91,7 @@ class HunterFile:
         self, brand: Brand | None, query: Mapping[str, str], emails: list[Any]
     ) -> dict[str, Any]:
         accepts_all = brand is not None and self._mail.accepts_all(brand)
-        pattern = _HUNTER_PATTERNS[convention_of(brand)] if brand and emails else None
+        pattern = TEMPLATES[convention_of(brand)] if brand and emails else None
         data = {
             "domain": brand.domain if brand else query.get("domain"),
             "disposable": False,

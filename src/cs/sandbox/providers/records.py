@@ -2,26 +2,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
+from cs.domain.mail.patterns import TEMPLATES, local_part
 from cs.sandbox.drawing import drawn
 from cs.sandbox.folding import fold
 from cs.sandbox.page_index import profile_slug
 from cs.sandbox.provider_shapes import PeopleFile
 from cs.sandbox.shapes import Brand, Person, World
 
-#: How companies make addresses of names, of those that the records know.
-_CONVENTIONS: Mapping[str, Callable[[str, str], str]] = {
-    "first.last": lambda first, last: f"{first}.{last}",
-    "flast": lambda first, last: f"{first[:1]}{last}",
-    "first": lambda first, _: first,
-    "last": lambda _, last: last,
-    "firstl": lambda first, last: f"{first}{last[:1]}",
-    "firstlast": lambda first, last: f"{first}{last}",
-    "last.first": lambda first, last: f"{last}.{first}",
-}
 _USUAL = "first.last"
 
 
@@ -117,7 +108,7 @@ class PeopleRecords:
             return f"{person.mailbox}@{domain}" if person.mailbox else None
         # At a former employer the one that they had there; an invented one is the usual.
         convention = _USUAL if is_now else convention_of(employer)
-        return f"{_CONVENTIONS[convention](*_plain(person.name))}@{domain}"
+        return f"{local_part(convention, *_plain(person.name))}@{domain}"
 
 
 def convention_of(brand: Brand) -> str:
@@ -131,9 +122,9 @@ def convention_of(brand: Brand) -> str:
     ('flast', 'first.last')
     """
     for person in brand.people:
-        for name, make in _CONVENTIONS.items():
-            if person.mailbox == make(*_plain(person.name)):
-                return name
+        for pattern in TEMPLATES:
+            if person.mailbox == local_part(pattern, *_plain(person.name)):
+                return pattern
     return _USUAL
 
 

@@ -14,8 +14,7 @@ import msgspec
 
 from cs.domain.mail.mailbox import Evidence, Line
 from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
-from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
-from cs.domain.mail.reply_words import ReplyText
+from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, gist, meaning
 from cs.verifiers.smtp.exchangers import SILENT
 from cs.verifiers.smtp.probe import ProbeOutcome
 from cs.verifiers.smtp.session import MxAddress
@@ -322,7 +321,7 @@ def _heard(
     if reply is None:
         return None
     found = meaning(reply, stage="rcpt", echoed=echoed, sender=sender)
-    words = ReplyText(reply.text, ours).gist if reply.code // 100 == _REFUSED else ""
+    words = gist(reply.text, ours) if reply.code // 100 == _REFUSED else ""
     return _interned(reply.code, reply.enhanced, words, found.kind, found.retry_in_s)
 
 
