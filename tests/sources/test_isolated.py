@@ -76,7 +76,8 @@ async def test_what_it_raises_is_a_failure_with_its_cause(error: BaseException) 
         assert answer.why.startswith((type(error).__name__, "RuntimeError"))  # StopIteration
     assert [each["event"] for each in logs] == ["source_failed"] * 2
     assert logs[0]["why"] == without_people(brand.why or "")
-    assert " find" in logs[0]["at"], "where it was raised"
+    if not isinstance(error, StopIteration):  # which a coroutine replaces
+        assert " find" in logs[0]["at"], "where it was raised"
 
 
 @pytest.mark.parametrize(

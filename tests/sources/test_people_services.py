@@ -17,7 +17,6 @@ from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import SourceStatus, find_new
 from cs.sources.isolated import IsolatedPeopleSource
-from cs.sources.measured import MeasuredPeopleSource
 from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
     FAULTS,
@@ -323,8 +322,8 @@ async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person
         Sighting(full_name="José Núñez", source="hunter"),
     )
     played, without = Played(BY_NAME["pdl"].says), Played(BY_NAME["pdl"].says)
-    source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played))
-    await MeasuredPeopleSource(source, Metrics()).find_new(ACME, limit=5, known=known)
+    source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played), metrics=Metrics())
+    await source.find_new(ACME, limit=5, known=known)
     await find_new(source_of(BY_NAME["pdl"], without), ACME, limit=5, known=())
     other = await find_new(
         source_of(BY_NAME["hunter"], Played(BY_NAME["hunter"].says)), ACME, limit=5, known=known

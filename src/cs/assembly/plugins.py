@@ -35,9 +35,7 @@ from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
 from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.sources.measured import MeasuredBrandSource, MeasuredPeopleSource
 from cs.verifiers.isolated import IsolatedVerifier
-from cs.verifiers.measured import MeasuredVerifier
 
 #: The source over the operator's own people.
 DIRECTORY = "directory"
@@ -206,21 +204,15 @@ def _make_plugins(
     try:
         return StagePlugins(
             [
-                MeasuredBrandSource(
-                    IsolatedBrandSource(each, of_source(settings, each.name)), metrics
-                )
+                IsolatedBrandSource(each, of_source(settings, each.name), metrics)
                 for each in brand_sources(for_source, enabled=brand_names)
             ],
             [
-                MeasuredPeopleSource(
-                    IsolatedPeopleSource(each, of_source(settings, each.name)), metrics
-                )
+                IsolatedPeopleSource(each, of_source(settings, each.name), metrics)
                 for each in people_sources(for_source, enabled=people_names)
             ],
             [
-                MeasuredVerifier(
-                    IsolatedVerifier(each, clock.now, of_verifier(settings, each.name)), metrics
-                )
+                IsolatedVerifier(each, clock.now, of_verifier(settings, each.name), metrics)
                 for each in _ordered(verifiers(for_verifier, enabled=verifier_names), order)
             ],
             [

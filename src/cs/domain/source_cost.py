@@ -28,7 +28,7 @@ class SourceCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     expected_micros: int | None = None
 
 
-class SourceFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SourceFigures(msgspec.Struct, frozen=True, omit_defaults=True):
     """The sums of one source or verifier of one stage.
 
     Attributes:
@@ -49,13 +49,6 @@ class SourceFigures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     verified: int = 0
 
     def __add__(self, other: "SourceFigures") -> "SourceFigures":
-        return SourceFigures(
-            stage=self.stage,
-            name=self.name,
-            asked=self.asked + other.asked,
-            calls=self.calls + other.calls,
-            micros=self.micros + other.micros,
-            found=self.found + other.found,
-            used=self.used + other.used,
-            verified=self.verified + other.verified,
-        )
+        _, _, *ours = msgspec.structs.astuple(self)
+        _, _, *theirs = msgspec.structs.astuple(other)
+        return SourceFigures(self.stage, self.name, *map(sum, zip(ours, theirs, strict=True)))

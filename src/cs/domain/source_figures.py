@@ -4,7 +4,7 @@ A fold whose size goes by the sources and never by the people: every event adds 
 row of a stage and a name, and rows of several weeks add up.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import reduce
 
@@ -16,35 +16,44 @@ from cs.domain.brand.events import (
     LookupFinished,
     MailDomainChecked,
 )
-from cs.domain.source_cost import SourceCost, SourceFigures
+from cs.domain.source_cost import SourceFigures
 from cs.domain.stages.work import StageName
 
 #: Weeks that count for the order of asking, the current one included: a quarter of a year.
 WEEKS = 13
+_STAGES: Mapping[type, StageName] = {
+    BrandResolved: "brand-resolution",
+    ContactsDiscovered: "contact-discovery",
+    ContactsRanked: "ranking",
+    MailDomainChecked: "verification",
+}
 
 
 def figures_of(event: object) -> tuple[SourceFigures, ...]:
     """Return what *event*, of any type, adds."""
     match event:
         case LookupFinished(verified_from=named, verified_by=confirmed):
-            if not named and not confirmed:
-                return ()  # most: answered by nobody, or of before this was noted
-            return (
-                *_of_verified("contact-discovery", named.items()),
-                *_of_verified("verification", confirmed.items()),
-            )
-        case AttemptFailed(stage=stage, costs=costs):
-            return _of_costs(stage, costs)
-        case BrandResolved(costs=costs):
-            return _of_costs("brand-resolution", costs)
-        case ContactsDiscovered(costs=costs):
-            return _of_costs("contact-discovery", costs)
-        case ContactsRanked(costs=costs):
-            return _of_costs("ranking", costs)
+            people = [
+                SourceFigures("contact-discovery", n, verified=v) for n, v in named.items()
+            ]
+            mailboxes = [
+                SourceFigures("verification", n, verified=v) for n, v in confirmed.items()
+            ]
+            return (*people, *mailboxes)
+        case AttemptFailed(costs=costs) | BrandResolved(costs=costs):
+            pass
+        case ContactsDiscovered(costs=costs) | ContactsRanked(costs=costs):
+            pass
         case MailDomainChecked(costs=costs):
-            return _of_costs("verification", costs)
+            pass
         case _:
             return ()
+    stage = event.stage if isinstance(event, AttemptFailed) else _STAGES[type(event)]
+    return tuple(
+        SourceFigures(stage, c.name, c.asked, c.calls, c.micros, c.found, c.used)
+        for c in costs
+        if c.asked or c.calls or c.micros
+    )
 
 
 def summed(figures: Iterable[SourceFigures]) -> tuple[SourceFigures, ...]:
@@ -64,25 +73,3 @@ def week_of(at: datetime) -> str:
     """
     year, week, _ = at.isocalendar()
     return f"{year:04}-W{week:02}"
-
-
-def _of_costs(stage: StageName, costs: Iterable[SourceCost]) -> tuple[SourceFigures, ...]:
-    return tuple(
-        SourceFigures(
-            stage=stage,
-            name=each.name,
-            asked=each.asked,
-            calls=each.calls,
-            micros=each.micros,
-            found=each.found,
-            used=each.used,
-        )
-        for each in costs
-        if each.asked or each.calls or each.micros
-    )
-
-
-def _of_verified(
-    stage: StageName, counts: Iterable[tuple[str, int]]
-) -> tuple[SourceFigures, ...]:
-    return tuple(SourceFigures(stage=stage, name=name, verified=n) for name, n in counts)

@@ -1,16 +1,11 @@
-"""Whom to ask first: what is free, then by what a verified e-mail is expected to cost.  Pure.
+"""The order of asking: what is free, then by expected cost per verified e-mail.  Pure.
 
-The expected cost is that of `Prior.questions` questions at the price of the settings with
-`Prior.verified_each` verified people each, and of all that the log has on top of them::
+The expected cost is that of `Prior.questions` questions at the configured price, with
+`Prior.verified_each` verified people each, plus all that the log has of the source::
 
     (k * price + spent) / (k * y + verified)
 
-``(k * y + verified) / (k + asked)`` is the mean yield of a question after that evidence: of a
-verifier, whose question verifies one person or nobody, with Beta(k*y, k*(1 - y)) before it
-(beta-binomial); of a people source, whose search may bring several, with Gamma(k*y, k) before
-it (gamma-Poisson).  ``(k * price + spent) / (k + asked)`` is the mean price in the same way.
-With nothing in the log it is price / y; the more questions the log has, the less the prior
-counts (docs/decisions/0046).
+The more questions the log has, the less the prior counts (docs/decisions/0046).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +20,7 @@ T = TypeVar("T")
 
 
 class Prior(msgspec.Struct, frozen=True):
-    """What is taken for granted of a source before the log says anything.
+    """What is assumed of a source before the log says anything.
 
     Attributes:
         questions: How many questions that is worth.
@@ -47,81 +42,60 @@ PRIORS: Mapping[StageName, Prior] = {
 
 
 class PricedSource(NamedTuple, Generic[T]):
-    """Somebody who may be asked.
+    """A source or verifier that may be asked.
 
     Attributes:
         name: Of the source or verifier.
         price_micros: Of one question by the settings, in millionths of a US dollar; 0: free.
-        who: Whatever stands for them.
+        who: Whatever stands for it.
+        expected_micros: Per verified e-mail, set by `in_order`; ``None`` for what is free.
     """
 
     name: str
     price_micros: int
     who: T
-
-
-class OrderedSource(NamedTuple, Generic[T]):
-    """One place in the order of asking; ``expected_micros`` is ``None`` for what is free."""
-
-    who: T
-    name: str
-    expected_micros: int | None
+    expected_micros: int | None = None
 
 
 def expected_micros(price_micros: int, figures: SourceFigures | None, prior: Prior) -> int:
-    """Return what a verified e-mail is expected to cost, in millionths of a US dollar.
+    """Return the expected cost of a verified e-mail, in millionths of a US dollar.
 
     >>> expected_micros(10_000, None, Prior(20, 0.25))
     40000
-    >>> found = SourceFigures(stage="verification", name="a", micros=200_000, verified=15)
-    >>> expected_micros(10_000, found, Prior(20, 0.25))
-    20000
     """
-    spent = 0 if figures is None else figures.micros
-    verified = 0 if figures is None else figures.verified
+    spent, verified = (0, 0) if figures is None else (figures.micros, figures.verified)
     k, y = prior.questions, prior.verified_each
     return round((k * price_micros + spent) / (k * y + verified))
 
 
 def in_order(
     stage: StageName,
-    askable: Sequence[PricedSource[T]],
+    askable: Iterable[PricedSource[T]],
     figures: Iterable[SourceFigures] = (),
     *,
     first: Sequence[str] = (),
-) -> list[OrderedSource[T]]:
-    """Return *askable* in the order of asking.
+) -> list[PricedSource[T]]:
+    """Return *askable* in the order of asking, free ones first.
 
-    What is free comes first, always.  Among what is free, and among what is not, come those
-    that the operator named, in that order; of the others the free ones stay in theirs and
-    the paid ones go by `expected_micros`, then by name.
-
-    Args:
-        stage: That asks.
-        askable: Everybody who may be asked.
-        figures: What the log says; those of other stages are passed over.
-        first: Names, as the operator ordered them.
+    Among the free ones, and among the others, those in *first*, the operator's order, come
+    first.  The rest of the free ones keep their order; the rest of the others go by
+    `expected_micros`, then by name.
     """
     known = {each.name: each for each in figures if each.stage == stage}
-    named = {name: place for place, name in enumerate(first)}
-    places = [
-        OrderedSource(
-            each.who,
-            each.name,
-            expected_micros(each.price_micros, known.get(each.name), PRIORS[stage])
+    place = {name: at for at, name in enumerate(first)}
+
+    def rank(each: PricedSource[T]) -> tuple[bool, int, int, str]:
+        cost, at = each.expected_micros, place.get(each.name, len(place))
+        return (False, at, 0, "") if cost is None else (True, at, cost, each.name)
+
+    priced = [
+        each._replace(
+            expected_micros=expected_micros(
+                each.price_micros, known.get(each.name), PRIORS[stage]
+            )
             if each.price_micros > 0
-            else None,
+            else None
         )
         for each in askable
     ]
-
-    def rank(place: OrderedSource[T]) -> tuple[bool, int, int, str]:
-        cost = place.expected_micros
-        return (
-            cost is not None,
-            named.get(place.name, len(named)),
-            cost or 0,
-            "" if cost is None else place.name,
-        )
-
-    return sorted(places, key=rank)
+    return sorted(priced, key=rank)

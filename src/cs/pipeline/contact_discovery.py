@@ -9,7 +9,7 @@ from math import ceil
 from cs.domain.lookup.contacts import PEOPLE, people_among
 from cs.domain.ranking import rank
 from cs.domain.source_cost import SourceFigures
-from cs.domain.source_order import OrderedSource, PricedSource, in_order
+from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -101,7 +101,7 @@ class ContactDiscovery:
         _note_people(told)
         return _finding(told, self.misconfiguration.note_answers("people_sources", told))
 
-    def _order(self, figures: Sequence[SourceFigures]) -> Sequence[OrderedSource[PeopleSource]]:
+    def _order(self, figures: Sequence[SourceFigures]) -> Sequence[PricedSource[PeopleSource]]:
         priced = [
             PricedSource(source.name, _micros(cost_of(source)), source)
             for source in self.sources

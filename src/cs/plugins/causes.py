@@ -4,7 +4,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from cs.domain.cause import one_line
+from cs.paid_calls.service import ServiceCheck
+from cs.plugins.as_declared import as_declared
 from cs.plugins.plugin_settings import without_secrets
 
 
@@ -38,3 +42,26 @@ def is_ours(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return any(is_ours(each) for each in error.exceptions)
     return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
+async def checked_service(
+    plugin: object, settings: Mapping[str, Any], failed: str, without: ServiceCheck
+) -> ServiceCheck:
+    """Let *plugin* check the service that it asks.
+
+    Args:
+        plugin: A source or verifier; it may have a method ``check``.
+        settings: Its own, whose secrets are masked.
+        failed: How a check ended that raised.
+        without: What is returned for a plug-in that has no check.
+    """
+    check = getattr(plugin, "check", None)
+    if check is None:
+        return without
+    try:
+        found = as_declared(await check(), ServiceCheck)
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        return ServiceCheck(ended=failed, why=cause_of(error, settings))
+    return replace(found, why=loggable(found.why, settings) if found.why else None)

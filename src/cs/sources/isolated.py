@@ -1,16 +1,17 @@
-"""A source that raises, or answers with something else, has failed; nobody else notices."""
+"""What every source is wrapped in: its failures stay its own, and its answers are measured."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter
 from typing import Generic, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 from structlog import get_logger
 
 from cs.domain.cause import raised_at, without_people
+from cs.metrics.metrics import Metrics
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED
 from cs.plugins.as_declared import as_declared
-from cs.plugins.causes import cause_of, is_ours, loggable
+from cs.plugins.causes import cause_of, checked_service, is_ours, loggable
 from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
 from cs.plugins.sources import (
     ANSWERED,
@@ -34,74 +35,83 @@ log = get_logger()
 
 S = TypeVar("S", BrandSource, PeopleSource)
 A = TypeVar("A", BrandAnswer, PeopleAnswer)
+D = TypeVar("D")
 
 
 class _IsolatedSource(Generic[S]):
-    """Args: *settings*: the source's, whose secrets are shown nobody."""
+    """A source that never raises.
 
-    def __init__(self, source: S, settings: PluginSettings = NO_SETTINGS) -> None:
+    Args:
+        source: The plug-in.
+        settings: The source's, whose secrets no log line and no answer shows.
+        metrics: Where its questions are counted, timed and traced.
+    """
+
+    kind: str
+
+    def __init__(
+        self,
+        source: S,
+        settings: PluginSettings = NO_SETTINGS,
+        metrics: Metrics | None = None,
+    ) -> None:
         self._source: S = source
         self._settings = settings
+        self._metrics = metrics or Metrics()
         self.name = source.name
+
+    # An attribute that raises is reported when the source is asked.
 
     @property
     def missing(self) -> str | None:
-        """What the source lacks, if it says so (`missing_of`)."""
-        try:
-            return missing_of(self._source)
-        except Exception:  # noqa: BLE001  it is reported when it is asked
-            return None
+        return _or_default(lambda: missing_of(self._source), None)
 
     @property
     def cost(self) -> float:
-        """US dollars that one search can cost at most, as the source says."""
-        try:
-            return cost_of(self._source)
-        except Exception:  # noqa: BLE001  it is reported when it is asked
-            return 0.0
+        return _or_default(lambda: cost_of(self._source), 0.0)
 
     @property
     def local(self) -> bool:
-        """Whether it answers from what the operator has here (`is_local`)."""
         return is_local(self._source)
+
+    @property
+    def hints(self) -> bool:
+        return getattr(self._source, "hints", False) is True
 
     async def check(self) -> ServiceCheck:
         """Let the source check its service, if it knows how."""
-        own = getattr(self._source, "check", None)
-        if own is None:
-            why = self.missing or "it has no check of its own"
-            return ServiceCheck(ended=NOT_CONFIGURED if self.missing else NOT_CHECKED, why=why)
+        why = self.missing or "it has no check of its own"
+        without = ServiceCheck(ended=NOT_CONFIGURED if self.missing else NOT_CHECKED, why=why)
+        failed = SourceStatus.FAILED.value
+        return await checked_service(self._source, self._settings, failed, without)
+
+    async def _answer(self, ask: Callable[[], Awaitable[A]], kind: type[A]) -> A:
+        began = perf_counter()
+        with self._metrics.traces.span(f"source {self.name}", "client") as span:
+            answer = await self._isolated(ask, kind)
+            span.note(ended=answer.ended.value)
+        spent = self._metrics.source_seconds.of(self.kind, self.name, answer.ended.value)
+        spent.observe(perf_counter() - began)
+        answering = self._metrics.source_answering.of(self.kind, self.name)
+        answering.set(answer.ended in ANSWERED)
+        return answer
+
+    async def _isolated(self, ask: Callable[[], Awaitable[A]], kind: type[A]) -> A:
+        """Return the answer, its words fit for the log; one that is no *kind* is a failure."""
         try:
-            found = as_declared(await own(), ServiceCheck)
+            answer = as_declared(await ask(), kind)
         except BaseException as error:
             if is_ours(error):
                 raise
             why = cause_of(error, self._settings)
-            return ServiceCheck(ended=SourceStatus.FAILED.value, why=why)
-        return replace(found, why=loggable(found.why, self._settings) if found.why else None)
-
-    @property
-    def hints(self) -> bool:
-        """Whether its word is a hint (`cs.pipeline.brand_hints`)."""
-        return getattr(self._source, "hints", False) is True
-
-    def _checked(self, answer: object, kind: type[A]) -> A:
-        """Return *answer*, its words fit for the log; what is none has failed."""
-        try:
-            answer = as_declared(answer, kind)
-        except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
-            return self._failed(error, kind)
+            self._log(SourceStatus.FAILED, why, at=raised_at(error))
+            return kind(source=self.name, ended=SourceStatus.FAILED, why=why)
         if answer.ended in ANSWERED or not (answer.why or answer.ended in INCONCLUSIVE):
             return answer
         why = loggable(answer.why or "it does not say", self._settings)
         if answer.ended in INCONCLUSIVE:
             self._log(answer.ended, why)
-        return msgspec.structs.replace(answer, why=why)
-
-    def _failed(self, error: BaseException, kind: type[A]) -> A:
-        why = cause_of(error, self._settings)
-        self._log(SourceStatus.FAILED, why, at=raised_at(error))
-        return kind(source=self.name, ended=SourceStatus.FAILED, why=why)
+        return replace(answer, why=why)
 
     def _log(self, ended: SourceStatus, why: str, at: str = "") -> None:
         where = {"at": at} if at else {}
@@ -110,32 +120,28 @@ class _IsolatedSource(Generic[S]):
 
 
 class IsolatedBrandSource(_IsolatedSource[BrandSource]):
+    kind = "brand"
+
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
-        try:
-            answer = await self._source.find(query, known)
-        except BaseException as error:
-            if is_ours(error):
-                raise
-            return self._failed(error, BrandAnswer)
-        return self._checked(answer, BrandAnswer)
+        return await self._answer(lambda: self._source.find(query, known), BrandAnswer)
 
 
 class IsolatedPeopleSource(_IsolatedSource[PeopleSource]):
+    kind = "people"
+
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
-        return await self._asked(lambda: self._source.find(brand, limit=limit))
+        return await self._answer(lambda: self._source.find(brand, limit=limit), PeopleAnswer)
 
     async def find_new(
         self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
     ) -> PeopleAnswer:
-        return await self._asked(
-            lambda: find_new(self._source, brand, limit=limit, known=known)
+        return await self._answer(
+            lambda: find_new(self._source, brand, limit=limit, known=known), PeopleAnswer
         )
 
-    async def _asked(self, find: Callable[[], Awaitable[PeopleAnswer]]) -> PeopleAnswer:
-        try:
-            answer = await find()
-        except BaseException as error:
-            if is_ours(error):
-                raise
-            return self._failed(error, PeopleAnswer)
-        return self._checked(answer, PeopleAnswer)
+
+def _or_default(read: Callable[[], D], default: D) -> D:
+    try:
+        return read()
+    except Exception:  # noqa: BLE001  a plug-in is somebody else's code
+        return default
