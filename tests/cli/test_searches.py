@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from cli.command import Here
+from cs.history.redacting import HIDDEN
 from cs.history.words import KEPT, REASONS
 from history.recorded_answers import (
     BRANDS,
@@ -151,36 +152,26 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     shown = show(here, in_folder, zenith.search, WHY)
 
     run = shown["run"]
-    stages = [(stage["stage"], stage["item"]) for stage in run["stages"]]
-    assert stages == [
-        ("brand-resolution", ""),
-        ("contact-discovery", ""),
-        ("ranking", ""),
-        ("verification", "zenith.test"),
-    ]
-    verification = run["stages"][-1]
-    assert verification["restarts"] == 1
-    assert [each["end"] for each in verification["attempts"]] == ["replaced", "answered"]
-    assert verification["attempts"][1]["after_restart"]
-    causes = [
-        (a["caused_by"]["kind"], a["end_caused_by"]["kind"]) for a in verification["attempts"]
-    ]
+    verification = [each for each in run["attempts"] if each["stage"] == "verification"]
+    assert [each["item"] for each in verification] == ["zenith.test"] * 2
+    assert [each["end"] for each in verification] == ["replaced", "answered"]
+    assert verification[1]["after_restart"]
+    causes = [(a["caused_by"]["kind"], a["end_caused_by"]["kind"]) for a in verification]
     assert causes == [("message", "start"), ("start", "message")]
+    request = shown["admitted"]["request"]
     assert shown["admitted_caused_by"] == run["caused_by"]
-    assert run["caused_by"] == {"kind": "request", "id": shown["request"], "key": shown["key"]}
-    assert run["stages"][0]["asked"][0]["ended"] == "used"
-    assert run["stages"][0]["rules"].startswith("resolution-")
-    assert (run["cost"], run["cost_said"]) == ("0", "$0 for 0 paid calls, as the log has it")
-    assert [each["calls"] for stage in run["stages"] for each in stage["asked"]] == [
-        0 for stage in run["stages"] for _ in stage["asked"]
-    ]
-    assert run["erased"] == 1
-    (cid,) = run["people"]
-    assert (cid["why"], cid["is_shown"]) == ("not-eligible", False)
-    assert cid["in_clear"]["full_name"] == "Cid Fell"
-    read = here("searches", "show", zenith.search, **in_folder.options)
-    assert f"begun by: call {shown['request']}; ended by: " in read.out
-    assert "start of a process" in read.out
+    assert run["caused_by"] == {"kind": "request", "id": request, "key": shown["key"]}
+    assert shown["asked"][0]["ended"] == "used"
+    assert run["resolved_by"].startswith("resolution-")
+    assert {each["calls"] for each in shown["asked"]} == {0}
+    gone, cid = run["people"]
+    assert (gone["found"]["full_name"], gone["ranked"], gone["checks"]) == ("", None, [])
+    assert (cid["why"], cid["found"]["full_name"]) == ("not-eligible", "Cid Fell")
+    read = here("searches", "show", zenith.search, **in_folder.options).out
+    assert f"call {request}" in read
+    assert "start of a process" in read
+    assert "1 person was considered and erased since" in read
+    assert "$0 for 0 paid calls, as the log has it" in read
 
 
 def test_each_address_has_its_conversation_and_the_rule_that_read_it(
@@ -190,20 +181,20 @@ def test_each_address_has_its_conversation_and_the_rule_that_read_it(
     search = left.answers[0].search
 
     ada, ben, cid = show(here, left, search, WHY)["run"]["people"]
-    sealed, _, _ = show(here, left, search)["run"]["people"]
+    hidden, _, _ = show(here, left, search)["run"]["people"]
 
     assert [each["why"] for each in (ada, ben, cid)] == ["verified", "verified", "not-eligible"]
     (check,) = ada["checks"]
     assert check["verified"]
-    tried = check["tried"][-1]
+    tried = check["checked"]["evidence"][-1]
     assert tried["address"] == "ada.kern@acme.test"
     assert tried["conversation"][-1]["text"] == "250 2.1.5 Ok"
-    reply = {"code": 250, "enhanced": "2.1.5", "text": "Ok", "kind": "accepted"}
-    assert (tried["reply"], tried["took_ms"]) == (reply, 9)
-    seen = sealed["checks"][0]["tried"][-1]
-    assert seen["reply"] == reply | {"text": ""}
-    assert (seen["address"], seen["conversation"], sealed["in_clear"]) == (None, None, None)
-    assert {**sealed, "checks": [], "in_clear": None} == {**ada, "checks": [], "in_clear": None}
+    seen = hidden["checks"][0]["checked"]["evidence"][-1]
+    assert seen["address"] == HIDDEN
+    assert seen["conversation"][-1]["text"] == "250 2.1.5 accepted"
+    assert hidden["found"]["full_name"] == hidden["who"] == ada["who"]
+    same = ("place", "why", "position", "left_out")
+    assert [hidden[name] for name in same] == [ada[name] for name in same]
     page = tmp_path / "page.html"
     here("searches", "show", search, WHY, f"--html={page}", **left.options)
     assert "RCPT TO:&lt;ada.kern@acme.test&gt;" in page.read_text()
@@ -309,5 +300,5 @@ async def test_it_works_beside_a_running_service(tmp_path: Path, here: Here) -> 
         done = await asyncio.to_thread(here, *words)
 
     assert running.rows[0]["record"]["status"] == "running"
-    assert running.rows[0]["run"]["took_s"] is None
+    assert running.rows[0]["run"]["finished_at"] is None
     assert (done.rows[0]["record"]["status"], done.rows[0]["now"]) == ("done", True)

@@ -375,8 +375,8 @@ class Lifetime:
                 await search_at(history, answer.search, key, position)
                 for position in range(answer.before, answer.after + 1)
             ]
-            if told not in {each.body for each in shown if each is not None}:
-                found.append(f"{answer}: {[each and each.body for each in shown]}")
+            if told not in {bytes(each.record) for each in shown if each is not None}:
+                found.append(f"{answer}: {[each and bytes(each.record) for each in shown]}")
         return found
 
 

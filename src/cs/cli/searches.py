@@ -1,37 +1,39 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
-import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import App, Parameter
+from msgspec.structs import replace
+from rich.text import Text
 
-from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
+from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
 from cs.cli.new_file import check_new, write_new
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, print_table, stop, warn
+from cs.cli.output import Table, all_harmless, stop, styled, warn
 from cs.cli.prices import Prices, prices_by_name
-from cs.cli.progress import Progress
+from cs.cli.pseudonyms import pseudonyms, reading
 from cs.cli.revealing import Reveal, check_reason, disclose
-from cs.cli.search_view import print_search
-from cs.cli.settings_in_force import settings
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchOutcome
 from cs.history.history import History
-from cs.history.identities import identities
-from cs.history.search_list import ListedSearch, listed_searches
-from cs.history.searches import SearchAt, key_of_search, search_at
-from cs.history.shown.page import search_page
-from cs.history.shown.search import ShownSearch, people_of, shown_search
+from cs.history.pages import Page, page_html
+from cs.history.redacting import redact_search, with_pseudonyms
+from cs.history.search_page import search_page
+from cs.history.searches import (
+    ListedSearch,
+    SearchAt,
+    key_of_search,
+    listed_searches,
+    search_at,
+)
 from cs.projections.searches import instant
-from cs.settings import Settings
 
 app = App(
     name="searches",
@@ -45,7 +47,9 @@ LAST = 50
 
 
 @app.command
-def show(
+@on_data
+async def show(
+    call: Invocation,
     search: Annotated[str, Parameter(help="Id of the search, srch_...")],
     /,
     *,
@@ -56,37 +60,79 @@ def show(
     ] = None,
     reveal: Reveal = None,
     price: Prices = (),
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Show a search as it was answered then, and all that lies behind the answer.
 
     That is the run, stage by stage; everybody considered, and why they were kept or left out;
     which addresses were tried, and by which rule each was read.
 
-    People are sealed unless --reveal says why not; the conversations with mail servers are in
-    the page and in JSON then. Who was erased by now is left out, also of answers of before.
+    People are hidden unless --reveal says why not; the conversations with mail servers are in
+    the page and in JSON. Who was erased by now is left out, also of past answers.
 
     Example: `cs searches show srch_yg2vnp75fv9fazbxhr4fyb0qgm --html search.html`
     """
     check_reason(reveal)
     if html is not None:
         check_new(html)
-    request = ShowRequest(search, at, reveal, html, prices_by_name(price))
-    shown = asyncio.run(_shown(settings(config, data_dir=data_dir), request))
-    if html is not None:
-        write_new(html, search_page(shown))
-    if json:
-        print_json(shown)
-    elif html is not None:
-        console.print(f"written to {html}")
-    else:
-        print_search(shown)
+    prices = prices_by_name(price)
+    data = await call.data()
+    found = await _search_at(data, search, at, prices)
+    if reveal is not None:
+        asked = DisclosedEvents(lookup=found.lookup, upto=found.position)
+        await disclose(data, "searches show", reveal, asked, upto=found.position, out=html)
+    if found.run is not None:
+        named = with_pseudonyms(found.run, await pseudonyms(data, found.run.names()))
+        found = replace(found, run=named)
+    if lost := data.keys.lost.keys:
+        warn(f"{lost} data keys are lost: who is behind them reads as erased")
+    shown = found if reveal is not None else redact_search(found)
+    page = search_page(shown, prices)
+    if html is None:
+        return Output(rows=[shown], text=_text(shown, page))
+    write_new(html, page_html(page))
+    return Output(rows=[shown], text=[f"written to {html}"])
+
+
+async def _search_at(
+    data: CommandContext, search: str, at: str | None, prices: Mapping[str, Decimal]
+) -> SearchAt:
+    """Return the search as of then; end the command if there is none."""
+    history = History(data.log)
+    with reading("looking for the search") as progress:
+        key = await key_of_search(history, data.views, search, progress)
+    if key is None:
+        stop(f"there is no search {search}; `cs searches list` shows those there are")
+    found = await search_at(history, search, key, await end_of(history, at), prices)
+    if found is None:
+        stop(f"{search} had not been made by then")
+    return found
+
+
+def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
+    """Yield the record, then the sections of *page* behind it."""
+    record = all_harmless(msgspec.json.decode(shown.record))
+    now = ", now" if shown.now else ""
+    lead = f"as of position {shown.position}{now}"
+    yield styled("[bold]{}[/]  {}  [dim]{}[/]", page.title, shown.search, lead)
+    yield msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+    for note in page.notes[1:]:
+        yield styled("[yellow]{}[/]", note)
+    for section in page.sections[1:]:
+        yield ""
+        yield styled("[bold]{}[/]", section.heading)
+        if section.about and not section.bars:
+            yield section.about
+        for name, value in section.facts:
+            if value is not None:
+                yield f"{name:<30}{value}"
+        if section.rows:
+            yield Table(section.columns, section.rows, section.words)
 
 
 @app.command(name="list")
-def list_searches(
+@on_data
+async def list_searches(
+    call: Invocation,
     *,
     key: Annotated[str | None, Parameter(help="Made with the API key of this id.")] = None,
     brand: Annotated[
@@ -107,10 +153,7 @@ def list_searches(
         int | None,
         Parameter(help=f"So many, the newest; 0: all. {LAST}, but with --json all."),
     ] = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """List searches, in the order in which they ended: their ids, and who asked for what.
 
     Those that run come last.
@@ -119,7 +162,7 @@ def list_searches(
     """
     if last is not None and last < 0:
         stop(f"--last: a number from 0, not {last}", 2)
-    last = (0 if json else LAST) if last is None else last
+    most = (0 if call.json else LAST) if last is None else last
     which = Chosen(
         keys=() if key is None else (key,),
         brand=brand,
@@ -129,35 +172,22 @@ def list_searches(
         until=until,
     )
     period = which.checked()
-    chosen = settings(config, data_dir=data_dir)
+    history = History((await call.data()).log)
+    # A search of the period may have ended after it.
+    whole = replace(await which.selection(history), until=None)
+    newest = deque[ListedSearch](maxlen=most or None)
     every = 0
-
-    async def run() -> Sequence[ListedSearch]:
-        nonlocal every
-        newest = deque[ListedSearch](maxlen=last or None)
-        async with open_command_context(chosen) as data:
-            history = History(data.log)
-            selection = await which.selection(history)
-            # A search of the period may have ended after it.
-            whole = msgspec.structs.replace(selection, until=None)
-            with Progress() as progress:
-                told = _telling(progress, "reading the log")
-                async for each in listed_searches(history, whole, told):
-                    between = each.is_between(period.since, period.until)
-                    if between and outcome in {None, each.outcome}:
-                        newest.append(each)
-                        every += 1
-        return newest
-
-    found = asyncio.run(run())
-    if json:
-        for each in found:
-            print_json(each)
-        return
+    with reading("reading the log") as progress:
+        async for each in listed_searches(history, whole, progress):
+            between = each.is_between(period.since, period.until)
+            if between and outcome in {None, each.outcome}:
+                newest.append(each)
+                every += 1
     columns = ("At", "Search", "Brand", "Key", "Ended", "Reused", "Charged")
-    print_table(columns, [_cells(each) for each in found], folds=["Brand"])
-    if every > len(found):
-        console.print(f"the newest {len(found)} of {every}; --last 0 shows all")
+    text: list[str | Table] = [Table(columns, [_cells(each) for each in newest], ["Brand"])]
+    if every > len(newest):
+        text.append(f"the newest {len(newest)} of {every}; --last 0 shows all")
+    return Output(rows=newest, text=text)
 
 
 def _cells(each: ListedSearch) -> tuple[str, ...]:
@@ -172,71 +202,3 @@ def _cells(each: ListedSearch) -> tuple[str, ...]:
         reused,
         charged,
     )
-
-
-@dataclass(frozen=True)
-class ShowRequest:
-    """What `show` is to show.
-
-    Attributes:
-        at: As of then; ``None``: now.
-        reveal: Why people are opened; ``None``: they are not.
-        html: The file that they go to, if one is written.
-        prices: Of one question to a source or verifier, by name.
-    """
-
-    search: str
-    at: str | None
-    reveal: str | None
-    html: Path | None
-    prices: Mapping[str, Decimal]
-
-
-async def _shown(chosen: Settings, request: ShowRequest) -> ShownSearch:
-    async with open_command_context(chosen) as data:
-        with Progress() as progress:
-            then, head = await _then(data, request, progress)
-            if request.reveal is not None:
-                await _disclose(data, request.reveal, then, request.html)
-            told = _telling(progress, "telling people apart")
-            async with identities(data.log, data.keys, told) as known:
-                pseudonyms = await known.of(people_of(then))
-        if data.keys.lost.keys:
-            warn(
-                f"{data.keys.lost.keys} data keys are lost: who is behind them reads as erased"
-            )
-        return shown_search(
-            then,
-            head=head,
-            pseudonyms=pseudonyms,
-            reveal=request.reveal is not None,
-            prices=request.prices,
-        )
-
-
-async def _then(
-    data: CommandContext, request: ShowRequest, progress: Progress
-) -> tuple[SearchAt, int]:
-    """Return the search as of then, and the log's last position."""
-    history, search = History(data.log), request.search
-    told = _telling(progress, "looking for the search")
-    key = await key_of_search(history, data.views, search, told)
-    if key is None:
-        stop(f"there is no search {search}; `cs searches list` shows those there are")
-    head = await history.head()
-    then = await search_at(history, search, key, await end_of(history, request.at))
-    if then is None:
-        stop(f"{search} had not been made by then")
-    return then, head
-
-
-async def _disclose(data: CommandContext, why: str, then: SearchAt, html: Path | None) -> None:
-    asked = DisclosedEvents(lookup=then.found.row.lookup, upto=then.position)
-    await disclose(data, "searches show", why, asked, upto=then.position, out=html)
-
-
-def _telling(progress: Progress, what: str) -> Callable[[int, int], None]:
-    def tell(position: int, upto: int) -> None:
-        progress.show(f"{what}: {position} of {upto} positions read")
-
-    return tell

@@ -64,7 +64,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     mark: float | None = None
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
-    words: Collection[str] = ()
+    words: Sequence[str] = ()
     numbers: Collection[str] = ()
     folded: Sequence[tuple[str, str]] = ()
 

@@ -160,6 +160,8 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
         checks: In order.
         erased: Whether the run was told to leave them out.
         bounced: What is known of mail to their verified mailbox that came back.
+        why: Why they are in the answer or not, as `cs.history.words.KEPT` has it.
+        who: Their pseudonym over all runs, where somebody asked for it.
     """
 
     person: str
@@ -173,6 +175,13 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[MailboxCheck, ...] = ()
     erased: bool = False
     bounced: MailboxBounce | None = None
+    why: str = "not-ranked"
+    who: str | None = None
+
+    @property
+    def is_erased(self) -> bool:
+        """Return whether they were erased by now; whatever is left says nothing."""
+        return self.erased or not self.found.full_name
 
 
 class ClosedMailDomain(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,6 +260,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     caused_by: AnyCause | None = None
     finish_caused_by: AnyCause | None = None
 
+    def names(self) -> list[str]:
+        """Return the names of its people who are not erased, ``<lookup>#p1``."""
+        return [f"{self.lookup}#{each.person}" for each in self.people if not each.is_erased]
+
     def find(self, person: str) -> RunPerson | None:
         """Return the one who is called *person* here, if there is one."""
         return next((each for each in self.people if each.person == person), None)
@@ -265,6 +278,23 @@ def item_of(cause: AnyCause | None) -> str | None:
     """
     parts = cause.id.split("/") if isinstance(cause, MessageCause) else ()
     return (parts[2] or None) if len(parts) == 5 else None
+
+
+def _why(run: Run, person: RunPerson) -> str:
+    """Return why *person* is in the answer of *run* or not (`cs.history.words.KEPT`)."""
+    contact = next((each for each in run.contacts if each.person == person.person), None)
+    if contact is not None and contact.full_name:
+        if contact.email is not None:
+            return "verified"
+        if person.bounced is not None:
+            return "bounced"
+        proved = any(check.verified for check in person.checks)
+        return "anothers-mailbox" if proved else "not-verified"
+    if person.left_out is not None:
+        return person.left_out
+    if run.finished_at is not None:
+        return "not-shown"
+    return "not-ranked" if person.ranked is None else "not-ended"
 
 
 #: Events that end an attempt and say what it cost.
@@ -322,7 +352,9 @@ class RunFold:
             self._run,
             last_position=self._last,
             attempts=tuple(self._attempts),
-            people=tuple(self._people.values()),
+            people=tuple(
+                replace(each, why=_why(self._run, each)) for each in self._people.values()
+            ),
             mail_domains=tuple(self._mail_domains),
         )
 

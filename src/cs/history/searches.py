@@ -6,9 +6,12 @@ and the brand's up to that position, and shaped by what shapes the API's answers
 keys are gone.
 """
 
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
@@ -16,6 +19,7 @@ from cs.domain.causation import AnyCause
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
+from cs.history.asked import SourceUse, asked_by
 from cs.history.history import History, Progress, unseen
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
@@ -46,19 +50,27 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     """One search as it was.
 
     Attributes:
-        key_id: Of the key it was made with.
+        key: Id of the API key it was made with.
         position: When this was the log's last, it was so.
+        now: Whether it still is.
+        is_redacted: Whether people are hidden (`cs.history.redacting.redact_search`).
+        record: What ``GET /searches/{id}`` was answered with: a JSON object.
         admitted, settled: The events, where they stand, and what caused them; not settled
             yet: ``None``.
         repeated: How often it was asked for again while it ran.
-        found: What its answer is made of.
-        run: The run that answers it, as far as it had come; maybe one of before.
-        erased_since: In order.
+        lookup: The id of the run that answers it.
+        reused: Whether that is a run of before.
+        run: That run as far as it had come.
+        asked: The sources and verifiers that it asked (`cs.history.asked.asked_by`).
+        erased_since: Erasures after the position, in order.
     """
 
     search: str
-    key_id: str
+    key: str
     position: int
+    now: bool
+    is_redacted: bool = False
+    record: msgspec.Raw
     admitted_position: int
     admitted: SearchAdmitted
     admitted_caused_by: AnyCause | None
@@ -66,14 +78,11 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     settled: SearchSettled | None
     settled_caused_by: AnyCause | None
     repeated: int
-    found: SearchParts
+    lookup: str
+    reused: bool
     run: Run | None
+    asked: Sequence[SourceUse] = ()
     erased_since: tuple[ErasedSince, ...]
-
-    @property
-    def body(self) -> bytes:
-        """What ``GET /searches/{id}`` was answered with: a JSON object."""
-        return search_body(self.found)
 
 
 async def key_of_search(
@@ -103,7 +112,11 @@ async def key_of_search(
 
 
 async def search_at(
-    history: History, search: str, key_id: str, position: int
+    history: History,
+    search: str,
+    key_id: str,
+    position: int,
+    prices: Mapping[str, Decimal] | None = None,
 ) -> SearchAt | None:
     """Return *search* as it was when *position* was the log's last; ``None``: not yet made.
 
@@ -112,6 +125,7 @@ async def search_at(
         search: Its id.
         key_id: Of the key it was made with (`key_of_search`).
         position: Of the log, from 0.
+        prices: Of one question to a source or verifier, by name.
 
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
@@ -149,10 +163,13 @@ async def search_at(
     if row.status != "running":
         assert result is not None, "a settled search's lookup has finished"
         body = spliced(result, result.sealed)
+    run = next(iter(runs(by_then)), None)
     return SearchAt(
         search=search,
-        key_id=key_id,
+        key=key_id,
         position=position,
+        now=position >= await history.head(),
+        record=msgspec.Raw(search_body(SearchParts(search, row, used, body))),
         admitted_position=admitted[0].position,
         admitted=admitted[1],
         admitted_caused_by=admitted[0].caused_by,
@@ -160,8 +177,10 @@ async def search_at(
         settled=settled[1] if settled else None,
         settled_caused_by=settled[0].caused_by if settled else None,
         repeated=repeated,
-        found=SearchParts(search, row, used, body),
-        run=next(iter(runs(by_then)), None),
+        lookup=row.lookup,
+        reused=row.cached,
+        run=run,
+        asked=() if run is None else asked_by(run, prices or {}),
         erased_since=tuple(
             _erased(recorded.position, recorded.event)
             for recorded in of_run
@@ -186,3 +205,76 @@ def _unsealed(name: str, body: bytes) -> bytes:
 
 def _erased(position: int, event: ContactsErased) -> ErasedSince:
     return ErasedSince(position, event.at, len(event.people), event.aged_out)
+
+
+class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """One search.
+
+    Attributes:
+        position, at: Of the event that admitted it.
+        brand: As it was shown to the caller.
+        lookup: The run that answers it.
+        outcome: ``running``, or how it ended.
+        reused: Whether it was answered from a run of before; ``None``: it runs.
+    """
+
+    position: int
+    at: datetime
+    search: str
+    key: str
+    brand: str
+    lookup: str
+    outcome: str = "running"
+    reused: bool | None = None
+    charged: bool = False
+
+    def is_between(self, since: datetime | None, until: datetime | None) -> bool:
+        """Return whether it was made from *since* on and before *until*."""
+        return (since is None or self.at >= since) and (until is None or self.at < until)
+
+
+class _SearchFields(msgspec.Struct, frozen=True):
+    """What is read of both events."""
+
+    search: str
+    lookup: str
+    brand: str | None = None
+    outcome: str | None = None
+    cached: bool = False
+    charged: bool = False
+
+
+_DECODER = msgspec.json.Decoder(_SearchFields)
+
+
+async def listed_searches(
+    history: History, which: Selection, progress: Progress = unseen
+) -> AsyncIterator[ListedSearch]:
+    """Yield the searches of *which* in the order in which they ended; those that run come last.
+
+    In memory are the searches that run at one time.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    both = replace(which, types=("search-admitted", "search-settled"))
+    running: dict[str, ListedSearch] = {}
+    async for event in history.events(both, progress):
+        told = _DECODER.decode(event.state)
+        if told.outcome is None:
+            running[told.search] = ListedSearch(
+                position=event.position,
+                at=event.at,
+                search=told.search,
+                key=event.stream.removeprefix("key-"),
+                brand=told.brand or "",
+                lookup=told.lookup,
+            )
+            continue
+        admitted = running.pop(told.search, None)
+        if admitted is not None:
+            yield replace(
+                admitted, outcome=told.outcome, reused=told.cached, charged=told.charged
+            )
+    for each in running.values():
+        yield each

@@ -1,9 +1,20 @@
-"""What stored words of the rules mean, in a sentence for people.
+"""Stored words, causes and durations in words for people.
 
 A reason that a plug-in made up has none: it stands for itself.
 """
 
 from collections.abc import Mapping
+
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    OperatorCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
+from cs.domain.rule_sets import NOT_RECORDED
 
 
 def seconds(value: float) -> str:
@@ -18,6 +29,39 @@ def seconds(value: float) -> str:
         if value >= least:
             return f"{round(value / size, 1):g} {unit}"
     return f"{value:.1f} s" if value < 10 and value % 1 else f"{value:.0f} s"
+
+
+def cause_in_words(cause: AnyCause | None) -> str:
+    """Return *cause* in a few words; ``cs events why`` has the whole chain.
+
+    >>> id_ = "brand-75.1-k7/verification/acme.test/2/result"
+    >>> cause_in_words(MessageCause(topic="cs.outcomes.v1", id=id_, attempt=2))
+    'message result, attempt 2'
+    """
+    match cause:
+        case RequestCause(id=request):
+            return f"call {request}"
+        case MessageCause(id=message, attempt=attempt):
+            return f"message {message.rpartition('/')[2]}, attempt {attempt}"
+        case TimerCause(timer=timer):
+            return f"timer: {timer}"
+        case OperatorCause(command=command, who=who):
+            return f"operator {who or 'unnamed'}: cs {command}"
+        case EventCause(position=position):
+            return f"event {position}"
+        case StartCause():
+            return "start of a process"
+        case None:
+            return NOT_RECORDED
+
+
+def people_were(number: int) -> str:
+    """Return *number* with its noun and verb.
+
+    >>> people_were(1), people_were(2)
+    ('1 person was', '2 people were')
+    """
+    return "1 person was" if number == 1 else f"{number} people were"
 
 
 #: Why an address was read as it was (docs/verifiers.md, "Reasons").

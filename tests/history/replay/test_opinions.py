@@ -18,11 +18,11 @@ from cs.domain.ranking import rank
 from cs.domain.rule_sets import RANKING
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
+from cs.history.redacting import HIDDEN, redact
 from cs.history.replay.loading import opened_rules
 from cs.history.replay.replaying import Replay, brand_streams, chunks
 from cs.history.replay.rules import Rules
 from cs.history.runs import runs
-from cs.history.shown.people import shown_people
 from cs.keystore.memory import MemoryKeyStore
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -131,7 +131,7 @@ async def test_it_is_shown_with_its_words_only_where_people_are_revealed(
 ) -> None:
     (run,) = runs(await log.tail(0))
     for reveal in (False, True):
-        people = {p.person: p for p in shown_people(run, str, reveal=reveal)}
+        people = {p.person: p for p in (run if reveal else redact(run)).people}
         said = people["p2"].opinion
         assert said is not None
         assert (said.doubts, said.family, said.model) == (
@@ -139,5 +139,5 @@ async def test_it_is_shown_with_its_words_only_where_people_are_revealed(
             "social",
             "small-model",
         )
-        assert said.title == ("Zorbification Manager" if reveal else None)
+        assert said.title == ("Zorbification Manager" if reveal else HIDDEN)
         assert people["p1"].opinion is None

@@ -9,8 +9,8 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import DomainVerified, Failed
 from cs.eventlog.port import RecordedEvent
+from cs.history.asked import asked_by, cost_in_words
 from cs.history.runs import runs
-from cs.history.shown.stages import cost_in_words, cost_of, shown_stages
 from domain.acme_run import HOME, RESOLVED, STREAM, AcmeRun, checked
 
 CENT = 10_000
@@ -31,16 +31,15 @@ def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> N
     run.record("verification", done, item=HOME, attempt=2)
 
     (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
-    stages = shown_stages(found, {})
-    asked = {each.name: each for each in stages[-1].asked}
+    every = asked_by(found, {})
+    asked = {each.name: each for each in every if each.stage == "verification"}
 
     assert list(asked) == ["kickbox", "smtp"]
     kickbox = asked["kickbox"]
     assert (kickbox.questions, kickbox.calls, kickbox.used) == (3, 3, 1)
     assert (kickbox.cost, kickbox.expected) == (Decimal("0.03"), Decimal("0.01"))
     assert (asked["smtp"].cost, asked["smtp"].calls) == (Decimal(0), 0)
-    assert cost_of(stages) == Decimal("0.03")
-    assert cost_in_words(stages, {}) == "$0.03 for 3 paid calls, as the log has it"
+    assert cost_in_words(every, {}) == "$0.03 for 3 paid calls, as the log has it"
 
 
 def test_prices_that_are_given_win() -> None:
@@ -53,6 +52,6 @@ def test_prices_that_are_given_win() -> None:
 
     for each in (run, told):
         (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(each.events, 1))
-        stages = shown_stages(found, prices)
-        assert cost_of(stages) == 5
-        assert cost_in_words(stages, prices).startswith("5 by the prices given")
+        assert cost_in_words(asked_by(found, prices), prices).startswith(
+            "5 by the prices given"
+        )

@@ -1,0 +1,223 @@
+"""Runs and searches without what says who somebody is.  Pure.
+
+What a redacted value does not hold no page, text or JSON made of it can show.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from cs.domain.contact import CheckedPerson, Contact, Opinion, Person
+from cs.domain.mail.mailbox import Evidence, Line
+from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
+from cs.domain.mail.reply_meaning import meaning
+from cs.history.runs import MailboxCheck, Run, RunPerson
+from cs.history.searches import SearchAt
+
+#: In the place of what is hidden, where something is.
+HIDDEN = "(hidden)"
+#: A reason by its rule (`cs.domain.mail.mailbox.Evidence`): anything else that a plug-in's
+#: verifier says may name somebody.
+_REASON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
+#: What stays of a line of a conversation: the verb that we said, the codes that we heard.
+_SPOKEN = {
+    "C": re.compile(r"EHLO|HELO|STARTTLS|MAIL FROM:|RCPT TO:|RSET|NOOP|QUIT|DATA"),
+    "S": re.compile(r"\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?", re.ASCII),
+}
+
+
+def name_of(run: Run, person: str) -> str:
+    """Return what *person* of *run* is called where nobody is named: their pseudonym."""
+    found = run.find(person)
+    return (found and found.who) or f"{run.lookup}#{person}"
+
+
+def with_pseudonyms(run: Run, who: Mapping[str, str]) -> Run:
+    """Return *run* with the pseudonyms *who* of its people, by ``<lookup>#p1``.
+
+    What is left of erased people says nothing, and is left out.
+    """
+    return replace(
+        run,
+        people=tuple(
+            replace(each, ranked=None, opinion=None, checks=(), bounced=None)
+            if each.is_erased
+            else replace(each, who=who.get(f"{run.lookup}#{each.person}"))
+            for each in run.people
+        ),
+    )
+
+
+def redact(run: Run) -> Run:
+    """Return *run* with people under their pseudonyms.
+
+    Role, level, verdicts, verifiers, rules, mail domains and times name nobody and stay; of
+    conversations with mail servers the verbs and codes, and how today's rules read the reply.
+    """
+    return replace(
+        run,
+        people=tuple(_person(each, name_of(run, each.person)) for each in run.people),
+        contacts=tuple(_contact(each, name_of(run, each.person)) for each in run.contacts),
+    )
+
+
+def redact_search(search: SearchAt) -> SearchAt:
+    """Return *search* with its run redacted, and the contacts of its record."""
+    run = search.run
+    record: dict[str, Any] = msgspec.json.decode(search.record)
+    if run is not None and "contacts" in record:
+        shown = [contact.person for contact in run.contacts if contact.full_name is not None]
+        record["contacts"] = [
+            _recorded(run, person, contact)
+            for person, contact in zip(shown, record["contacts"], strict=True)
+        ]
+    return replace(
+        search,
+        is_redacted=True,
+        record=msgspec.Raw(msgspec.json.encode(record)),
+        run=None if run is None else redact(run),
+    )
+
+
+def _recorded(run: Run, person: str, contact: Mapping[str, str | None]) -> Mapping[str, Any]:
+    found = run.find(person)
+    ranked = found.ranked if found else None
+    return {
+        "person": name_of(run, person),
+        "family": ranked.family if ranked else None,
+        "level": ranked.level if ranked else None,
+        "email_status": contact["email_status"],
+        "email_source": contact["email_source"],
+    }
+
+
+def _person(person: RunPerson, name: str) -> RunPerson:
+    if person.is_erased:
+        return person
+    bounced = person.bounced
+    return replace(
+        person,
+        found=Person(person=person.person, full_name=name, sources=person.found.sources),
+        ranked=person.ranked and replace(person.ranked, title=HIDDEN),
+        opinion=person.opinion and _opinion(person.opinion),
+        checks=tuple(_check(each) for each in person.checks),
+        bounced=bounced and replace(bounced, address=HIDDEN, diagnostic=""),
+    )
+
+
+def _opinion(opinion: Opinion) -> Opinion:
+    return replace(opinion, title=_hidden(opinion.title), company=_hidden(opinion.company))
+
+
+def _contact(contact: Contact, name: str) -> Contact:
+    if contact.full_name is None:
+        return contact
+    return replace(
+        contact,
+        full_name=name,
+        first_name=None,
+        last_name=None,
+        title=_hidden(contact.title),
+        headline=_hidden(contact.headline),
+        company=_hidden(contact.company),
+        location=_hidden(contact.location),
+        linkedin_url=_hidden(contact.linkedin_url),
+        email=_hidden(contact.email),
+    )
+
+
+def _hidden(said: str | None) -> str | None:
+    return HIDDEN if said else said
+
+
+def _check(check: MailboxCheck) -> MailboxCheck:
+    checked: CheckedPerson = check.checked
+    evidence = tuple(_evidence(each) for each in checked.evidence)
+    hidden = replace(checked, address=_hidden(checked.address), evidence=evidence)
+    return replace(check, checked=hidden)
+
+
+def _evidence(evidence: Evidence) -> Evidence:
+    kind = reply_kind(evidence)
+    lines = [_line(line) for line in evidence.conversation]
+    place = _asked_at(evidence)
+    if place is not None and kind is not None:
+        lines[place] = replace(lines[place], text=f"RCPT TO:<{HIDDEN}>")
+        answer = lines[place + 1]
+        lines[place + 1] = replace(answer, text=answer.text.replace(HIDDEN, kind))
+    return replace(
+        evidence,
+        address=HIDDEN,
+        reason=evidence.reason if _REASON.fullmatch(evidence.reason) else HIDDEN,
+        conversation=tuple(lines),
+    )
+
+
+def _line(line: Line) -> Line:
+    spoken = _SPOKEN[line.who].match(line.text)
+    return replace(line, text=f"{spoken[0]} {HIDDEN}" if spoken else HIDDEN)
+
+
+def reply_words(evidence: Evidence) -> str:
+    """Return the code of the reply about the address of *evidence*, and how it is read today.
+
+    The text is empty if there was none: the conversation ended before, or its lines were left
+    out because it was too long.
+    """
+    place = _asked_at(evidence)
+    if place is None:
+        return ""
+    if evidence.address == HIDDEN:
+        return evidence.conversation[place + 1].text
+    reply = _reply(evidence.conversation[place + 1 :])
+    said = (reply.code, reply.enhanced, reply_kind(evidence)) if reply else ()
+    return " ".join(str(each) for each in said if each)
+
+
+def reply_kind(evidence: Evidence) -> str | None:
+    """Return how today's rules read the reply about the address; ``None``: there was none."""
+    place = _asked_at(evidence)
+    reply = None if place is None else _reply(evidence.conversation[place + 1 :])
+    if reply is None:
+        return None
+    said = [line.text for line in evidence.conversation[:place] if line.who == "C"]
+    domain = evidence.address.rpartition("@")[2]
+    ours = (evidence.address, domain, evidence.mx or "", _last(said, "EHLO ", "HELO "))
+    sender = _last(said, "MAIL FROM:").strip("<>")
+    return meaning(reply, stage="rcpt", echoed=ours, sender=sender).kind.value
+
+
+def _asked_at(evidence: Evidence) -> int | None:
+    """Return the place of the last question about the address that a line answers."""
+    asked = f"RCPT TO:<{evidence.address}>".casefold()
+    lines = evidence.conversation
+    places = [n for n, said in enumerate(lines) if _is(said, asked)]
+    last = places[-1] if places else len(lines)
+    return last if last + 1 < len(lines) and lines[last + 1].who == "S" else None
+
+
+def _is(line: Line, asked: str) -> bool:
+    return line.who == "C" and line.text.casefold() == asked
+
+
+def _reply(lines: Sequence[Line]) -> SmtpReply | None:
+    said = takewhile(lambda line: line.who == "S", lines)
+    try:
+        return parse([line.text.encode() for line in said])
+    except MalformedReply:
+        return None
+
+
+def _last(said: Sequence[str], *beginnings: str) -> str:
+    """Return what followed one of *beginnings* when it was said last."""
+    found = (
+        text.removeprefix(beginning)
+        for text in reversed(said)
+        for beginning in beginnings
+        if text.startswith(beginning)
+    )
+    return next(found, "")
