@@ -22,13 +22,13 @@ def test_a_file_is_imported_as_the_dry_run_said(here: Here, tmp_path: Path) -> N
     done = here("brands", "import", str(file), "--json", *data)
     again = here("brands", "import", str(file), *data)
 
-    counts = {"rows": 2, "added": 1, "changed": 0, "unchanged": 0, "bad": 1}
+    counts = {"rows": 2, "new": 1, "updated": 0, "unchanged": 0, "refused": 1}
     assert [each.code for each in (dry, done, again)] == [1, 1, 1]
     assert dry.rows[0].items() >= {**counts, "dry_run": True}.items()
     assert done.rows[0].items() >= counts.items()
-    assert done.rows[0]["bad_rows"] == [[3, "no name"]]
+    assert done.rows[0]["problems"] == [[3, "no name"]]
     assert done.rows[0]["columns"]["domain"] == "website"
-    assert "0 added, 0 changed, 1 unchanged, 1 bad" in again.out
+    assert "0 new, 0 updated, 1 unchanged, 1 refused" in again.out
     assert "line 3: no name" in again.err
 
 

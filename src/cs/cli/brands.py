@@ -19,7 +19,7 @@ from cs.projections.searches import instant
 app = App(
     name="brands", help="Import brands; see which are answered from reuse, and forget one."
 )
-app.command("cs.cli.brand_import:import_brands", name="import")
+app.command("cs.cli.imports:import_brands", name="import")
 
 
 @app.command(name="list")

@@ -18,6 +18,7 @@ from cyclopts import (
 from cs.assembly.folder_advice import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.cli.output import stop
+from cs.directory.errors import DirectoryUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
@@ -40,6 +41,7 @@ USER_ERRORS = (
     DatabaseUnavailable,
     DataFolderError,
     DeletedDataRemains,
+    DirectoryUnavailable,
     ExportFailed,
     KeysUnavailable,
     LogUnavailable,

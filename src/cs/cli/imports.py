@@ -1,0 +1,273 @@
+"""``cs directory import`` and ``cs brands import``: a file of people, or of companies."""
+
+import csv
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from msgspec.structs import replace
+
+from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.assembly.settings_of_plugins import of_source
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.directory import directory_of
+from cs.cli.new_file import check_new
+from cs.cli.options import DryRun
+from cs.cli.output import stop, warn
+from cs.cli.progress import Progress
+from cs.directory.errors import DirectoryUnavailable
+from cs.operations.directory_prints import DirectoryPrints
+from cs.operations.retention import MONTH
+from cs.runtime.private_files import open_private
+from cs.runtime.table_text import is_hopeless
+from cs.sources.brand.company_index import CompanyIndex, IndexFault, batches
+from cs.sources.brand.company_rows import COMPANIES, Company, company_of
+from cs.sources.people_directory.importing import ImportCounts, Importing
+from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.tables.table_file import BadFile, TableFile
+
+#: Companies of one transaction: what is lost when an import is stopped, and imported again.
+BATCH = 5_000
+#: Rows and columns that are shown one by one; of the others only their number.
+SHOWN = 20
+
+#: Called with the line of a row that is not taken, and why.
+Refuse = Callable[[int, str], None]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ImportOptions:
+    """The options of every import."""
+
+    column: Annotated[
+        tuple[str, ...],
+        Parameter(help="FIELD=COLUMN where the guess is wrong; FIELD= for none.", negative=""),
+    ] = ()
+    encoding: Annotated[
+        str | None, Parameter(help="Of the text, such as cp1252; UTF-8 and UTF-16 are seen.")
+    ] = None
+    errors: Annotated[
+        Path | None, Parameter(help="Every row that is not taken, into this new file (CSV).")
+    ] = None
+    dry_run: DryRun = False
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """By field the column that was named for it."""
+        chosen = {}
+        for each in self.column:
+            field, separator, column = each.partition("=")
+            if not separator:
+                stop(f"--column {each}: FIELD=COLUMN, such as title=Function", 2)
+            chosen[field.strip().replace("-", "_")] = column.strip()
+        return chosen
+
+
+PLAIN = ImportOptions()
+
+
+class Imported(ImportCounts):
+    """What an import came to, what was read for what, and the first rows not taken."""
+
+    file: str = ""
+    form: str = ""
+    columns: Mapping[str, str] = msgspec.field(default_factory=dict)
+    unused: Sequence[str] = ()
+    problems: list[tuple[int, str]] = msgspec.field(default_factory=list)
+    dry_run: bool = False
+
+
+@on_data
+async def import_people(
+    at: Invocation,
+    file: Annotated[Path, Parameter(help="CSV, JSON lines (also .gz) or Parquet.")],
+    /,
+    *,
+    as_of: Annotated[
+        str | None, Parameter(help="The day of which the file is: 2026-11-01; else today.")
+    ] = None,
+    options: ImportOptions = PLAIN,
+) -> AsyncIterator[Output]:
+    """Import people into your own directory, which searches ask first and for free.
+
+    The columns are guessed by what common exports call them (LinkedIn, Sales Navigator tools,
+    Apollo, HubSpot, a plain list), and shown before anything is written. A person needs a
+    name, a LinkedIn profile or an e-mail, and a company, its web site or a mailbox there. A
+    person who is there already, by the profile, is updated: a field whose column the file has
+    takes the new value, the others stay. The same file again changes nothing.
+
+    A row with something wrong is reported with its line and what to do, the others are
+    imported all the same, and the exit code is 1 at the end. People who asked to be forgotten
+    are left out. A running service asks for the new people from then on. What was imported
+    when it is stopped stays; running it again goes on.
+
+    Fields: full_name, first_name, last_name, title, headline, company, domain, profile,
+    email, location (or city, state, country), language, note, as_of.
+
+    Example: `cs directory import people.csv --dry-run`, then
+    `cs directory import people.csv --column title=Function --errors left-out.csv`
+    """
+    with _reading(file, options) as (refuse, begin):
+        people, done = begin(TableFile(file, PEOPLE, options.columns, options.encoding))
+        yield _columns_read(done)
+        data = await _data(at, dry_run=options.dry_run)
+        today = data.clock.now().date()
+        oldest = today - MONTH * at.settings().people_kept_for
+        with Progress() as progress:
+            importing = Importing(
+                directory_of(data),
+                DirectoryPrints(data.keys),
+                today=_day(as_of, today, oldest),
+                oldest=oldest,
+                dated=as_of is not None,
+                dry_run=options.dry_run,
+                told=refuse,
+                shown=lambda counts: progress.show(f"{counts.rows} rows"),
+            )
+            importing.counts = done
+            await importing.run(people)
+    yield _summary(at, done, options)
+
+
+@on_data
+async def import_brands(
+    at: Invocation,
+    file: Annotated[Path, Parameter(help="CSV, TSV or JSON lines (also .gz), or Parquet.")],
+    /,
+    *,
+    options: ImportOptions = PLAIN,
+) -> AsyncIterator[Output]:
+    """Import companies of a large open file, or a newer edition of one, as brands.
+
+    The columns are guessed by their names and shown. A company that is there already, by its
+    id, else its web site, is replaced. A bad row is reported with its line, the others are
+    imported all the same, and the exit code is 1 at the end. Whatever was imported when it
+    is stopped stays; running it again goes on.
+
+    Example: `cs brands import companies.csv.gz --dry-run`
+    """
+    index = Path(str(of_source(at.settings(), "imported")["file"]))
+    with _reading(file, options) as (refuse, begin):
+        companies, done = begin(TableFile(file, COMPANIES, options.columns, options.encoding))
+        yield _columns_read(done)
+        _put_companies(_good(companies, done, refuse), index, done)
+    yield _summary(at, done, options)
+
+
+#: Begins to count what the rows of a file come to.
+_Begin = Callable[[TableFile], tuple[TableFile, Imported]]
+
+
+@contextmanager
+def _reading(file: Path, options: ImportOptions) -> Iterator[tuple[Refuse, _Begin]]:
+    """Yield what refuses a row and what begins the count; an error ends the command."""
+    if options.errors is not None:
+        check_new(options.errors)
+    done = Imported(file=str(file), dry_run=options.dry_run)
+
+    def begin(table: TableFile) -> tuple[TableFile, Imported]:
+        done.form, done.columns, done.unused = table.form, table.columns, table.unused
+        return table, done
+
+    try:
+        with open_private(options.errors, "x") if options.errors else nullcontext() as every:
+            writer = csv.writer(every) if every is not None else None
+            if writer is not None:
+                writer.writerow(("line", "problem"))
+
+            def refuse(line: int, why: str) -> None:
+                if len(done.problems) < SHOWN:
+                    done.problems.append((line, why))
+                if writer is not None:
+                    writer.writerow((line, why))
+
+            yield refuse, begin
+    except BadFile as error:
+        stop(str(error))
+    except (DirectoryUnavailable, IndexFault, OSError) as error:
+        stop(f"{error}; what was imported before stays, run it again to go on")
+
+
+async def _data(at: Invocation, *, dry_run: bool) -> CommandContext:
+    chosen = at.settings()
+    if dry_run and chosen.postgres is None and not chosen.data_dir.exists():
+        # It is compared with nothing, and leaves nothing.
+        scratch = Path(at.entered(TemporaryDirectory()))
+        chosen = replace(chosen, data_dir=scratch, master_key_file=None)
+    return await at.opened(open_command_context(chosen, new=True))
+
+
+def _day(text: str | None, today: date, oldest: date) -> date:
+    if text is None:
+        return today
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        stop(f"--as-of {text}: a day such as {today}", 2)
+    if not oldest <= day <= today:
+        stop(f"--as-of {day}: from {oldest}, since when people are kept, to today", 2)
+    return day
+
+
+def _good(companies: TableFile, done: Imported, refuse: Refuse) -> Iterator[Company]:
+    for line, row in companies.read(company_of):
+        done.rows += 1
+        if not isinstance(row, str):
+            yield row
+            continue
+        done.refused += 1
+        refuse(line, row)
+        if is_hopeless(done.rows, done.refused):
+            raise BadFile(f"nearly all of its {done.rows} rows are bad: {row}")
+
+
+def _put_companies(companies: Iterator[Company], index: Path, done: Imported) -> None:
+    # A dry run on a first import compares with nothing, and leaves nothing.
+    scratch = done.dry_run and not index.exists()
+    with TemporaryDirectory() as folder, Progress() as progress:
+        path = Path(folder) / "none.sqlite" if scratch else index
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with CompanyIndex(path, writing=scratch or not done.dry_run) as opened:
+            for batch in batches(companies, BATCH):
+                changes = opened.put(batch, dry_run=done.dry_run)
+                done.new += changes.added
+                done.updated += changes.changed
+                done.unchanged += changes.unchanged
+                progress.show(f"{done.rows} rows")
+
+
+def _columns_read(done: Imported) -> Output:
+    read = ", ".join(f"{field} from {column!r}" for field, column in done.columns.items())
+    text = ["dry run: nothing is written"] if done.dry_run else []
+    text += [f"read as {done.form}", f"columns: {read}"]
+    if done.unused:
+        more = f" and {len(done.unused) - SHOWN} more" if len(done.unused) > SHOWN else ""
+        text.append(f"not read: {', '.join(done.unused[:SHOWN])}{more}")
+    return Output(text=text)
+
+
+def _summary(at: Invocation, done: Imported, options: ImportOptions) -> Output:
+    """Return what *done* came to; the first rows not taken go to standard error."""
+    for line, why in done.problems if not at.json else ():
+        warn(f"line {line}: {why}")
+    left_out = done.refused + done.suppressed + done.repeated
+    if left_out > len(done.problems) and not at.json:
+        where = f"all are in {options.errors}" if options.errors else "--errors FILE has all"
+        warn(f"and {left_out - len(done.problems)} more rows; {where}")
+    would = "would be " if done.dry_run else ""
+    said = (
+        f"{done.rows} rows: {would}{done.new} new, {done.updated} updated, "
+        f"{done.unchanged} unchanged, {done.refused} refused"
+    )
+    if done.repeated:
+        said += f", {done.repeated} repeated"
+    if done.suppressed:
+        said += f", {done.suppressed} left out who asked to be forgotten"
+    return Output([done], [said], code=bool(done.refused))
