@@ -51,10 +51,10 @@ GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("completion", "cs.cli.completion:completion", "Print completion for a shell"),
     ),
     "Extend": (
-        ("sources", "cs.cli.service_checks:sources", "Check the sources of brands and people"),
-        ("verifiers", "cs.cli.service_checks:verifiers", "Check the verifiers of mailboxes"),
+        ("sources", "cs.cli.sources:sources", "Check the sources of brands and people"),
+        ("verifiers", "cs.cli.sources:verifiers", "Check the verifiers of mailboxes"),
         ("resolve", "cs.cli.stages:resolve", "Find a brand's web site and profiles"),
-        ("people-source", "cs.cli.people_source:app", "Ask one people source"),
+        ("people-source", "cs.cli.sources:people_source", "Ask one people source"),
         ("classify", "cs.cli.stages:classify", "Read the role in a headline"),
         ("verify", "cs.cli.stages:verify", "Verify mailboxes"),
         ("new", "cs.cli.new:app", "Write a source, a verifier or a stage of your own"),

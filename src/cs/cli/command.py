@@ -44,7 +44,7 @@ class Output(msgspec.Struct, frozen=True):
         text: Otherwise: lines of our own, styled text and tables, one after the other.
         csv: With ``--csv``.
         problem: A sentence for standard error, after the rest; the exit code is then 1.
-        code: The exit code otherwise.
+        code: The exit code otherwise; of several outputs the highest counts.
     """
 
     rows: Sequence[Any] = ()
@@ -116,11 +116,13 @@ class Invocation:
             raise SystemExit(last.code)
 
     async def _run(self, result: "Awaitable[Output] | AsyncIterator[Output]") -> Output:
-        last = Output()
+        last, code = Output(), 0
         if isinstance(result, AsyncIterator):
             async with self._open:
                 async for last in result:
                     self._print(last)
+                    code = max(code, last.code)
+            last = msgspec.structs.replace(last, code=code)
         else:
             async with self._open:
                 last = await result

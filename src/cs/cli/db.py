@@ -60,12 +60,8 @@ async def migrate_(
             check_address(dsn, insecure=chosen.insecure_postgres)
         except ValueError as error:
             stop(f"--{store}: {error}", 2)
-    behind = 0
     for store, dsn in named.items():
-        done = await _one(store, dsn, check=check, insecure=chosen.insecure_postgres)
-        behind |= done.code
-        yield done
-    yield Output(code=behind)
+        yield await _one(store, dsn, check=check, insecure=chosen.insecure_postgres)
 
 
 async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Output:

@@ -1,14 +1,16 @@
 """``cs resolve``, ``cs classify``, ``cs verify``: one stage by itself, to tune it.
 
-Each reads one item as its argument, or JSON lines from standard input with ``-``, and
-prints one JSON line an item with ``--json``, in the order of the items.
+Each reads one item as its argument, or a line each from standard input with ``-``, and
+prints one JSON line an item with ``--json``, in the order of the items.  A bad line is
+reported and the next one is read.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from cyclopts import Parameter
@@ -17,15 +19,14 @@ from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.service_budgets import open_budgets
 from cs.assembly.settings_of_plugins import of_source
 from cs.cli.command import Invocation, Output, on_settings
-from cs.cli.input_lines import Items, json_line
-from cs.cli.output import stop
+from cs.cli.output import stop, warn
 from cs.domain.contact import Person, Query
 from cs.domain.headline.doubt import doubts
 from cs.domain.headline.role import JobRole
 from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.opinions import nameless, settled
-from cs.opinions.language_model import AT_ONCE, LanguageModel, UnsureHeadline
+from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.brand_resolver import BrandQuestion, BrandResolver, resolve_line
 from cs.pipeline.cost_meter import asking, metered
@@ -39,6 +40,10 @@ from cs.sources.brand.imported import ImportedCompanies
 OPEN_DOMAINS = 50
 #: How long the language model has for one call.
 OPINION_TIMEOUT_S = 30.0
+#: One line of input.
+LINE_BYTES = 64 * 1024
+
+T = TypeVar("T")
 
 
 class AskedBrand(msgspec.Struct):
@@ -53,6 +58,18 @@ class AskedHeadline(msgspec.Struct):
 
 class AskedAddress(msgspec.Struct):
     address: str
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A line that is bad: why, and what of it could be read."""
+
+    why: str
+    row: Mapping[str, Any]
+
+    def output(self) -> Output:
+        """Report it; the exit code is 1 at the end."""
+        warn(self.why)
+        return Output([{**self.row, "error": self.why}], code=1)
 
 
 @on_settings
@@ -81,26 +98,23 @@ async def resolve(
     """
     if brand is None and domain is None:
         stop("name a brand, a --domain or both, or read JSON lines with -", 2)
-    items = Items(
-        brand,
-        BrandQuestion("1", brand, domain),
-        _read_query,
-        form='{"id": 1, "query": {"brand": "Acme"}}',
-        json=at.json,
-    )
+    form = '{"id": 1, "query": {"brand": "Acme"}}'
+    items = read_items(brand, BrandQuestion("1", brand, domain), _read_query, form)
     sources = _on_this_machine(at) if offline else (await _plugins(at)).brand_sources
     resolver = BrandResolver(sources)
-    for asked in items:
+    for place, asked in items:
+        if isinstance(asked, Refused):
+            yield asked.output()
+            continue
         row = await resolve_line(asked, resolver)
         if row.error:
-            items.refuse(row.error, msgspec.to_builtins(row))
-        else:
-            facts = (row.status, row.domain, row.linkedin, row.parent, row.instagram)
-            yield Output([row], [" ".join(filter(None, (*facts, row.tiktok)))])
-    items.end()
+            yield Refused(f"{place}{row.error}", msgspec.to_builtins(row)).output()
+            continue
+        facts = (row.status, row.domain, row.linkedin, row.parent, row.instagram, row.tiktok)
+        yield Output([row], [" ".join(filter(None, facts))])
 
 
-def _on_this_machine(at: Invocation) -> Sequence[BrandSource]:
+def _on_this_machine(at: Invocation) -> list[BrandSource]:
     """Return the brand sources that need no network: imported brands, if there are any, too."""
     file = Path(str(of_source(at.settings(), "imported")["file"]))
     directory = BundledDirectory()
@@ -131,26 +145,20 @@ async def classify(
     Examples: `cs classify "Head of Social at Acme" --json`,
     `cs classify "Zorbification Manager at Acme" --opinion --config cs.toml`
     """
-    items = Items(
-        headline,
-        AskedHeadline(headline, "1"),
-        json_line(AskedHeadline),
-        form='{"id": 1, "headline": "Head of Social at Acme"}',
-        json=at.json,
-    )
-    if opinion:
-        model = (await _plugins(at)).second_opinion
-        if model is None:
-            stop("no language model is set up: set opinion_url and opinion_model")
-        rest = iter(items)
-        while some := list(islice(rest, AT_ONCE)):
-            async for judged in _judged(model, some):
-                yield judged
-    else:
-        for asked in items:
+    form = '{"id": 1, "headline": "Head of Social at Acme"}'
+    decoder = msgspec.json.Decoder(AskedHeadline)
+    items = read_items(headline, AskedHeadline(headline, "1"), decoder.decode, form)
+    model = (await _plugins(at)).second_opinion if opinion else None
+    if opinion and model is None:
+        stop("no language model is set up: set opinion_url and opinion_model")
+    for _, asked in items:
+        if isinstance(asked, Refused):
+            yield asked.output()
+        elif model is not None:
+            yield await _judged(model, asked)
+        else:
             role = role_of(asked.headline)
             yield Output([{"id": asked.id, **msgspec.to_builtins(role)}], [_in_words(role)])
-    items.end()
 
 
 def _in_words(role: JobRole) -> str:
@@ -158,48 +166,41 @@ def _in_words(role: JobRole) -> str:
     return f"{role.family}, {role.level}, {kept}: {role.title or '-'} at {role.company or '-'}"
 
 
-async def _judged(
-    model: LanguageModel, headlines: list[AskedHeadline]
-) -> AsyncIterator[Output]:
-    """Yield the reading of each of *headlines* by *model* and by the rules."""
-    roles = [role_of(each.headline) for each in headlines]
-    unsure = [
-        UnsureHeadline(
-            person=f"p{n}",
-            text=nameless(each.headline, Person(person=f"p{n}", full_name="")),
-            doubts=tuple(sorted(doubts(each.headline, role))),
-        )
-        for n, (each, role) in enumerate(zip(headlines, roles, strict=True), 1)
-    ]
+async def _judged(model: LanguageModel, asked: AskedHeadline) -> Output:
+    """Return the reading of a headline by *model* and by the rules."""
+    role = role_of(asked.headline)
+    doubted = doubts(asked.headline, role)
+    sent = UnsureHeadline(
+        person="p1",
+        text=nameless(asked.headline, Person(person="p1", full_name="")),
+        doubts=tuple(sorted(doubted)),
+    )
     with metered() as meter, asking(model.name):
-        opinions = await model.of(unsure, timeout_s=OPINION_TIMEOUT_S)
-    # Each has its share of the price of the calls.
-    usd = sum(cost.micros for cost in meter.costs()) / MICROS / len(headlines)
-    for asked, role, sent in zip(headlines, roles, unsure, strict=True):
-        given, problem = opinions.found.get(sent.person), opinions.problems.get(sent.person)
-        why = None if problem is None else problem.why
-        doubted = doubts(asked.headline, role)
-        read = role if given is None else settled(role, doubted, given, asked.headline)
-        row = {
-            "id": asked.id,
-            **msgspec.to_builtins(role),
-            "doubts": sent.doubts,
-            "sent": sent.text,
-            "opinion": given,
-            "why": why,
-            "counts": read != role,
-            "read": read,
-            "usd": round(usd, 6),
-        }
-        said = f"{given.family}, {given.level}" if given else f"no opinion: {why}"
-        counts = "counts" if read != role else "does not count"
-        text = [
-            f"rules: {_in_words(role)}",
-            f"unsure of: {', '.join(sent.doubts) or 'nothing'}",
-            f"model: {said}",
-            f"read as: {_in_words(read)} ({counts}; ${usd:.4f})",
-        ]
-        yield Output([row], text)
+        opinions = await model.of([sent], timeout_s=OPINION_TIMEOUT_S)
+    usd = sum(cost.micros for cost in meter.costs()) / MICROS
+    given, problem = opinions.found.get(sent.person), opinions.problems.get(sent.person)
+    why = None if problem is None else problem.why
+    read = role if given is None else settled(role, doubted, given, asked.headline)
+    row = {
+        "id": asked.id,
+        **msgspec.to_builtins(role),
+        "doubts": sent.doubts,
+        "sent": sent.text,
+        "opinion": given,
+        "why": why,
+        "counts": read != role,
+        "read": read,
+        "usd": round(usd, 6),
+    }
+    said = f"{given.family}, {given.level}" if given else f"no opinion: {why}"
+    counts = "counts" if read != role else "does not count"
+    text = [
+        f"rules: {_in_words(role)}",
+        f"unsure of: {', '.join(sent.doubts) or 'nothing'}",
+        f"model: {said}",
+        f"read as: {_in_words(read)} ({counts}; ${usd:.4f})",
+    ]
+    return Output([row], text)
 
 
 @on_settings
@@ -223,35 +224,30 @@ async def verify(
 
     Example: `cs verify jo@acme.example --json`
     """
-    items = Items(
-        address,
-        address.strip(),
-        _read_address,
-        form='jo@acme.example or {"address": "jo@acme.example"}',
-        json=at.json,
-    )
+    form = 'jo@acme.example or {"address": "jo@acme.example"}'
+    items = read_items(address, address.strip(), _read_address, form)
     verifiers = (await _plugins(at)).verifiers
     if not verifiers:
         stop("no verifier is configured; set smtp_helo, or name one in verifiers")
     # Each domain is opened, and probed, once.
     opened: dict[str, list[DomainCheck]] = {}
     async with AsyncExitStack() as stack:
-        for asked in items:
+        for _, asked in items:
+            if isinstance(asked, Refused):
+                yield asked.output()
+                continue
             domain = asked.rpartition("@")[2].lower()
             if domain not in opened:
                 if len(opened) >= OPEN_DOMAINS:
                     await stack.aclose()
                     opened.clear()
-                opened[domain] = [
-                    await stack.enter_async_context(each.open(domain, DomainFacts()))
-                    for each in verifiers
-                ]
+                checks = (each.open(domain, DomainFacts()) for each in verifiers)
+                opened[domain] = [await stack.enter_async_context(each) for each in checks]
             evidence = await ask(opened[domain], asked)
             last = evidence[-1]
             row = {"address": asked, "verdict": last.verdict, "reason": last.reason}
             text = "  ".join((asked, last.verdict, last.reason, last.mx or ""))
             yield Output([{**row, "evidence": evidence}], [text])
-    items.end()
 
 
 async def _plugins(at: Invocation) -> StagePlugins:
@@ -270,3 +266,69 @@ def _read_address(line: bytes) -> str:
     if line.lstrip().startswith(b"{"):
         return msgspec.json.decode(line, type=AskedAddress).address.strip()
     return line.decode().strip()
+
+
+def read_items(
+    word: str | None, one: T, read: Callable[[bytes], T], form: str
+) -> Iterator[tuple[str, T | Refused]]:
+    """Return the items of a command, each with its place: the one on the command line, or all.
+
+    Args:
+        word: What stood on the command line; ``-`` is standard input, an item a line.
+        one: The item that *word* makes.
+        read: Makes an item from a line; ValueError says what is wrong with it.
+        form: How a line is written, for who gets it wrong.
+    """
+    if word == "-":
+        return _read_lines(read, form)
+    if word is not None and word.startswith("-") and " " not in word:
+        stop(f"there is no option {word}; --help shows what there is", 2)
+    return iter([("", one)])
+
+
+def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[tuple[str, T | Refused]]:
+    if sys.stdin is None:
+        stop("standard input is closed")
+    # A read that waits for input is not cancelled; Ctrl-C ends us as it ends cat.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    stdin, number = sys.stdin.buffer, 0
+    while line := stdin.readline(LINE_BYTES + 1):
+        number += 1
+        place, part = f"line {number}: ", line
+        while len(part) > LINE_BYTES and not part.endswith(b"\n"):
+            part = stdin.readline(LINE_BYTES + 1) or b"\n"
+        if not line.strip():
+            continue
+        item: T | Refused
+        try:
+            item = read(line[:LINE_BYTES])
+            why = ""
+        except (ValueError, RecursionError) as error:
+            why = _describe(error)
+        if len(line) > LINE_BYTES:
+            why = f"it is longer than {LINE_BYTES // 1024} KiB"
+        if why:
+            item = Refused(f"{place}{why}; a line is {form}", {"id": _id(line)})
+        yield place, item
+
+
+def _describe(error: Exception) -> str:
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case UnicodeDecodeError():
+            return "it is not UTF-8"
+        case _:
+            return str(error) or "it cannot be read"
+
+
+def _id(line: bytes) -> Any:
+    """Return the id in *line* if it can be read."""
+    try:
+        return msgspec.json.decode(line, type=_LineId).id
+    except (ValueError, RecursionError):
+        return None
+
+
+class _LineId(msgspec.Struct):
+    id: str | int | None = None
