@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cs.domain.names.brand_forms import asked_forms, close_forms
-from cs.sources.brand.company_index import CompanyIndex, batches
-from cs.sources.brand.company_rows import Company, company_of
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, batches
+from cs.sources.brand.company_rows import company_of
 
 ASKED = 2_000
 HEADER = ("country", "id", "linkedin", "name", "size", "domain")
@@ -30,7 +30,7 @@ def words(rnd: random.Random) -> list[str]:
     return ["".join(rnd.choices(starts, k=rnd.choice((2, 2, 3)))) for _ in range(40_000)]
 
 
-def companies(count: int, rnd: random.Random) -> Iterator[Company]:
+def companies(count: int, rnd: random.Random) -> Iterator[IndexedBrand]:
     every = words(rnd)
     tails = ("", "", " inc.", " gmbh", " ltd", " group", " solutions", " consulting")
     for number in range(count):
@@ -49,8 +49,8 @@ def main() -> None:
         file = Path(folder) / "brands.sqlite"
         rnd = random.Random(1)
         began, cpu = time.perf_counter(), time.process_time()
-        sample: list[Company] = []
-        with CompanyIndex(file, writing=True) as index:
+        sample: list[IndexedBrand] = []
+        with BrandIndex(file, writing=True) as index:
             for batch in batches(companies(asked_for.companies, rnd), 5_000):
                 index.put(batch)
                 sample += rnd.sample(batch, 1)
@@ -59,7 +59,7 @@ def main() -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{asked_for.companies} companies in {took:.0f} s ({spent:.0f} s of CPU)")
         print(f"  {size:.0f} MiB on disk, at most {peak:.0f} MiB of memory")
-        with CompanyIndex(file) as index:
+        with BrandIndex(file) as index:
             began = time.process_time()
             index.near("nosuchname")
             print(
@@ -71,17 +71,16 @@ def main() -> None:
                 tell(title, index, asked)
 
 
-def tell(title: str, index: CompanyIndex, asked: list[str]) -> None:
+def tell(title: str, index: BrandIndex, asked: list[str]) -> None:
     took = []
     for name in asked:
         began = time.perf_counter()
-        found = index.named(close_forms(name))
+        found = index.with_form(close_forms(name))
         for keys in () if found else asked_forms(name):
-            found = found or index.named(keys)
+            found = found or index.with_form(keys)
         if not found:
             for key in close_forms(name):
-                for near, _ in index.near(key):
-                    index.named([near])
+                index.near(key)
         took.append((time.perf_counter() - began) * 1e3)
     took.sort()
     mean, p99 = sum(took) / len(took), took[len(took) * 99 // 100]

@@ -21,7 +21,7 @@ import random
 import string
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,13 +29,11 @@ import msgspec
 
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.domain.names.typos import MOST
 from cs.pipeline.brand_candidates import SURE
 from cs.pipeline.brand_resolver import BrandResolver, Resolution
-from cs.sources.brand.directory import BundledDirectory
-from cs.sources.brand.entries import DirectoryEntries, DirectoryEntry
-from cs.sources.brand.name_search import by_name
-from cs.sources.brand.popularity import popularity
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
+from cs.sources.brand.brand_search import by_name
+from cs.sources.brand.directory import BUNDLED, BundledDirectory
 
 CUTS = (0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 BINS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.01)
@@ -117,8 +115,8 @@ CHANGING = {"no spaces", "no punctuation", "and", "one letter wrong", "two lette
 
 
 def spelt(
-    entries: Sequence[DirectoryEntry], each: int, rnd: random.Random
-) -> Iterator[tuple[str, str, DirectoryEntry]]:
+    entries: Sequence[IndexedBrand], each: int, rnd: random.Random
+) -> Iterator[tuple[str, str, IndexedBrand]]:
     for kind, change in SPELLINGS.items():
         drawn = 0
         for entry in rnd.sample(entries, len(entries)):
@@ -130,8 +128,8 @@ def spelt(
                 yield kind, written, entry
 
 
-def questions(entries: DirectoryEntries, each: int, rnd: random.Random) -> Iterator[Asked]:
-    standing = sorted((e for e in entries if e.domain), key=popularity, reverse=True)
+def questions(entries: BrandIndex, each: int, rnd: random.Random) -> Iterator[Asked]:
+    standing = sorted((e for e in entries if e.domain), key=lambda e: e.weight, reverse=True)
     known = [entry for entry in standing[: len(standing) // 2] if entry.name.isascii()]
     for kind, written, entry in spelt(known, each, rnd):
         yield Asked(kind, Query(brand=written), frozenset(_sites_of_name(entries, entry)))
@@ -153,42 +151,37 @@ def questions(entries: DirectoryEntries, each: int, rnd: random.Random) -> Itera
         yield Asked("unknown", Query(brand=name))
 
 
-def _sites_of_name(entries: DirectoryEntries, entry: DirectoryEntry) -> Iterator[str]:
+def _sites_of_name(entries: BrandIndex, entry: IndexedBrand) -> Iterator[str]:
     """Yield the main sites of whoever is called as *entry*, which is who may be meant."""
     yield from (str(e.domain) for e in entries.named(entry.name) if e.domain)
 
 
 def taken_away(
-    entries: DirectoryEntries, each: int, rnd: random.Random
+    entries: BrandIndex, each: int, rnd: random.Random
 ) -> Iterator[tuple[str, float]]:
     """Yield how sure somebody else is found for brands that are not there.
 
     Who shares the name, an alias or a site is no mistake, and is left out with the brand.
     """
     every = list(entries)
-    for gone in rnd.sample(every, each * 5):
-        kin = {id(e) for e in entries.named(gone.name)} | {
-            id(e) for domain in gone.domains for e in entries.at(domain)
-        }
-        found = by_name(_Without(entries, kin | {id(gone)}), gone.name)
-        yield gone.name, max((each.score for each in found), default=0.0)
+    with _Without(BUNDLED, immutable=True) as left:
+        for gone in rnd.sample(every, each * 5):
+            kin = {e.key for e in entries.named(gone.name)} | {
+                e.key for domain in gone.domains for e in entries.at(domain)
+            }
+            left.gone = kin | {gone.key}
+            found = by_name(left, gone.name)
+            yield gone.name, max((each.score for each in found), default=0.0)
 
 
-class _Without(DirectoryEntries):
-    """The entries but for some, with the indexes of all."""
+class _Without(BrandIndex):
+    """The index but for the brands with the keys *gone*."""
 
-    def __init__(self, entries: DirectoryEntries, gone: set[int]) -> None:
-        self.__dict__.update(entries.__dict__)
-        self._gone = gone
+    gone: Collection[str] = ()
 
-    def named(self, brand: str) -> list[DirectoryEntry]:
-        return [entry for entry in super().named(brand) if id(entry) not in self._gone]
-
-    def _of(self, index, keys):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return [entry for entry in super()._of(index, keys) if id(entry) not in self._gone]
-
-    def near(self, key, most=MOST):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        return [near for near in super().near(key, most) if id(near.entry) not in self._gone]
+    def _brands(self, query: str, *values: object) -> dict[int, IndexedBrand]:
+        found = super()._brands(query, *values)
+        return {n: brand for n, brand in found.items() if brand.key not in self.gone}
 
 
 def from_file(file: Path) -> Iterator[Asked]:
@@ -272,12 +265,8 @@ def main() -> None:
     asked_for = reading.parse_args()
     rnd = random.Random(20_261_123)
     directory = BundledDirectory()
-    began = time.process_time()
-    entries = directory.load()
-    print(f"{len(entries)} entries read in {time.process_time() - began:.2f} s of CPU")
-    began = time.process_time()
-    by_name(entries, "no such name")
-    print(f"looser forms indexed in {time.process_time() - began:.2f} s of CPU")
+    entries = BrandIndex(BUNDLED, immutable=True)
+    print(f"{len(entries)} brands")
     resolver = BrandResolver([directory])
     asked = [q for q in questions(entries, asked_for.each, rnd) if acceptable(q.query)]
     told = asyncio.run(answers(asked, resolver))

@@ -1,10 +1,10 @@
 """The bundled directory: what it knows, what it leaves open, and what it never does."""
 
-import asyncio
-import gzip
-import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +12,10 @@ from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, BrandMatch, SourceStatus
-from cs.sources.brand.directory import BundledDirectory
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
+from cs.sources.brand.directory import BUNDLED, BundledDirectory
 
-Line = dict[str, object]
+Line = dict[str, Any]
 Write = Callable[..., BundledDirectory]
 
 HOTELS: tuple[Line, ...] = (
@@ -44,20 +45,39 @@ DELTAS: tuple[Line, ...] = (
 @pytest.fixture(name="holding")
 def _holding(tmp_path: Path) -> Write:
     def write(*lines: Line) -> BundledDirectory:
-        file = tmp_path / "directory.jsonl.gz"
-        file.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+        file = tmp_path / "brands.sqlite"
+        with BrandIndex(file, writing=True) as index:
+            index.put([_brand(**line) for line in lines], well_known=True)
+            index.compact()
         return BundledDirectory(file)
 
     return write
 
 
+def _brand(n: str, q: str | None = None, **line: Any) -> IndexedBrand:
+    pages = {"ig": "instagram.com/", "tt": "tiktok.com/@", "li": "linkedin.com/company/"}
+    ig, tt, li = (
+        f"https://www.{at}{line[page]}" if page in line else None for page, at in pages.items()
+    )
+    return IndexedBrand(
+        key=q or f"{n}|{line.get('d', '')}",
+        name=n,
+        domain=line.get("d"),
+        linkedin=li,
+        instagram=ig,
+        tiktok=tt,
+        parent=line.get("p"),
+        aliases=tuple(line.get("a", ())),
+        other_domains=tuple(line.get("x", ())),
+    )
+
+
 class TestBundledDirectory(BrandSourceContract):
     @pytest.fixture
     def case(self, holding: Write, tmp_path: Path) -> BrandSourceCase:
-        cut, text = tmp_path / "cut.gz", tmp_path / "text.gz"
-        cut.write_bytes(gzip.compress(b'{"n": "Gap", "d": "gap.com"}')[:-9])
-        text.write_bytes(gzip.compress(b"no JSON"))
-        broken = (tmp_path / "gone.gz", cut, text)
+        text = tmp_path / "text.sqlite"
+        text.write_bytes(b"no index" * 99)
+        broken = (tmp_path / "gone.sqlite", text)
         return BrandSourceCase(
             source=holding(*GAP),
             known=Query(brand="Gap"),
@@ -249,70 +269,47 @@ async def test_known_facts_are_looked_up_by_their_domain(holding: Write) -> None
     assert told(answer)[0] == ("Delta", "deltagalil.com", 1.0)
 
 
-async def test_a_page_address_is_quoted(holding: Write) -> None:
-    answer = await ask(
-        holding({"n": "Kuchyně Oresi", "li": "kuchyně-oresi&co"}), "Kuchyně Oresi"
-    )
-
-    page = answer.matches[0].facts.linkedin_company_url
-    assert page == "https://www.linkedin.com/company/kuchyn%C4%9B-oresi&co"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"no gzip",
-        gzip.compress(b'{"n": 1}', mtime=0),
-        gzip.compress(b"\xff", mtime=0),
-        b"\x1f\x8b\x08\x00cut",
-        gzip.compress(b"", mtime=0)[:10] + b"\xff" * 40,
-    ],
-    ids=["empty", "no gzip", "no entry", "no text", "cut off", "bad block"],
-)
-async def test_an_unreadable_file_is_a_failure_never_an_error(
-    tmp_path: Path, content: bytes
-) -> None:
-    file = tmp_path / "broken.gz"
-    file.write_bytes(content)
-
-    answer = await ask(BundledDirectory(file), "Gap")
-
-    empty = content == b""  # an empty gzip file is an empty directory
-    assert answer.ended is (SourceStatus.NO_RESULTS if empty else SourceStatus.FAILED)
-    assert answer.matches == ()
-
-
 async def test_a_missing_file_is_a_failure_that_says_why(tmp_path: Path) -> None:
-    answer = await ask(BundledDirectory(tmp_path / "none.gz"), "Gap")
+    answer = await ask(BundledDirectory(tmp_path / "none.sqlite"), "Gap")
 
     assert answer.ended is SourceStatus.FAILED
     assert answer.why is not None
     assert "directory cannot be read" in answer.why
 
 
-async def test_callers_at_once_read_the_file_once(holding: Write) -> None:
-    directory = holding(*GAP)
-
-    loaded = await asyncio.gather(*(asyncio.to_thread(directory.load) for _ in range(8)))
-
-    assert len({id(entries) for entries in loaded}) == 1
-
-
 @pytest.fixture(scope="module")
 def bundled() -> BundledDirectory:
-    """The file that comes with the package, read once: it takes a third of a second."""
     return BundledDirectory()
 
 
 @pytest.mark.slow
-async def test_the_bundled_file_is_whole_and_canonical(bundled: BundledDirectory) -> None:
-    entries = bundled.load()
+def test_the_bundled_file_is_whole_canonical_and_as_the_rules_make_it(tmp_path: Path) -> None:
+    made = tmp_path / "brands.sqlite"
+    with BrandIndex(BUNDLED, immutable=True) as index:
+        brands = list(index)
+    with BrandIndex(made, writing=True) as index:
+        index.put(brands, well_known=True)
 
-    domains = {domain for entry in entries for domain in entry.domains}
-    assert len(entries) == 13_821
+    domains = {domain for brand in brands for domain in brand.domains}
+    assert len(brands) == 13_821
     assert all(canonical_domain(domain) == domain for domain in domains)
     assert not {"bank.in", "com.ru"} & domains
+    with closing(sqlite3.connect(made)) as new, closing(sqlite3.connect(BUNDLED)) as bundled:
+        for table in ("name", "site", "large"):
+            every = (
+                f"SELECT * FROM {table} ORDER BY 1, 2, 3"
+                if table != "large"
+                else ("SELECT * FROM large ORDER BY 1")
+            )
+            is_new = new.execute(every).fetchall() == bundled.execute(every).fetchall()
+            assert is_new, "run dev/build_brands.py"
+
+
+@pytest.mark.parametrize("name", ["GmbH", "Inc.", "S.A.", "GmbH & Co. KG", "Co., Ltd."])
+async def test_nothing_but_a_legal_form_is_no_brand(
+    bundled: BundledDirectory, name: str
+) -> None:
+    assert (await ask(bundled, name)).matches == ()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from cs.domain.contact import Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import SourceStatus
-from cs.sources.brand.company_index import CompanyChanges, CompanyIndex
-from cs.sources.brand.company_rows import COMPANIES, Company, company_of
+from cs.sources.brand.brand_index import BrandIndex, IndexChanges, IndexedBrand
+from cs.sources.brand.company_rows import COMPANIES, company_of
 from cs.sources.brand.imported import ImportedCompanies
 from cs.sources.tables.table_file import FIELDS, BadFile, TableFile, columns_of
 
@@ -42,7 +42,7 @@ def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
         file = tmp_path / f"{name}.csv.gz"
         file.write_bytes(gzip.compress(text.encode()))
         rows = list(TableFile(file, COMPANIES).read(company_of))
-        found[name] = [row for _, row in rows if isinstance(row, Company)]
+        found[name] = [row for _, row in rows if isinstance(row, IndexedBrand)]
         assert [number for number, row in rows if isinstance(row, str)] == (
             [4, 5] if name == "pdl" else []
         )
@@ -50,14 +50,16 @@ def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
     page = "https://www.linkedin.com/company/"
     assert found == {
         "pdl": [
-            Company("p1", "acme home", "acmehome.com", "sweden", 10001, f"{page}acme-home"),
-            Company("p2", "Müller & Söhne GmbH", "mueller.example", "germany", 51),
+            IndexedBrand(
+                "p1", "acme home", "acmehome.com", "sweden", 10001, f"{page}acme-home"
+            ),
+            IndexedBrand("p2", "Müller & Söhne GmbH", "mueller.example", "germany", 51),
         ],
         "2019": [
-            Company("ibm.com", "ibm", "ibm.com", "united states", 716906, f"{page}ibm"),
+            IndexedBrand("ibm.com", "ibm", "ibm.com", "united states", 716906, f"{page}ibm"),
         ],
         "wikidata": [
-            Company(
+            IndexedBrand(
                 "http://www.wikidata.org/entity/Q1",
                 "Acme Home",
                 "acmehome.com",
@@ -80,7 +82,7 @@ def test_json_lines_are_read_and_bad_ones_told(tmp_path: Path) -> None:
 
     rows = [row for _, row in TableFile(file, COMPANIES).read(company_of)]
 
-    assert rows[0] == Company("acme.example", "Acme", "acme.example")
+    assert rows[0] == IndexedBrand("acme.example", "Acme", "acme.example")
     assert [isinstance(row, str) for row in rows[1:]] == [True, True]
 
 
@@ -106,35 +108,39 @@ def test_a_file_without_companies_says_why(
         list(TableFile(file, COMPANIES).read(company_of))
 
 
-BIG = Company(
+BIG = IndexedBrand(
     "1",
     "Acme Home",
     "acmehome.com",
     size=10_001,
     linkedin="https://www.linkedin.com/company/acme",
 )
-SMALL = Company("2", "Acme Home Inc.", "acmehome.example", size=11)
+SMALL = IndexedBrand("2", "Acme Home Inc.", "acmehome.example", size=11)
 
 
 @pytest.fixture(name="file")
 def _file(tmp_path: Path) -> Path:
     file = tmp_path / "brands.sqlite"
-    twins = [Company(f"t{n}", "Twin Ltd", f"twin{n}.example", size=51) for n in range(2)]
-    with CompanyIndex(file, writing=True) as index:
+    twins = [IndexedBrand(f"t{n}", "Twin Ltd", f"twin{n}.example", size=51) for n in range(2)]
+    with BrandIndex(file, writing=True) as index:
         index.put([BIG, SMALL, *twins])
     return file
 
 
 def test_a_newer_edition_replaces_what_it_has_and_a_dry_run_nothing(file: Path) -> None:
-    renamed = Company("1", "Acme Living", "acmeliving.com", size=10_001)
-    new = Company("9", "Nova", "nova.example")
+    renamed = IndexedBrand("1", "Acme Living", "acmeliving.com", size=10_001)
+    new = IndexedBrand("9", "Nova", "nova.example")
 
-    with CompanyIndex(file, writing=True) as index:
+    with BrandIndex(file, writing=True) as index:
         dry = index.put([renamed, SMALL, new], dry_run=True)
-        assert index.named(["acmeliving"]) == []
-        assert index.put([renamed, SMALL, new]) == dry == CompanyChanges(1, 1, 1)
-        assert index.put([renamed, SMALL, new]) == CompanyChanges(unchanged=3)
-        found = index.named(["acmeliving"]), index.named(["acmehome"]), index.at("acmehome.com")
+        assert index.with_form(["acmeliving"]) == []
+        assert index.put([renamed, SMALL, new]) == dry == IndexChanges(1, 1, 1)
+        assert index.put([renamed, SMALL, new]) == IndexChanges(unchanged=3)
+        found = (
+            index.with_form(["acmeliving"]),
+            index.with_form(["acmehome"]),
+            index.at("acmehome.com"),
+        )
         assert len(index) == 5
 
     assert found == ([renamed], [SMALL], [])
@@ -197,8 +203,8 @@ async def test_a_refresh_is_seen_by_a_source_that_is_open(file: Path) -> None:
     before = await source.find(Query(brand="Nova"), None)
 
     def refresh() -> None:
-        with CompanyIndex(file, writing=True) as index:
-            index.put([Company("9", "Nova", "nova.example")])
+        with BrandIndex(file, writing=True) as index:
+            index.put([IndexedBrand("9", "Nova", "nova.example")])
 
     await asyncio.to_thread(refresh)
     after = await source.find(Query(brand="Nova"), None)

@@ -26,8 +26,8 @@ from cs.operations.directory_prints import DirectoryPrints
 from cs.operations.retention import MONTH
 from cs.runtime.private_files import open_private
 from cs.runtime.table_text import is_hopeless
-from cs.sources.brand.company_index import CompanyIndex, IndexFault, batches
-from cs.sources.brand.company_rows import COMPANIES, Company, company_of
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexFault, batches
+from cs.sources.brand.company_rows import COMPANIES, company_of
 from cs.sources.people_directory.importing import ImportCounts, Importing
 from cs.sources.people_directory.people_rows import PEOPLE
 from cs.sources.tables.table_file import BadFile, TableFile
@@ -216,7 +216,7 @@ def _day(text: str | None, today: date, oldest: date) -> date:
     return day
 
 
-def _good(companies: TableFile, done: Imported, refuse: Refuse) -> Iterator[Company]:
+def _good(companies: TableFile, done: Imported, refuse: Refuse) -> Iterator[IndexedBrand]:
     for line, row in companies.read(company_of):
         done.rows += 1
         if not isinstance(row, str):
@@ -228,13 +228,13 @@ def _good(companies: TableFile, done: Imported, refuse: Refuse) -> Iterator[Comp
             raise BadFile(f"nearly all of its {done.rows} rows are bad: {row}")
 
 
-def _put_companies(companies: Iterator[Company], index: Path, done: Imported) -> None:
+def _put_companies(companies: Iterator[IndexedBrand], index: Path, done: Imported) -> None:
     # A dry run on a first import compares with nothing, and leaves nothing.
     scratch = done.dry_run and not index.exists()
     with TemporaryDirectory() as folder, Progress() as progress:
         path = Path(folder) / "none.sqlite" if scratch else index
         path.parent.mkdir(parents=True, exist_ok=True)
-        with CompanyIndex(path, writing=scratch or not done.dry_run) as opened:
+        with BrandIndex(path, writing=scratch or not done.dry_run) as opened:
             for batch in batches(companies, BATCH):
                 changes = opened.put(batch, dry_run=done.dry_run)
                 done.new += changes.added

@@ -11,11 +11,11 @@ from typing import Literal
 import msgspec
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.names.brand_houses import is_house
 from cs.domain.names.brand_match import (
     COMPANY,
     begins_with,
     best_likeness,
+    is_house,
     likeness,
     name_keys,
     names_host,

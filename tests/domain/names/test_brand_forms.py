@@ -12,8 +12,7 @@ from cs.domain.names.brand_forms import (
     initials,
     undecorated,
 )
-from cs.domain.names.brand_houses import is_house
-from cs.domain.names.brand_match import name_keys
+from cs.domain.names.brand_match import is_house, name_keys
 from cs.domain.names.other_scripts import as_heard, hearings
 
 CLOSE = [

@@ -1,6 +1,6 @@
 import pytest
 
-from cs.domain.names.legal_forms import without_legal_forms
+from cs.domain.names.brand_forms import without_legal_forms
 
 
 @pytest.mark.parametrize(

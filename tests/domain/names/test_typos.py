@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from cs.domain.names.typos import MOST, SHORTEST, SimilarKeys, is_slip_by_words, slip
+from cs.domain.names.typos import MOST, is_slip_by_words, slip
 
 SLIPS = {
     "a letter doubled": [("addidas", "adidas"), ("nikkon", "nikon")],
@@ -65,14 +65,3 @@ def test_a_slip_weighs_by_letters_and_nothing_weighs_nothing(one: str, other: st
     if one and other:
         # The lightest difference weighs 0.4, or all vowels together 0.9.
         assert weight * len(other) >= min(0.4 * OSA.distance(one, other), 0.9) * 0.49
-
-
-@given(st.lists(keys), keys)
-def test_what_is_near_is_what_is_found(known: list[str], asked: str) -> None:
-    found = dict(SimilarKeys(known).near(asked))
-
-    long_enough = {key for key in known if len(key) >= SHORTEST}
-    assert found.keys() <= long_enough
-    assert all(slip(asked, key) == weight <= MOST for key, weight in found.items())
-    if asked in long_enough:
-        assert found[asked] == 0.0

@@ -12,22 +12,22 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from cs.domain.names.brand_match import (
+    BRAND_WORDS,
+    FIRM_WORDS,
+    LEGAL_FORMS,
+    SHOP_WORDS,
     is_mark,
     name_keys,
     without_accents,
     without_legal_form,
 )
 from cs.domain.names.brand_names import cache_name
-from cs.domain.names.brand_words import (
-    CONNECTORS,
-    FIRM_WORDS,
-    LEADING_FIRM_WORDS,
-    OTHER_SPELLINGS,
-    PLACES,
-    SHOP_WORDS,
-    TWO_LETTERS,
-)
 
+_CONNECTORS = BRAND_WORDS.of("connectors")
+_FIRM_IN_FRONT = BRAND_WORDS.of("firm_in_front")
+_PLACES = BRAND_WORDS.of("places")
+#: Letters that people without the key write as two.
+_TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 #: Without its connector a name has to be this long: "HM" is not "H&M", "pullbear" is.
 _JOINED = 6
 
@@ -43,6 +43,20 @@ _POSSESSIVE = re.compile(r"(?<=\w)'s?(?!\w)")
 _BRACKETS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BY_OWNER = re.compile(r"(?<=\w) by (?=\w)")
 _AND = re.compile(r"\s*[&+]\s*(?=\w)")
+
+#: Legal forms behind and in front of a name, looked for where no brand is found with them.
+_FORMS_BEHIND = BRAND_WORDS.of("legal_forms_behind")
+_FORMS_IN_FRONT = BRAND_WORDS.of("legal_forms_in_front")
+#: Of East Asian scripts, which put no space between.
+_ATTACHED = re.compile(
+    r"^(?:株式会社|有限会社|合同会社|\(株\)|\(有\)|주식회사|\(주\)|유한회사)\s*|"
+    r"\s*(?:株式会社|有限会社|合同会社|\(株\)|\(有\)|股份有限公司|有限责任公司|有限責任公司|"
+    r"有限公司|公司|주식회사|\(주\)|유한회사)$"
+)
+#: Of so few letters they are words of other languages, unless written as a form is.
+_SHORT_FORM = 3
+_LONGEST_FORM = 5  # words
+_UNWRITTEN = re.compile(r"[.,;\"'«»„“”/]")
 
 
 def undecorated(name: str) -> str:
@@ -71,7 +85,7 @@ def close_forms(name: str) -> frozenset[str]:
     ['fluegger', 'flueggeras', 'flugger', 'fluggeras']
     """
     plain = undecorated(name)
-    spelt = {plain, unicodedata.normalize("NFC", plain.casefold()).translate(TWO_LETTERS)}
+    spelt = {plain, unicodedata.normalize("NFC", plain.casefold()).translate(_TWO_LETTERS)}
     keys = [name_keys(each) for each in spelt]
     return frozenset(key for each in keys for key in (each.spelling, each.company)) - {""}
 
@@ -121,7 +135,7 @@ def branch_forms(name: str) -> frozenset[str]:
     found = set[str]()
     for words in _spellings(_folded(name)):
         whole = left = _cut(words, FIRM_WORDS | SHOP_WORDS)[-1]
-        while len(left) > 1 and left[-1] in PLACES:
+        while len(left) > 1 and left[-1] in _PLACES:
             left = _cut(left[:-1], FIRM_WORDS | SHOP_WORDS)[-1]
         if left != whole:
             found.update(_keys(left))
@@ -157,7 +171,7 @@ def _spellings(folded: str) -> list[list[str]]:
     if text.isascii():
         return [plain]
     composed = unicodedata.normalize("NFC", text)
-    two = _words(without_accents(composed.translate(TWO_LETTERS)))
+    two = _words(without_accents(composed.translate(_TWO_LETTERS)))
     return [plain] if two == plain else [plain, two]
 
 
@@ -167,7 +181,7 @@ def _words(text: str) -> list[str]:
     kept = "".join(c for c in spelt if c.isalnum() or c in " -&" or is_mark(c))
     words = kept.replace("-", " ").split()
     inner = range(1, len(words) - 1)
-    return ["&" if n in inner and w in CONNECTORS else w for n, w in enumerate(words)]
+    return ["&" if n in inner and w in _CONNECTORS else w for n, w in enumerate(words)]
 
 
 def _cut(words: Sequence[str], ends: Collection[str]) -> list[list[str]]:
@@ -179,7 +193,7 @@ def _cut(words: Sequence[str], ends: Collection[str]) -> list[list[str]]:
             left = left[:-2]
         elif left[-1] in ends or left[-1] == "&":
             left = left[:-1]
-        elif left[0] in LEADING_FIRM_WORDS:
+        elif left[0] in _FIRM_IN_FRONT:
             left = left[1:]
         else:
             break
@@ -200,9 +214,53 @@ def _stem(word: str) -> str:
 
 
 def _keys(words: Sequence[str]) -> set[str]:
-    stems = [_stem(OTHER_SPELLINGS.get(word, word)) for word in words]
+    stems = [_stem(BRAND_WORDS.spellings.get(word, word)) for word in words]
     joined = "".join(stem for stem in stems if stem != "&")
     keys = {"".join(stems)}
     if len(joined) >= _JOINED:
         keys.add(joined)
     return keys - {""}
+
+
+def without_legal_forms(name: str) -> str:
+    """Return *name* without legal forms of any country around it.
+
+    >>> without_legal_forms("Miele, S. de R.L. de C.V."), without_legal_forms("ООО «Miele»")
+    ('Miele', 'Miele')
+    """
+    left = _ATTACHED.sub("", name).strip() or name
+    words = left.split()
+    while len(words) > 1:
+        behind = next((n for n in _lengths(words) if _is_form(words[-n:], _FORMS_BEHIND)), 0)
+        before = next((n for n in _lengths(words) if _is_form(words[:n], _FORMS_IN_FRONT)), 0)
+        if behind:
+            words = words[:-behind]
+        elif before:
+            words = words[before:]
+        else:
+            break
+    return " ".join(words).strip(" ,.;\"'«»„“”()")
+
+
+def _lengths(words: list[str]) -> range:
+    return range(min(_LONGEST_FORM, len(words) - 1), 0, -1)
+
+
+def _is_form(words: list[str], forms: frozenset[str]) -> bool:
+    written = " ".join(words)
+    plain = without_accents(cache_name(_UNWRITTEN.sub("", written))).strip("() ")
+    form = re.sub(r"[()\s]+", " ", plain)
+    if len(form) <= _SHORT_FORM and written.islower() and "." not in written:
+        return False
+    return form in forms
+
+
+def is_legal_form(name: str) -> bool:
+    """Say whether *name* is legal forms and nothing else.
+
+    >>> is_legal_form("GmbH & Co. KG"), is_legal_form("S.A."), is_legal_form("Co-op")
+    (True, True, False)
+    """
+    words = _words(cache_name(_UNWRITTEN.sub("", name)))
+    every = {*LEGAL_FORMS, *_FORMS_BEHIND, "co", "company", "&", "and"}
+    return bool(words) and (" ".join(words) in every or every.issuperset(words))

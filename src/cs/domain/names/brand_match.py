@@ -8,7 +8,8 @@ punctuation, accents and spacing; then a leading "the" and the legal form.
 
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 import idna
 import msgspec
@@ -22,14 +23,34 @@ SPELLING = 0.97
 COMPANY = 0.93
 DIFFERENT = 0.0
 
-#: Legal forms as they stand at the end of a name, dots and slashes removed.
-LEGAL_FORMS = frozenset(
-    """
-    inc incorporated llc llp ltd limited plc corp corporation gmbh mbh ag kg kgaa ohg ug se
-    sa sas sasu sarl spa srl nv bv vof cv ab as asa oy oyj aps sro doo zrt kft nyrt pte pty
-    pvt bhd sae sab ltda eirl ooo pjsc oao zao pao jsc ojsc
-    """.split()  # noqa: SIM905  # three lines read better than sixty
+
+class _BrandWords(msgspec.Struct):
+    """`brand_words.toml`."""
+
+    connectors: str
+    firm: str
+    firm_in_front: str
+    shop: str
+    places: str
+    houses: str
+    legal_forms: str
+    legal_forms_behind: str
+    legal_forms_in_front: str
+    spellings: dict[str, str]
+
+    def of(self, table: str) -> frozenset[str]:
+        """Return the words and phrases of *table*."""
+        words: str = getattr(self, table)
+        return frozenset(word.replace("_", " ") for word in words.split())
+
+
+BRAND_WORDS = msgspec.toml.decode(
+    files("cs.domain.names").joinpath("brand_words.toml").read_bytes(), type=_BrandWords
 )
+#: Words that come and go around a brand's name.
+FIRM_WORDS, SHOP_WORDS = BRAND_WORDS.of("firm"), BRAND_WORDS.of("shop")
+#: Legal forms as they stand at the end of a name, dots and slashes removed.
+LEGAL_FORMS = BRAND_WORDS.of("legal_forms")
 #: Stripped only after "&" or before another legal form: "Gap Co" may be another brand.
 _COMPANY_WORDS = frozenset({"co", "company"})
 _PLAIN_LETTERS = str.maketrans(
@@ -157,3 +178,21 @@ def without_legal_form(words: list[str]) -> list[str]:
         else:
             break
     return left
+
+
+def is_house(name: str) -> bool:
+    """Say whether *name* is a company that owns brands of other names.
+
+    A brand that no source has, asked for at the site of one of these, is taken for one of its
+    brands ("Dove" at unilever.com).  At any other site a name that is not the owner's
+    contradicts the domain.
+
+    >>> is_house("Unilever PLC"), is_house("Nike")
+    (True, False)
+    """
+    return name_keys(name).company in _houses()
+
+
+@cache
+def _houses() -> frozenset[str]:
+    return frozenset(name_keys(house).company for house in BRAND_WORDS.of("houses"))

@@ -6,7 +6,7 @@ of two brands differ in other ways: "Lara" is not "Zara", "Dysona" is no Dyson. 
 has a weight by what it is, not by the number of letters alone.  Pure.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -91,6 +91,11 @@ def slip(asked: str, known: str) -> float:
     if len(heard) >= _CONSONANTS and heard == _consonants(asked) and asked[0] == known[0]:
         weight = min(weight, _SAME_CONSONANTS)
     return weight / len(known)
+
+
+def most_wrong_letters(name: str) -> int:
+    """Return how many letters of *name* may be wrong at most."""
+    return _FEW if len(name) < _LONG else _FEW + 1
 
 
 def is_slip(asked: str, known: str, most: float = MOST) -> bool:
@@ -204,45 +209,3 @@ def _instead(asked: str, at: int, other: str) -> float:
     if char in _VOWELS and other in _VOWELS:
         return _VOWEL + first
     return (_NEXT_KEY if (char, other) in _BESIDE else _OTHER) + first
-
-
-class SimilarKeys:
-    """Keys of names, to be asked which of them another may be a slip of.
-
-    Args:
-        keys: In Latin letters and each at least `SHORTEST` long; others are left out.
-    """
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        self._by_start: dict[tuple[int, str], list[str]] = {}
-        for key in keys:
-            if len(key) >= SHORTEST and key.isascii():
-                self._by_start.setdefault((len(key), key[0]), []).append(key)
-
-    def near(self, asked: str, most: float = MOST) -> list[tuple[str, float]]:
-        """Return the keys that *asked* may be a slip of, with how far, the nearest first.
-
-        Only those that begin as *asked* does, or with its second letter: who writes a name
-        wrong knows how it begins.
-        """
-        if len(asked) < SHORTEST - 1 or not asked.isascii():
-            return []
-        from rapidfuzz import process  # noqa: PLC0415  # 40 ms, for what is not spelt right
-        from rapidfuzz.distance import OSA  # noqa: PLC0415
-
-        letters = _FEW if len(asked) < _LONG else _FEW + 1
-        distance: Callable[..., int] = OSA.distance
-        alike = [
-            key
-            for length in range(len(asked) - letters, len(asked) + letters + 1)
-            for start in dict.fromkeys(asked[:2])
-            for key, _, _ in process.extract(
-                asked,
-                self._by_start.get((length, start), ()),
-                scorer=distance,
-                score_cutoff=letters,
-                limit=None,
-            )
-        ]
-        found = [(key, off) for key in alike if (off := slip(asked, key)) <= most]
-        return sorted(found, key=lambda each: (each[1], each[0]))

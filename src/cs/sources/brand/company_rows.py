@@ -3,9 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.sources.brand.brand_index import IndexedBrand
 from cs.sources.social_pages import (
     company_page,
     instagram,
@@ -20,20 +19,6 @@ _LONGEST_ID = 200
 _NUMBER = re.compile(r"\d[\d,. ]*")
 
 
-class Company(msgspec.Struct, frozen=True):
-    """One company of a file."""
-
-    key: str  # the file's own id, else the domain, else name and country
-    name: str
-    domain: str | None = None
-    country: str | None = None
-    size: int = 0  # people who work there, at least
-    linkedin: str | None = None  # full addresses
-    instagram: str | None = None
-    tiktok: str | None = None
-    parent: str | None = None
-
-
 def _lacking(columns: Mapping[str, str]) -> str | None:
     return None if "name" in columns else "a column called name, company name or LegalName"
 
@@ -41,7 +26,7 @@ def _lacking(columns: Mapping[str, str]) -> str | None:
 COMPANIES = TableKind(FIELDS["companies"], _lacking)
 
 
-def company_of(cells: Mapping[str, object]) -> Company:
+def company_of(cells: Mapping[str, object]) -> IndexedBrand:
     """Return the company in *cells*, by field.
 
     Raises:
@@ -60,7 +45,7 @@ def company_of(cells: Mapping[str, object]) -> Company:
     except Unacceptable as error:
         raise BadRow("the web site is no domain that can be searched") from error
     own = given.get("id", "")[:_LONGEST_ID]
-    return Company(
+    return IndexedBrand(
         key=own or domain or f"{name.casefold()}|{country.casefold()}",
         name=name,
         domain=domain,

@@ -4,39 +4,20 @@ It answers at once and offline, so it is asked first; what it does not know is t
 other sources' business.  Where the data came from is in `data/NOTICE`.
 """
 
-import asyncio
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from threading import Lock
-
-import msgspec
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from cs.domain.names.brand_match import COMPANY, likeness, name_keys, names_host
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
 from cs.domain.names.hosts import sites_of
-from cs.plugins.sources import (
-    BrandAnswer,
-    BrandFacts,
-    BrandMatch,
-    Query,
-    SourceContext,
-    SourceStatus,
-)
-from cs.sources.brand.entries import ABBREVIATION, DirectoryEntries, DirectoryEntry
-from cs.sources.brand.name_search import by_name
-from cs.sources.brand.popularity import popularity
-from cs.sources.social_pages import (
-    company_page_of,
-    instagram_of,
-    is_shared_host,
-    tiktok_of,
-)
+from cs.plugins.sources import BrandFacts, BrandMatch, Query, SourceContext
+from cs.sources.brand.brand_index import ABBREVIATION, BrandIndex, IndexedBrand
+from cs.sources.brand.brand_search import by_name, owner_of_site
+from cs.sources.brand.indexed_source import IndexedSource
+from cs.sources.social_pages import is_shared_host
 
-BUNDLED = files("cs.sources.brand") / "data" / "directory.jsonl.gz"
+BUNDLED = Path(__file__).parent / "data" / "brands.sqlite"
 
 # Scores of a brand by a domain that it names: is the domain its own?
 _ITS_OWN = 1.0  # called so, or named beside the domain by the caller
@@ -61,64 +42,26 @@ _COUNTRY = re.compile(r"[a-z]{2}|(?:com?|net|org|or|ne)\.[a-z]{2}")
 #: Mail domains besides the main one.  Each costs a check of every address.
 _MORE_MAIL_DOMAINS = 2
 
-_Line = msgspec.json.Decoder(DirectoryEntry)
 
-
-class BundledDirectory:
-    """A brand source over a gzipped file of one JSON object a line (see `DirectoryEntry`)."""
+class BundledDirectory(IndexedSource):
+    """A brand source over the index that `dev/build_brands.py` makes."""
 
     name = "directory"
+    _what = "the directory"
+    _immutable = True
 
-    def __init__(self, file: Traversable = BUNDLED) -> None:
-        self._file = file
-        self._lock = Lock()
-        self._entries: DirectoryEntries | None = None
+    def __init__(self, file: Path = BUNDLED) -> None:
+        super().__init__(file)
 
-    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
-        """Find brands by their domain if one is asked or *known*, else by name.
-
-        The first call reads the file, in a thread of its own (about half a second).
-        """
-        if known is not None:
-            query = Query(brand=known.name, domain=known.domain or query.domain)
-        try:
-            entries = self._entries
-            if entries is None:
-                entries = await asyncio.to_thread(self.load)
-        except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeError) as error:
-            why = f"the directory cannot be read: {error}"
-            return BrandAnswer(source=self.name, ended=SourceStatus.FAILED, why=why)
-        if entries.is_ready:
-            found = _matches(entries, query)
-        else:  # may make it
-            found = await asyncio.to_thread(_matches, entries, query)
-        matches = tuple(sorted(found, key=lambda match: -match.score))
-        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
-        return BrandAnswer(source=self.name, ended=ended, matches=matches)
-
-    def load(self) -> DirectoryEntries:
-        """Return the entries, read once whoever asks first.
-
-        Raises:
-            OSError, EOFError, zlib.error: The file cannot be read.
-            msgspec.DecodeError, UnicodeError: It does not hold entries.
-        """
-        with self._lock:
-            if self._entries is None:
-                with self._file.open("rb") as packed, gzip.open(packed) as lines:
-                    self._entries = DirectoryEntries(map(_Line.decode, lines))
-            return self._entries
-
-
-def _matches(entries: DirectoryEntries, query: Query) -> list[BrandMatch]:
-    if query.domain is not None:
-        return _by_domain(entries, query.domain, query.brand)
-    if query.brand is None:
-        return []
-    found = by_name(entries, query.brand)
-    if not found and (domain := _written_as_domain(query.brand)):
-        return _by_domain(entries, domain, None)
-    return [_match(entries, each.entry, each.score, None) for each in found]
+    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
+        if query.domain is not None:
+            return _by_domain(index, query.domain, query.brand)
+        if query.brand is None:
+            return []
+        found = by_name(index, query.brand)
+        if not found and (domain := _written_as_domain(query.brand)):
+            return _by_domain(index, domain, None)
+        return [_match(index, each.brand, each.score, None) for each in found]
 
 
 def _written_as_domain(brand: str) -> str | None:
@@ -131,68 +74,66 @@ def _written_as_domain(brand: str) -> str | None:
         return None
 
 
-def _by_domain(entries: DirectoryEntries, asked: str, brand: str | None) -> list[BrandMatch]:
+def _by_domain(index: BrandIndex, asked: str, brand: str | None) -> list[BrandMatch]:
     """Return the brands that live at *asked*, and with *brand* those that are called so.
 
     With *brand* a sub-brand on its owner's site is found by its name, beside the owner; a
     brand of that name with another site is found too, to tell that the two contradict.
     """
-    site, at_home = _living_at(entries, asked)
+    site, at_home = _living_at(index, asked)
     if not at_home and brand is not None:
-        site, at_home = _sisters_called(entries, asked, brand)
+        site, at_home = _sisters_called(index, asked, brand)
     matches = {
-        id(entry): _match(entries, entry, score, site if score > _ONE_OF_MANY else None)
+        entry.key: _match(index, entry, score, site if score > _ONE_OF_MANY else None)
         for entry, score in at_home
     }
     owners = [entry for entry, score in at_home if score > _ONE_OF_MANY]
     if brand is not None:
-        for entry, score in _called(entries, brand, {id(e) for e, _ in at_home}):
-            known = matches.get(id(entry))
+        for entry, score in _called(index, brand, {e.key for e, _ in at_home}):
+            known = matches.get(entry.key)
             if known is None or known.score < score:
                 # A site that nobody owns for sure is theirs who are named with it.
                 here = site if known and (not owners or entry in owners) else None
-                matches[id(entry)] = _match(entries, entry, score, here)
+                matches[entry.key] = _match(index, entry, score, here)
     return list(matches.values())
 
 
 def _called(
-    entries: DirectoryEntries, brand: str, at_home: set[int]
-) -> Iterator[tuple[DirectoryEntry, float]]:
+    index: BrandIndex, brand: str, at_home: set[str]
+) -> Iterator[tuple[IndexedBrand, float]]:
     """Yield the entries that *brand* may mean; those at home by its name need no other sign."""
-    for each in by_name(entries, brand):
-        if id(each.entry) not in at_home:
-            yield each.entry, each.score
-        elif likeness(brand, each.entry.name) >= COMPANY:
-            yield each.entry, _ITS_OWN
+    for each in by_name(index, brand):
+        if each.brand.key not in at_home:
+            yield each.brand, each.score
+        elif likeness(brand, each.brand.name) >= COMPANY:
+            yield each.brand, _ITS_OWN
         else:
-            yield each.entry, _ITS_OWN_BY_ALIAS
+            yield each.brand, _ITS_OWN_BY_ALIAS
 
 
-def _living_at(
-    entries: DirectoryEntries, asked: str
-) -> tuple[str, list[tuple[DirectoryEntry, float]]]:
+def _living_at(index: BrandIndex, asked: str) -> tuple[str, list[tuple[IndexedBrand, float]]]:
     """Return the site that *asked* belongs to, and who names it, with their scores."""
     for site in sites_of(asked):
-        if there := entries.at(site):
+        if there := index.at(site):
             if site != asked and is_shared_host(site):
                 return asked, []
-            scored = [(entry, _domain_score(entries, entry, site)) for entry in there]
-            return site, _of_subdomain(entries, asked, site, scored)
+            scored = [(entry, _domain_score(index, entry, site)) for entry in there]
+            return site, _of_subdomain(index, asked, site, scored)
     for site in sites_of(asked):
-        if sister := _sister(entries, site):
+        if sister := _sister(index, site):
             return site, [(sister, _SISTER)]
     return asked, []
 
 
 def _of_subdomain(
-    entries: DirectoryEntries,
+    index: BrandIndex,
     asked: str,
     site: str,
-    scored: list[tuple[DirectoryEntry, float]],
-) -> list[tuple[DirectoryEntry, float]]:
+    scored: list[tuple[IndexedBrand, float]],
+) -> list[tuple[IndexedBrand, float]]:
     """Give "oldnavy.gap.com" to Old Navy if it names gap.com; else to nobody for sure."""
     for label in asked.removesuffix(site).split("."):
-        called_so = entries.with_label(name_keys(label).spelling) if label else []
+        called_so = index.with_label(name_keys(label).spelling) if label else []
         others = [
             e for e in called_so if e.named_at(f"{label}.{site}") and not e.named_at(site)
         ]
@@ -204,46 +145,46 @@ def _of_subdomain(
     return scored
 
 
-def _sister(entries: DirectoryEntries, site: str) -> DirectoryEntry | None:
+def _sister(index: BrandIndex, site: str) -> IndexedBrand | None:
     """Return the one brand whose name stands in front of a country's suffix in *site*."""
     label, _, suffix = site.partition(".")
     if len(label) < _TELLING_LABEL - 1 or not _COUNTRY.fullmatch(suffix):
         return None
-    called_so = entries.with_label(name_keys(label).spelling)
-    if len(called_so) != 1 or entries.shared_label(label):
+    called_so = index.with_label(name_keys(label).spelling)
+    if len(called_so) != 1 or _is_shared(index, label):
         return None
     (only,) = called_so
-    known = len(label) >= _TELLING_LABEL or popularity(only) >= _KNOWN_FOR_SHORT_LABEL
+    known = len(label) >= _TELLING_LABEL or only.weight >= _KNOWN_FOR_SHORT_LABEL
     return only if known and only.named_at(site) else None
 
 
 def _sisters_called(
-    entries: DirectoryEntries, asked: str, brand: str
-) -> tuple[str, list[tuple[DirectoryEntry, float]]]:
+    index: BrandIndex, asked: str, brand: str
+) -> tuple[str, list[tuple[IndexedBrand, float]]]:
     """Return who is surely called *brand*, if *asked* is that name in front of a country."""
     for site in sites_of(asked):
         if names_host(site, brand) and _COUNTRY.fullmatch(site.partition(".")[2]):
-            sure = [each for each in by_name(entries, brand) if each.score >= _SISTER]
-            return site, [(e.entry, _SISTER) for e in sure if e.entry.named_at(site)]
+            sure = [each for each in by_name(index, brand) if each.score >= _SISTER]
+            return site, [(e.brand, _SISTER) for e in sure if e.brand.named_at(site)]
     return asked, []
 
 
-def _domain_score(entries: DirectoryEntries, entry: DirectoryEntry, domain: str) -> float:
+def _domain_score(index: BrandIndex, entry: IndexedBrand, domain: str) -> float:
     if entry.named_at(domain):
         return _ITS_OWN
-    only_user = entries.main_only(entry.domain) and (
+    only_user = _main_only(index, entry.domain) and (
         entry.domain == domain or entry.sister_site(domain)
     )
     if only_user:
         return _ONLY_USER
-    if len(entries.at(domain)) > 1:
+    if len(index.at(domain)) > 1:
         return _ONE_OF_MANY
     if entry.called_at(domain):
         return _ITS_OWN_BY_ALIAS
-    return _BY_RECORD if _is_on_record(entries, entry, domain) else _ONE_OF_MANY
+    return _BY_RECORD if _is_on_record(index, entry, domain) else _ONE_OF_MANY
 
 
-def _is_on_record(entries: DirectoryEntries, entry: DirectoryEntry, domain: str) -> bool:
+def _is_on_record(index: BrandIndex, entry: IndexedBrand, domain: str) -> bool:
     """Say whether *domain*, called otherwise, may be taken for a site of *entry* alone.
 
     A former name or another country's: "daenischesbettenlager.de" of JYSK.  A brand without a
@@ -255,30 +196,29 @@ def _is_on_record(entries: DirectoryEntries, entry: DirectoryEntry, domain: str)
         return False
     if entry.domain is None or not entry.named_at(entry.domain):
         return False
-    return not entries.shared_label(label) and not entries.named(label)
+    return not _is_shared(index, label) and not index.named(label)
 
 
 def _match(
-    entries: DirectoryEntries, entry: DirectoryEntry, score: float, asked: str | None
+    index: BrandIndex, brand: IndexedBrand, score: float, asked: str | None
 ) -> BrandMatch:
-    """Return *entry* as a match; *asked* is a domain that is its own, too."""
-    owner = entries.owner_of_site(entry)
+    """Return *brand* as a match; *asked* is a domain that is its own, too."""
+    owner = owner_of_site(index, brand)
     facts = BrandFacts(
-        name=entry.name,
-        domain=entry.domain,
-        linkedin_company_url=_page(company_page_of, entry.linkedin),
-        parent_company=entry.parent or (owner.name if owner else None),
-        instagram=_page(instagram_of, entry.instagram),
-        tiktok=_page(tiktok_of, entry.tiktok),
-        aliases=entry.aliases,
-        mail_domains=_mail_domains(entries, entry, asked),
+        name=brand.name,
+        domain=brand.domain,
+        linkedin_company_url=brand.linkedin,
+        parent_company=brand.parent or (owner.name if owner else None),
+        instagram=brand.instagram,
+        tiktok=brand.tiktok,
+        aliases=brand.aliases,
+        mail_domains=_mail_domains(index, brand, asked),
     )
-    return BrandMatch(facts=facts, score=score, key=entry.wikidata or entry.domain or "")
+    key = brand.domain or "" if brand.wikidata is None else brand.key
+    return BrandMatch(facts=facts, score=score, key=key)
 
 
-def _mail_domains(
-    entries: DirectoryEntries, entry: DirectoryEntry, asked: str | None
-) -> tuple[str, ...]:
+def _mail_domains(index: BrandIndex, entry: IndexedBrand, asked: str | None) -> tuple[str, ...]:
     """Return the brand's own domains, then its parent's.
 
     A domain only this brand names, and that is not called so, may be a stranger's: the
@@ -287,16 +227,30 @@ def _mail_domains(
     others = [
         other
         for other in entry.other_domains
-        if entry.named_at(other) or entry.sister_site(other) or len(entries.at(other)) > 1
+        if entry.named_at(other) or entry.sister_site(other) or len(index.at(other)) > 1
     ]
     others.sort(key=lambda other: not other.endswith(".com"))
-    parent = entry.parent and entries.main_domain(entry.parent)
+    parent = entry.parent and _main_domain(index, entry.parent)
     likeliest = (entry.domain, asked, *others[:_MORE_MAIL_DOMAINS], parent)
     return tuple(dict.fromkeys(filter(None, likeliest)))
 
 
-def _page(page_of: Callable[[str], str], name: str | None) -> str | None:
-    return None if name is None else page_of(name)
+def _is_shared(index: BrandIndex, label: str) -> bool:
+    """Return whether several brands name a domain called *label*, whatever its suffix."""
+    return len(index.with_label(name_keys(label).spelling, main=False)) > 1
+
+
+def _main_only(index: BrandIndex, domain: str | None) -> bool:
+    """Return whether *domain* is the main domain of one brand and of no other."""
+    return [domain] == [
+        brand.domain for brand in index.at(domain or "") if brand.domain == domain
+    ]
+
+
+def _main_domain(index: BrandIndex, name: str) -> str | None:
+    """Return the domain of the one brand called *name*; ``None`` if there are more."""
+    domains = {brand.domain for brand in index.named(name) if likeness(brand.name, name)}
+    return domains.pop() if len(domains) == 1 else None
 
 
 def from_context(context: SourceContext) -> BundledDirectory:

@@ -5,15 +5,13 @@ what they say counts for less than what the directory knows, and of a shared nam
 company much larger than the others is meant.
 """
 
-import asyncio
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
 
 import msgspec
 
-from cs.domain.names.brand_forms import asked_forms, close_forms, undecorated
+from cs.domain.names.brand_forms import asked_forms, close_forms, is_legal_form, undecorated
 from cs.domain.names.hosts import sites_of
 from cs.domain.names.typos import MOST, is_slip_by_words
 from cs.plugins.sources import (
@@ -25,8 +23,8 @@ from cs.plugins.sources import (
     SourceStatus,
     takes,
 )
-from cs.sources.brand.company_index import CompanyIndex, IndexFault
-from cs.sources.brand.company_rows import Company
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
+from cs.sources.brand.indexed_source import IndexedSource
 from cs.sources.social_pages import is_shared_host
 
 # Scores, below those of the directory for the same likeness.
@@ -41,44 +39,30 @@ _DOT_COM = 1.5
 _TOLD = 5
 
 
-class ImportedCompanies:
-    """A brand source over a file of `CompanyIndex`; ``None`` is not configured."""
+class ImportedCompanies(IndexedSource):
+    """A brand source over a file of `BrandIndex`; ``None`` is not configured."""
 
     name = "imported"
+    _what = "the file of imported brands"
 
     def __init__(self, file: Path | None) -> None:
-        self._file = file
+        super().__init__(file or Path())
         there = file is not None and file.exists()
         self.missing = None if there else "import a company file with `cs brands import`"
-        self._index: CompanyIndex | None = None
-        self._lock = Lock()
 
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Find companies by their domain if one is asked or *known*, and by name."""
-        if known is not None:
-            query = Query(brand=known.name, domain=known.domain or query.domain)
-        if self._file is None or not self._file.exists():
-            return self._ended(SourceStatus.NOT_CONFIGURED, self.missing)
-        try:
-            matches = await asyncio.to_thread(self._matches, self._file, query)
-        except (IndexFault, msgspec.ValidationError) as error:
-            return self._ended(SourceStatus.FAILED, f"the imported brands: {error}")
-        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
-        return BrandAnswer(source=self.name, ended=ended, matches=matches)
+        if not self._file.is_file():
+            ended = SourceStatus.NOT_CONFIGURED
+            return BrandAnswer(source=self.name, ended=ended, why=self.missing)
+        return await super().find(query, known)
 
-    def _ended(self, ended: SourceStatus, why: str | None) -> BrandAnswer:
-        return BrandAnswer(source=self.name, ended=ended, why=why)
-
-    def _matches(self, file: Path, query: Query) -> tuple[BrandMatch, ...]:
-        with self._lock:
-            if self._index is None:
-                self._index = CompanyIndex(file)
-            found = [*_by_domain(self._index, query), *_by_name(self._index, query.brand)]
+    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
         best: dict[str, BrandMatch] = {}
-        for match in found:
+        for match in [*_by_domain(index, query), *_by_name(index, query.brand)]:
             if match.key not in best or best[match.key].score < match.score:
                 best[match.key] = match
-        return tuple(sorted(best.values(), key=lambda match: -match.score))
+        return list(best.values())
 
 
 class ImportedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +77,7 @@ def from_context(context: SourceContext) -> ImportedCompanies:
     return ImportedCompanies(Path(settings.file) if settings.file else None)
 
 
-def _by_domain(index: CompanyIndex, query: Query) -> list[BrandMatch]:
+def _by_domain(index: BrandIndex, query: Query) -> list[BrandMatch]:
     if query.domain is None:
         return []
     for site in sites_of(query.domain):
@@ -104,25 +88,27 @@ def _by_domain(index: CompanyIndex, query: Query) -> list[BrandMatch]:
     return []
 
 
-def _by_name(index: CompanyIndex, brand: str | None) -> list[BrandMatch]:
-    if brand is None:
+def _by_name(index: BrandIndex, brand: str | None) -> list[BrandMatch]:
+    if brand is None or is_legal_form(brand):
         return []
     name = undecorated(brand)
-    if found := index.named(close_forms(name)):
+    if found := index.with_form(close_forms(name)):
         return _shared(found, _AS_SPELT)
     for keys in asked_forms(name):
-        if found := index.named(keys):
+        if found := index.with_form(keys):
             return _shared(found, _BY_FORM)
-    off = {key: weight for each in close_forms(name) for key, weight in index.near(each)}
-    if not off:
-        return []
-    nearest = min(off.values())
-    found = index.named(key for key, weight in off.items() if weight == nearest)
-    meant = [company for company in found if is_slip_by_words(name, company.name)]
-    return _shared(meant, _BY_SLIP - _LOST_BY_SLIP * nearest / MOST)
+    slips = [slip for key in close_forms(name) for slip in index.near(key)]
+    nearest = min((slip.off for slip in slips), default=0.0)
+    meant = {
+        slip.brand.key: slip.brand
+        for slip in slips
+        if slip.off == nearest and is_slip_by_words(name, slip.brand.name)
+    }
+    found = sorted(meant.values(), key=lambda company: -company.size)
+    return _shared(found, _BY_SLIP - _LOST_BY_SLIP * nearest / MOST)
 
 
-def _shared(companies: Sequence[Company], surest: float) -> list[BrandMatch]:
+def _shared(companies: Sequence[IndexedBrand], surest: float) -> list[BrandMatch]:
     """Return the largest of *companies*, who share *surest* by what is known of them."""
     powers = [math.exp(_weight(company)) for company in companies]
     total = sum(powers)
@@ -132,14 +118,14 @@ def _shared(companies: Sequence[Company], surest: float) -> list[BrandMatch]:
     ]
 
 
-def _weight(company: Company) -> float:
+def _weight(company: IndexedBrand) -> float:
     labels = close_forms(company.name)
     label, _, suffix = (company.domain or "").partition(".")
     at_home = suffix == "com" and label.replace("-", "") in labels
     return _TENFOLD * math.log10(1 + company.size) + (_DOT_COM if at_home else 0.0)
 
 
-def _facts(company: Company) -> BrandFacts:
+def _facts(company: IndexedBrand) -> BrandFacts:
     return BrandFacts(
         name=company.name,
         domain=company.domain,

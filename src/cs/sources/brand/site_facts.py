@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from cs.domain.contact import BrandFacts
-from cs.domain.names.brand_houses import is_house
 from cs.domain.names.brand_match import (
     COMPANY,
     begins_with,
     best_likeness,
+    is_house,
     likeness,
     names_host,
 )
