@@ -103,7 +103,7 @@ def test_people_read_a_tree(folder: Path, events: list[dict[str, Any]], here: He
     ran = here("events", "why", f"{finished['position']}", f"--data-dir={folder}")
 
     first, second, *lines = ran.out.splitlines()
-    assert first.startswith("request req_")
+    assert first.startswith("call req_")
     assert "key.search-admitted srch_" in second
     assert [line for line in lines if line.startswith(">")] == [
         line for line in lines if "brand.lookup-finished" in line
@@ -111,10 +111,24 @@ def test_people_read_a_tree(folder: Path, events: list[dict[str, Any]], here: He
     assert sum("key.search-settled" in line and ", charged" in line for line in lines) == 2
 
 
+def test_a_search_is_explained_from_its_admission_on(
+    folder: Path, events: list[dict[str, Any]], here: Here
+) -> None:
+    for admitted in of(events, "key.search-admitted.v1"):
+        words = ("events", "why", admitted["data"]["search"], "--json")
+        (why,) = here(*words, f"--data-dir={folder}").rows
+
+        assert why["event"]["position"] == admitted["position"]
+        charged = [each["charged"] for each in why["after"] if "charged" in each]
+        assert charged, "forward to the charge"
+    ran = here("events", "why", "srch_none", f"--data-dir={folder}")
+    assert ran.told().startswith("there is no search srch_none")
+
+
 def test_an_operators_command_is_an_origin(folder: Path, here: Here) -> None:
     ran = here("events", "why", "2", f"--data-dir={folder}")
 
-    assert ran.out.splitlines()[0] == "an operator: cs keys create"
+    assert ran.out.splitlines()[0] == "operator unnamed: cs keys create"
 
 
 @pytest.mark.parametrize("position", ["0", "-3", "9999"])

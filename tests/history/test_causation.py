@@ -36,8 +36,8 @@ from cs.domain.stages.work import ResolutionInput
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.history import explaining
-from cs.history.explaining import Explainer
+from cs.history import causes
+from cs.history.causes import explain
 from cs.keystore.memory import MemoryKeyStore
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -160,7 +160,7 @@ async def links(log: MemoryEventLog) -> dict[int, tuple[object, ...]]:
     """Return why each event came about, by position; each comes of earlier ones only."""
     found: dict[int, tuple[object, ...]] = {}
     for position in range(1, await log.head() + 1):
-        why = await Explainer(log).explain(position)
+        why = await explain(log, position)
         assert why is not None
         assert why.event.position == position
         for event in (*why.before, why.event, *why.after):
@@ -179,17 +179,14 @@ async def test_no_chain_is_a_circle_whatever_is_stored(entries: list[Entry]) -> 
     await links(await log_of(events_of(entries)))
 
 
-@given(st.lists(ENTRIES, max_size=30), st.integers(1, 7), st.integers(1, 7))
-def test_how_much_is_read_at_once_changes_nothing(
-    entries: list[Entry], window: int, wide: int
-) -> None:
+@given(st.lists(ENTRIES, max_size=30), st.integers(1, 7))
+def test_how_much_is_read_at_once_changes_nothing(entries: list[Entry], window: int) -> None:
     async def linked() -> dict[int, tuple[object, ...]]:
         return await links(await log_of(events_of(entries)))
 
     whole = asyncio.run(linked())
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(explaining, "WINDOW", window)
-        patched.setattr(explaining, "_WIDE", wide)
+        patched.setattr(causes, "WINDOW", window)
 
         assert asyncio.run(linked()) == whole
 
@@ -211,8 +208,8 @@ async def test_a_damaged_event_is_told_and_is_passed_over_in_the_chains_of_other
     log.spoil(3, b"\xff")
 
     with pytest.raises(DamagedEvent, match=r"event 3, .* version 1, is damaged"):
-        await Explainer(log).explain(3)
-    why = await Explainer(log).explain(5)
+        await explain(log, 3)
+    why = await explain(log, 5)
 
     assert why is not None
     assert [each.position for each in why.before] == [1, 2, 4]

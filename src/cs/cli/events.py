@@ -26,13 +26,14 @@ from cs.cli.output import console, print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.settings_in_force import settings
-from cs.cli.why import describe, why
+from cs.cli.why import why
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import ShownEvent, check_known, event_lines, shown_events
 from cs.history.part_folder import disk_failures
 from cs.history.selection import Selection
+from cs.history.words import cause_in_words
 from cs.keystore.port import KeyStore
 from cs.settings import Settings
 
@@ -244,7 +245,7 @@ def show(
 def _cause(data: dict[str, Any]) -> str:
     """Return what caused an event, in words."""
     cause = cause_in(msgspec.json.encode(data))
-    return describe(cause, inferred=False)
+    return cause_in_words(cause)
 
 
 @app.command

@@ -1,71 +1,67 @@
 """``cs events why``: what an event came of, back to its origin, and what came of it."""
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, assert_never
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.text import Text
 
-from cs.assembly.operator_command import open_command_context
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, stop, styled
-from cs.cli.progress import Progress
-from cs.cli.settings_in_force import settings
-from cs.domain.causation import (
-    AnyCause,
-    EventCause,
-    MessageCause,
-    OperatorCause,
-    RequestCause,
-    StartCause,
-    TimerCause,
-)
-from cs.history.caused_event import CausedEvent, as_told
-from cs.history.explaining import Explainer, Explanation
-from cs.settings import Settings
+from cs.assembly.operator_command import CommandContext
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.output import stop, styled
+from cs.cli.pseudonyms import reading
+from cs.domain.causation import MessageCause, OperatorCause, StartCause, TimerCause
+from cs.history.causes import CausedEvent, Explanation, explain
+from cs.history.history import History
+from cs.history.searches import key_of_search
+from cs.history.selection import Selection
+from cs.history.words import cause_in_words
 
 
-def why(
-    position: Annotated[int, Parameter(help="Where the event stands in the log, from 1.")],
+@on_data
+async def why(
+    call: Invocation,
+    event: Annotated[
+        str, Parameter(help="Where the event stands in the log, from 1, or a search's id.")
+    ],
     /,
-    *,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Show what an event came of, back to the call or command, and all that came of it.
 
     Each line is an event under the one that led to it, the one asked for marked with >.
     A search is settled, and charged, because its run finished, and is shown under both.
-    Events that an older version stored have no cause: it is inferred then, which is said.
+    Of a search's id the event that admitted it is meant.
 
-    Example: `cs events why 17`
+    Example: `cs events why 17`, and `cs events why srch_yg2vnp75fv9fazbxhr4fyb0qgm`
     """
-    found = asyncio.run(_explain(settings(config, data_dir=data_dir), position))
+    data = await call.data()
+    with reading("looking for what belongs together") as progress:
+        position = await _position(data, event)
+        found = await explain(data.log, position, progress)
     if found is None:
         stop(f"there is no event at position {position}")
-    if json:
-        print_json(
-            {
-                "event": as_told(found.event),
-                "before": [as_told(each) for each in found.before],
-                "after": [as_told(each) for each in found.after],
-            }
-        )
-        return
-    for line in _tree(found):
-        console.print(line)
+    plain = {
+        "event": found.event.plain(),
+        "before": [each.plain() for each in found.before],
+        "after": [each.plain() for each in found.after],
+    }
+    return Output(rows=[plain], text=_tree(found))
 
 
-async def _explain(chosen: Settings, position: int) -> Explanation | None:
-    async with open_command_context(chosen) as data:
-        with Progress() as progress:
-
-            def show_progress(read: int, upto: int) -> None:
-                progress.show(f"{read} of {upto} positions read")
-
-            return await Explainer(data.log, show_progress).explain(position)
+async def _position(data: CommandContext, event: str) -> int:
+    """Return the position that *event* means; end the command if it means none."""
+    if not event.startswith("srch_"):
+        try:
+            return int(event)
+        except ValueError:
+            stop(f"a position from 1 or a search's id, srch_..., not {event!r}", 2)
+    history = History(data.log)
+    key = await key_of_search(history, data.views, event)
+    if key is None:
+        stop(f"there is no search {event}; `cs searches list` shows those there are")
+    made = Selection(types=("search-admitted",), keys=(key,))
+    searches = {e.data()["search"]: e.position async for e in history.events(made)}
+    return searches[event]
 
 
 def _tree(found: Explanation) -> Iterator[Text]:
@@ -78,7 +74,7 @@ def _tree(found: Explanation) -> Iterator[Text]:
                 below.setdefault(parent, []).append(event)
     for event in events.values():
         if not any(parent in events for parent in event.follows):
-            yield styled("[bold]{}[/]", describe(event.caused_by, inferred=event.inferred))
+            yield styled("[bold]{}[/]", cause_in_words(event.caused_by))
             yield from _branch(event, events, below, found.event.position, "")
 
 
@@ -131,42 +127,10 @@ def _says(event: CausedEvent) -> str:
 
 def _led_by(event: CausedEvent) -> str:
     """Return what of its cause the tree does not show."""
-    inferred = "inferred" if event.inferred else ""
     match event.caused_by:
         case MessageCause(id=id_):
             return f"answer {id_.rpartition('/')[2]}"
         case TimerCause() | StartCause() | OperatorCause() if event.follows:
-            return describe(event.caused_by, inferred=event.inferred)
+            return cause_in_words(event.caused_by)
         case _:
-            return inferred
-
-
-def describe(cause: AnyCause | None, *, inferred: bool) -> str:
-    """Return *cause* in words."""
-    match cause:
-        case RequestCause(id=id_, key=key):
-            words = f"request {id_} with {key}"
-        case MessageCause(id=id_, topic=topic):
-            words = f"message {id_} on {topic}"
-        case TimerCause(timer=timer):
-            words = _TIMERS[timer]
-        case OperatorCause(command=command, who=who):
-            words = f"{who or 'an operator'}: cs {command}"
-        case EventCause(position=position):
-            words = f"event {position}"
-        case StartCause():
-            words = "a process started"
-        case None:
-            return "no cause is known"
-        case _:
-            assert_never(cause)
-    return f"{words} (inferred)" if inferred else words
-
-
-_TIMERS = {
-    "deadline": "the deadline passed",
-    "retry": "a retry was due",
-    "silence": "the stage was silent",
-    "ageing": "nobody was shown these people for long",
-    "mended": "a damaged stream can be read again",
-}
+            return ""

@@ -29,6 +29,8 @@ WINDOW = 5_000
 OUT_OF_ORDER = 500
 
 
+#: What decoding raises if a stored event is not what was stored.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 #: Every event.
 ALL = Selection()
 
@@ -280,7 +282,7 @@ def _at_of(stored: SealedEvent) -> datetime | None:
     """Return when *stored* happened; ``None``: it is damaged."""
     try:
         return _HEAD.decode(stored.state).at
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 
@@ -315,7 +317,7 @@ def damaged(event: SealedEvent | HistoryEvent, error: Exception) -> DamagedEvent
 def _history_event(stored: SealedEvent) -> HistoryEvent:
     try:
         head = _HEAD.decode(stored.state)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise damaged(stored, error) from error
     return HistoryEvent(
         stored.position,

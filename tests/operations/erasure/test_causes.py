@@ -14,7 +14,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.eventlog.port import RecordedEvent
-from cs.history.explaining import Explainer
+from cs.history.causes import explain
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.retention import MONTH, Retention
 from cs.runtime.clock import ManualClock
@@ -76,12 +76,12 @@ async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call
         _, acme = await recorded(service, SearchAdmitted)
         assert isinstance(acme.event, SearchAdmitted)
         for each in erased:
-            why = await Explainer(service.log).explain(each.position)
+            why = await explain(service.log, each.position)
             assert why is not None
             origin = why.before[0]
             assert origin.position == acme.position
             assert origin.caused_by == RequestCause(id=acme.event.request or "", key=key.id)
-            forward = await Explainer(service.log).explain(origin.position)
+            forward = await explain(service.log, origin.position)
             assert forward is not None
             assert each.position in {event.position for event in forward.after}
 
@@ -96,7 +96,7 @@ async def test_who_ages_out_does_so_because_it_was_time() -> None:
 
         assert await causes(service) == {TimerCause(timer="ageing")}
         (erased,) = await recorded(service, ContactsErased)
-        why = await Explainer(service.log).explain(erased.position)
+        why = await explain(service.log, erased.position)
         assert why is not None
         assert (why.before, why.after) == ([], [])
 

@@ -11,15 +11,14 @@ from cs.domain.causation import (
 )
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.history.caused_event import CausedEvent
-from cs.history.explaining import Explainer, Explanation
+from cs.history.causes import CausedEvent, Explanation, explain
 
 
 async def explained(log: EventLog) -> dict[int, Explanation]:
     """Return why each event of *log* came about."""
-    explainer, found = Explainer(log), dict[int, Explanation]()
+    found = dict[int, Explanation]()
     for position in range(1, await log.head() + 1):
-        explanation = await explainer.explain(position)
+        explanation = await explain(log, position)
         assert explanation is not None, position
         found[position] = explanation
     return found
