@@ -44,7 +44,7 @@ SEALED = (
 )
 #: A rule by which everybody is another one's loss, so that a replay names everybody.
 NOBODY = """
-def rank(brand, people, limit):
+def rank(brand, people, limit, opinions):
     from cs.domain.contact import LeftOut
     return (), tuple(LeftOut(person.person, "nobody") for person in people)
 def read_reply(evidence):

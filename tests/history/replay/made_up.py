@@ -26,7 +26,7 @@ from cs.domain.contact import (
     Query,
     SourceMatches,
 )
-from cs.domain.key import SearchSettled
+from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.ranking import rank
 from cs.eventlog.port import NO_STREAM, Append, EventLog
@@ -104,7 +104,10 @@ class Stored:
 
 async def store(log: EventLog, keys: KeyStore, history: Sequence[Looked]) -> Stored:
     """Append *history* to *log*, a day between two lookups; erase who is to be erased."""
-    stored, versions, settled = Stored(), dict[str, int](), NO_STREAM
+    stored, versions = Stored(), dict[str, int]()
+    issued = KeyIssued(at=AT, label="shop", quota=99, secret_hash="0" * 64, last4="0000")
+    await log.append([Append("key-key_1", NO_STREAM, [issued])])
+    settled = 0
     erased: list[str] = []
     for day, looked in enumerate(history):
         stream = brand_stream(Query(brand=looked.brand))
@@ -185,17 +188,27 @@ def _events(looked: Looked, lookup: str, number: int, at: datetime) -> Iterator[
 
 def _searches(looked: Looked, lookup: str, at: datetime) -> list[AnyEvent]:
     charged = was_charged(looked)
-    return [
-        SearchSettled(
-            at=at,
-            search=f"srch_{lookup[-8:]}_{lookup[6:10]}_{n}",
-            lookup=lookup,
-            outcome="done" if charged else "no_emails",
-            charged=charged,
-            cached=cached,
-        )
-        for n, cached in enumerate(looked.searches)
-    ]
+    events: list[AnyEvent] = []
+    for n, cached in enumerate(looked.searches):
+        search = f"srch_{lookup[-8:]}_{lookup[6:10]}_{n}"
+        events += [
+            SearchAdmitted(
+                at=at,
+                search=search,
+                query=Query(brand=looked.brand),
+                brand=looked.brand,
+                lookup=lookup,
+            ),
+            SearchSettled(
+                at=at,
+                search=search,
+                lookup=lookup,
+                outcome="done" if charged else "no_emails",
+                charged=charged,
+                cached=cached,
+            ),
+        ]
+    return events
 
 
 def was_charged(looked: Looked) -> bool:
@@ -274,9 +287,9 @@ from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import reread
 
 
-def rank(brand, people, limit):
+def rank(brand, people, limit, opinions):
     """Nobody who does brand marketing is shown."""
-    ranked, left_out = todays_rank(brand, people, limit=len(people))
+    ranked, left_out = todays_rank(brand, people, limit=len(people), opinions=opinions)
     shown = tuple(each for each in ranked if each.family != "brand")
     others = {each.person for each in ranked} - {each.person for each in shown[:limit]}
     not_shown = tuple(LeftOut(person, "not-wanted") for person in sorted(others))

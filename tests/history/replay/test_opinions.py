@@ -19,9 +19,9 @@ from cs.domain.rule_sets import RANKING
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.redacting import HIDDEN, redact
-from cs.history.replay.loading import opened_rules
-from cs.history.replay.replaying import Replay, brand_streams, chunks
-from cs.history.replay.rules import Rules
+from cs.history.replay.comparing import Difference
+from cs.history.replay.replaying import Replay
+from cs.history.replay.rules import Rules, load_rules
 from cs.history.runs import runs
 from cs.keystore.memory import MemoryKeyStore
 
@@ -44,16 +44,16 @@ OPINION = Opinion(
     model="small-model",
     prompt="headline-opinion-1",
 )
-#: Rules of a file that were written before there were opinions, and since.
-BEFORE = """
-from cs.domain.ranking import rank as todays
-def rank(brand, people, limit):
-    return todays(brand, people, limit=limit)
-"""
-SINCE = """
+#: Rules that do with opinions as today's do, and rules that leave them out.
+WITH = """
 from cs.domain.ranking import rank as todays
 def rank(brand, people, limit, opinions):
     return todays(brand, people, limit=limit, opinions=opinions)
+"""
+WITHOUT = """
+from cs.domain.ranking import rank as todays
+def rank(brand, people, limit, opinions):
+    return todays(brand, people, limit=limit)
 """
 
 
@@ -92,23 +92,23 @@ async def log(keys: MemoryKeyStore) -> MemoryEventLog:
 async def changes(
     log: MemoryEventLog, keys: MemoryKeyStore, rules: Rules
 ) -> list[tuple[str, str | None]]:
-    replay = Replay(log, keys, "ranking", rules=rules)
-    streams = await brand_streams(log, "ranking", await log.head())
-    found = [brand for chunk in chunks(streams) for brand in await replay.compare(chunk)]
-    return [(each.change, each.person) for brand in found for each in brand.differences]
+    replay = Replay(log, keys, "ranking", rules)
+    found = [each async for part in replay.differences() for each in part]
+    return [(each.change, each.person) for each in found if isinstance(each, Difference)]
 
 
 async def test_people_are_ranked_again_with_the_opinion_of_then(
     log: MemoryEventLog, keys: MemoryKeyStore, tmp_path: Path
 ) -> None:
-    (tmp_path / "before.py").write_text(BEFORE)
-    (tmp_path / "since.py").write_text(SINCE)
-    with opened_rules(None) as today:
-        assert await changes(log, keys, today) == []
-    with opened_rules(str(tmp_path / "since.py")) as rules:
-        assert await changes(log, keys, rules) == []
-    with opened_rules(str(tmp_path / "before.py")) as rules:
-        assert await changes(log, keys, rules) == [("lost", f"{LOOKUP}#p2")]
+    rules = [Rules()]
+    for name, text in (("with.py", WITH), ("without.py", WITHOUT)):
+        (tmp_path / name).write_text(text)
+        rules.append(load_rules(tmp_path / name))
+
+    same, with_opinions, without = [await changes(log, keys, each) for each in rules]
+
+    assert same == with_opinions == []
+    assert without == [("lost", f"{LOOKUP}#p2")]
 
 
 async def test_what_it_says_is_sealed_and_gone_with_the_person(
@@ -122,8 +122,7 @@ async def test_what_it_says_is_sealed_and_gone_with_the_person(
     *_, last = await log.tail(0)
     assert isinstance(last.event, ContactsRanked)
     assert last.event.opinions == (Opinion(person="p2", family="other", level="unknown"),)
-    with opened_rules(None) as today:
-        assert await changes(log, keys, today) == []
+    assert await changes(log, keys, Rules()) == []
 
 
 async def test_it_is_shown_with_its_words_only_where_people_are_revealed(

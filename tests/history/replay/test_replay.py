@@ -1,96 +1,68 @@
 """A replay, held against comparing every lookup of a history by hand."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from cs.domain.brand.events import BrandResolved, ContactsDiscovered, ContactsRanked
+from cs.domain.brand.events import ContactsDiscovered, ContactsRanked, MailboxVerified
+from cs.domain.codec import event_of
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
-from cs.history.replay import replaying
-from cs.history.replay.charges import charge_differences
-from cs.history.replay.difference import AnswerDifference, Totals
-from cs.history.replay.loading import opened_rules
-from cs.history.replay.recorded import Kind
-from cs.history.replay.replaying import ComparedBrand, Replay, brand_streams, chunks
-from cs.history.replay.rules import TODAY, Rules
+from cs.history.replay.comparing import Difference, Kind
+from cs.history.replay.replaying import ChargeDifference, Replay
+from cs.history.replay.rules import BrokenRules, Rules, load_rules
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.settings import Settings
-from history.recorded_answers import (
-    InDatabases,
-    InFolder,
-    InMemory,
-    Place,
-    Stores,
-    live_long,
-    lived,
-)
-from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Stored, store
-from system.older_keys.forms import on_new_databases
+from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Seen, Stored, store
 
 KINDS: tuple[Kind, ...] = ("ranking", "verdicts", "resolution")
 
 
 @pytest.fixture(scope="module")
-def stricter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stricter(tmp_path_factory: pytest.TempPathFactory) -> Rules:
     path = tmp_path_factory.mktemp("rules") / "stricter.py"
     path.write_text(STRICTER)
-    return path
+    return load_rules(path)
 
 
-async def replay(
+class Found:
+    """What a replay found: changed answers, changed charges, and its counts."""
+
+    def __init__(self, replay: Replay, found: Sequence[Difference | ChargeDifference]) -> None:
+        self.counts = replay
+        self.differences = [each for each in found if isinstance(each, Difference)]
+        charges = [each for each in found if isinstance(each, ChargeDifference)]
+        self.charges = {(each.search.lookup, each.change) for each in charges}
+        self.searches = [each.search.search for each in charges]
+
+
+async def replayed(
     log: EventLog, keys: KeyStore, kind: Kind, rules: Rules, *, reveals: bool = False
-) -> list[ComparedBrand]:
-    upto = await log.head()
-    running = Replay(log, keys, kind, rules=rules, reveals=reveals)
-    found: list[ComparedBrand] = []
-    for chunk in chunks(await brand_streams(log, kind, upto)):
-        found += await running.compare(chunk)
-    return found
+) -> Found:
+    replay = Replay(log, keys, kind, rules, reveals=reveals)
+    return Found(replay, [each async for part in replay.differences() for each in part])
 
 
-def differences(brands: Sequence[ComparedBrand]) -> list[AnswerDifference]:
-    return [each for brand in brands for each in brand.differences]
-
-
-def summed(brands: Sequence[ComparedBrand]) -> Totals:
-    every = Totals()
-    for brand in brands:
-        every.add(brand.totals)
-    return every
-
-
-async def charges(log: EventLog, brands: Sequence[ComparedBrand]) -> set[tuple[str, str]]:
-    affected = {name: each for brand in brands for name, each in brand.affected.items()}
-    found = charge_differences(log, affected, await log.head())
-    return {(charge.search, charge.change) async for _, charge in found}
-
-
-async def made(history: list[Looked]) -> tuple[EventLog, KeyStore, Stored]:
+async def made(history: Sequence[Looked]) -> tuple[MemoryEventLog, KeyStore, Stored]:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     return log, keys, await store(log, keys, history)
 
 
-@given(HISTORIES, st.integers(1, 3))
+@given(HISTORIES)
 async def test_the_rules_that_wrote_a_history_say_the_same_of_all_of_it(
-    history: list[Looked], at_once: int
+    history: list[Looked],
 ) -> None:
     log, keys, _ = await made(history)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replaying, "BRANDS", at_once)
-        for kind in KINDS:
-            found = await replay(log, keys, kind, TODAY)
+    for kind in KINDS:
+        found = await replayed(log, keys, kind, Rules())
 
-            assert differences(found) == []
-            assert await charges(log, found) == set()
-            assert summed(found).lookups == len(history)
+        assert (found.differences, found.charges) == ([], set())
+        assert found.counts.lookups == len(history)
 
 
 # By hand: what stricter rules would have done to a lookup, from what it found.
@@ -146,40 +118,30 @@ async def by_hand_ranking(log: EventLog, stored: Stored) -> tuple[set[Any], set[
 
 @given(HISTORIES)
 async def test_a_stricter_ranking_loses_and_gains_what_it_does_by_hand(
-    stricter: Path, history: list[Looked]
+    stricter: Rules, history: list[Looked]
 ) -> None:
     log, keys, stored = await made(history)
     changes, affected = await by_hand_ranking(log, stored)
 
-    with opened_rules(str(stricter)) as rules:
-        found = await replay(log, keys, "ranking", rules)
+    found = await replayed(log, keys, "ranking", stricter)
 
     told = {
         (each.lookup, str(each.person).rpartition("#")[2], each.change)
-        for each in differences(found)
+        for each in found.differences
     }
     assert told == changes
-    assert {
-        (lookup, each.effect.change)
-        for brand in found
-        for lookup, each in brand.affected.items()
-    } == affected
-    searches = {search.rpartition("_")[0] for search, _ in await charges(log, found)}
-    assert searches == {
-        f"srch_{lookup[-8:]}_{lookup[6:10]}"
-        for lookup, _ in affected
-        if stored.lookups[lookup].searches
+    assert found.charges == {
+        (lookup, change) for lookup, change in affected if stored.lookups[lookup].searches
     }
 
 
 @given(HISTORIES)
 async def test_stricter_reading_loses_exactly_who_was_accepted_for_now(
-    stricter: Path, history: list[Looked]
+    stricter: Rules, history: list[Looked]
 ) -> None:
     log, keys, stored = await made(history)
 
-    with opened_rules(str(stricter)) as rules:
-        found = await replay(log, keys, "verdicts", rules)
+    found = await replayed(log, keys, "verdicts", stricter)
 
     events = [recorded.event for recorded in await log.tail(0, 10_000)]
     lost, not_charged = set[str](), set[str]()
@@ -197,48 +159,44 @@ async def test_stricter_reading_loses_exactly_who_was_accepted_for_now(
         lost |= {f"{event.lookup}#{person}" for person in no_more}
         if yes and yes == no_more:
             not_charged |= {event.lookup}
-    assert {(each.person, each.change) for each in differences(found)} == {
+    assert {(each.person, each.change) for each in found.differences} == {
         (person, "lost") for person in lost
     }
-    for told in differences(found):
-        assert (told.was.verdict, told.would_be.verdict) == ("deliverable", "unknown")
-        assert told.would_be.reasons == ("for-now",)
-    effects = {(n, each.effect.change) for b in found for n, each in b.affected.items()}
-    assert effects == {(lookup, "lost") for lookup in not_charged}
-    assert len(await charges(log, found)) == sum(
+    for told in found.differences:
+        assert (told.was["verdict"], told.would_be["verdict"]) == ("deliverable", "unknown")
+        assert told.would_be["reasons"] == ["for-now"]
+    assert {change for _, change in found.charges} <= {"lost"}
+    assert len(found.searches) == sum(
         len(stored.lookups[lookup].searches) for lookup in not_charged
     )
 
 
 @given(HISTORIES)
 async def test_stricter_resolution_loses_exactly_the_unsure_of_what_is_recorded(
-    stricter: Path, history: list[Looked]
+    stricter: Rules, history: list[Looked]
 ) -> None:
     log, keys, stored = await made(history)
 
-    with opened_rules(str(stricter)) as rules:
-        found = await replay(log, keys, "resolution", rules)
+    found = await replayed(log, keys, "resolution", stricter)
 
     unsure = {
         lookup
         for lookup, looked in stored.lookups.items()
         if looked.named and looked.score < 0.9
     }
-    assert {(each.lookup, each.change) for each in differences(found)} == {
+    assert {(each.lookup, each.change) for each in found.differences} == {
         (lookup, "lost") for lookup in unsure
     }
     missing = sum(not looked.named for looked in history)
-    every = summed(found)
-    assert every.replayed == len(history) - missing
+    counts = found.counts
+    assert (counts.lookups, counts.replayed) == (len(history), len(history) - missing)
     why = "the brands that sources named were not recorded"
-    assert every.not_replayed == ({why: missing} if missing else {})
-    events = [recorded.event for recorded in await log.tail(0, 10_000)]
-    assert sum(isinstance(event, BrandResolved) for event in events) == every.lookups
+    assert counts.missed == ({why: missing} if missing else {})
 
 
 @given(HISTORIES)
 async def test_nobody_is_named_unless_people_are_revealed_and_who_is_erased_never(
-    stricter: Path, history: list[Looked]
+    stricter: Rules, history: list[Looked]
 ) -> None:
     log, keys, stored = await made(history)
     erased = {
@@ -248,85 +206,62 @@ async def test_nobody_is_named_unless_people_are_revealed_and_who_is_erased_neve
         if seen.erased
     }
 
-    with opened_rules(str(stricter)) as rules:
-        for kind in ("ranking", "verdicts"):
-            sealed = differences(await replay(log, keys, kind, rules))
-            shown = differences(await replay(log, keys, kind, rules, reveals=True))
+    for kind in ("ranking", "verdicts"):
+        sealed = (await replayed(log, keys, kind, stricter)).differences
+        shown = (await replayed(log, keys, kind, stricter, reveals=True)).differences
 
-            assert not {each.person for each in sealed} & erased
-            assert [each.person for each in shown] == [each.person for each in sealed]
-            assert "Jo " not in str(sealed)
-            assert "p1@" not in str(sealed)
-            for each in shown:
-                person = str(each.person).rpartition("#")[2]
-                if kind == "ranking":
-                    assert each.name == f"Jo {'abcdefgh'[int(person[1:])]}"
-                else:
-                    assert each.was.address.startswith(f"{person}@")
+        assert not {each.person for each in sealed} & erased
+        assert [each.person for each in shown] == [each.person for each in sealed]
+        assert "Jo " not in str(sealed)
+        assert "p1@" not in str(sealed)
+        for each in shown:
+            person = str(each.person).rpartition("#")[2]
+            assert each.name == f"Jo {'abcdefgh'[int(person[1:])]}"
+            if kind == "verdicts":
+                assert each.was["address"].startswith(f"{person}@")
 
 
-# Through the real service.
-async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
-    async with on_new_databases(postgres, folder) as on:
-        yield on.settings
+@pytest.mark.parametrize("state", [b"no event", b'{"at": "2026-03-01T00:00:00Z"}'])
+async def test_a_run_with_a_damaged_event_is_left_out_and_the_event_named(
+    stricter: Rules, state: bytes
+) -> None:
+    seen = (Seen("Senior Brand Manager at {}", "250 Ok for now"),)
+    log, keys, stored = await made([Looked("Acme", seen), Looked("Acme", seen)])
+    first, second = stored.lookups
+    whole = await replayed(log, keys, "verdicts", stricter)
+    [checked, _] = [
+        each.position for each in await log.stored(0) if event_of(each.topic) is MailboxVerified
+    ]
+    log.spoil(checked, state)
+
+    found = await replayed(log, keys, "verdicts", stricter)
+
+    assert [each.lookup for each in whole.differences] == [first, second]
+    assert [each.lookup for each in found.differences] == [second]
+    assert found.charges == {(second, "lost")}
+    assert (found.counts.lookups, found.counts.replayed) == (2, 1)
+    assert found.counts.missed == {"one of its events cannot be read": 1}
+    assert [*found.counts.damaged] == [checked]
+    assert f"event {checked}, " in str(found.counts.damaged[checked])
 
 
-class StoreCases:
-    @pytest.mark.slow
-    async def test_todays_rules_say_what_the_service_said_all_its_life(
-        self, place: Place
-    ) -> None:
-        async with lived(place) as lifetime:
-            await lifetime.ask(0, "Acme")
-            await lifetime.ask(0, "Zenith")
+@pytest.mark.parametrize(
+    "returned",
+    ["(ranked * 2, left_out)", "(ranked, [LeftOut('p9', 'x')])"],
+    ids=["a person twice", "a person whom nobody found"],
+)
+async def test_a_ranking_is_of_the_people_who_were_found(tmp_path: Path, returned: str) -> None:
+    log, keys, _ = await made(
+        [Looked("Acme", (Seen("Social Media Manager at {}", "250 2.1.5 Ok"),))]
+    )
+    file = tmp_path / "rules.py"
+    file.write_text(
+        "from cs.domain.contact import LeftOut\n"
+        "from cs.domain.ranking import rank as todays\n"
+        "def rank(brand, people, limit, opinions):\n"
+        "    ranked, left_out = todays(brand, people)\n"
+        f"    return {returned}\n"
+    )
 
-            assert all([await same_again(lifetime.stores, kind) for kind in KINDS])
-            await live_long(lifetime)  # and all whose mailboxes were checked are erased
-            answers = [await same_again(lifetime.stores, kind) for kind in KINDS]
-
-            assert answers == [5, 0, 6]
-
-
-async def same_again(stores: Stores, kind: Kind) -> int:
-    """Run *kind* again by today's rules, which say the same; return of how many answers."""
-    head = await stores.log.head()
-
-    found = await replay(stores.log, stores.keys, kind, TODAY)
-
-    assert differences(found) == []
-    assert await charges(stores.log, found) == set()
-    assert await stores.log.head() == head, "nothing is written"
-    return summed(found).answers
-
-
-class TestInMemory(StoreCases):
-    @pytest.fixture
-    def place(self) -> Place:
-        return InMemory()
-
-
-class TestInAFolder(StoreCases):
-    @pytest.fixture
-    def place(self, tmp_path: Path) -> Place:
-        return InFolder(tmp_path / "data")
-
-
-class TestInDatabases(StoreCases):
-    @pytest.fixture
-    async def place(self, postgres: str, tmp_path: Path) -> AsyncIterator[Place]:
-        async for settings_ in databases(postgres, tmp_path):
-            yield InDatabases(settings_)
-
-
-def test_a_brand_is_never_divided_and_portions_are_bounded() -> None:
-    numbers = [1] * 200 + [5_000, 3, 1_190, 20]
-    streams = {f"brand-{n}": range(number) for n, number in enumerate(numbers)}
-
-    found = list(chunks(streams))
-
-    assert [stream for chunk in found for stream in chunk.streams] == list(streams)
-    assert all(len(chunk.streams) <= replaying.BRANDS for chunk in found)
-    for chunk in found:
-        number = sum(len(streams[stream]) for stream in chunk.streams)
-        assert number == len(chunk.positions)
-        assert number <= replaying.EVENTS or len(chunk.streams) == 1
+    with pytest.raises(BrokenRules, match="names a person twice or one it was not given"):
+        await replayed(log, keys, "ranking", load_rules(file))

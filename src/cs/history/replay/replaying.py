@@ -1,147 +1,119 @@
-"""A replay of all of the history, some brands at a time: read, run again, compared, told.
+"""A replay of the log: its runs under other rules, and the charges of their searches."""
 
-The order is that of the brands' first lookups, and does not depend on who compares how many
-of them at once: two replays of the same log are the same to the byte.
-"""
-
-from array import array
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import msgspec
 
-from cs.domain.contact import Query
-from cs.eventlog.port import EventLog, Where
-from cs.history.opening import OpenerKeys
-from cs.history.replay.charges import WINDOW, AffectedLookup
-from cs.history.replay.difference import AnswerDifference, LookupComparison, Totals, sealed
-from cs.history.replay.ranking import compare_ranking
-from cs.history.replay.recorded import (
-    NEEDED,
-    Kind,
-    RecordedLookup,
-    recorded_lookups,
-    topics_of,
-)
-from cs.history.replay.resolution import compare_resolution
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.port import EventLog
+from cs.history.history import Progress, unseen
+from cs.history.loading import Search, load
+from cs.history.replay.comparing import ChargeChange, Difference, Effect, Kind, compare
 from cs.history.replay.rules import Rules
-from cs.history.replay.verdicts import compare_verdicts
-
-#: Events, and brands, that are in memory at once; a brand is not divided.
-EVENTS = 400
-BRANDS = 64
-
-_COMPARE: dict[Kind, Callable[[RecordedLookup, Rules, Totals], LookupComparison]] = {
-    "ranking": compare_ranking,
-    "verdicts": compare_verdicts,
-    "resolution": compare_resolution,
-}
+from cs.history.runs import Run
+from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    """Brands whose lookups are compared in one go: their streams, and the events to read."""
+class ChargeDifference(msgspec.Struct, frozen=True, tag_field="kind", tag="charge"):
+    """A settled search whose charge, a unit of its key's quota, would or may be another."""
 
-    streams: tuple[str, ...]
-    positions: tuple[int, ...]
-
-
-class ComparedBrand(msgspec.Struct, frozen=True):
-    """What comparing the lookups of one brand came to.
-
-    Attributes:
-        query: As it was asked for first.
-        affected: By lookup: those whose charges would be others, or may be.
-    """
-
-    stream: str
-    query: Query
-    totals: Totals
-    differences: tuple[AnswerDifference, ...]
-    affected: dict[str, AffectedLookup]
-
-
-async def brand_streams(log: EventLog, kind: Kind, upto: int) -> dict[str, "array[int]"]:
-    """Return the streams of all brands by their first lookups, with the events of each.
-
-    These are the positions, up to *upto*, of what a replay of *kind* reads: eight bytes each.
-
-    Raises:
-        LogUnavailable: The log cannot be read now.
-    """
-    found: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
-    where = Where(topics_of(NEEDED[kind]))
-    for after in range(0, upto, WINDOW):
-        for position, stream in await log.places(where, after, min(after + WINDOW, upto)):
-            found[stream].append(position)
-    return found
-
-
-def chunks(streams: "Mapping[str, Sequence[int]]") -> Iterator[Chunk]:
-    """Yield *streams*, as `brand_streams` returns them, in portions that fit into memory."""
-    brands: list[str] = []
-    events: list[int] = []
-    for stream, positions in streams.items():
-        if brands and (len(events) + len(positions) > EVENTS or len(brands) == BRANDS):
-            yield Chunk(tuple(brands), tuple(events))
-            brands, events = [], []
-        brands.append(stream)
-        events += positions
-    if brands:
-        yield Chunk(tuple(brands), tuple(events))
+    change: ChargeChange
+    search: Search
 
 
 class Replay:
-    """Runs lookups of *log* again.
+    """Applies rules to the runs of a log; use it once.
 
     Args:
-        log: Where they are.
-        keys: What opens their people.
-        kind: What is run again.
-        rules: That are run.
+        kind: Which rules are applied.
+        rules: Those that are.
+        brands: Only the runs of these streams; empty: all runs.
+        upto: The last position that is read; ``None``: the log's last.
         reveals: Whether differences say who people are.
+
+    Attributes:
+        lookups: Runs.
+        replayed: Of them, those that have answers to compare.
+        answers: How many were compared, by the rules that gave them.
+        missed: Runs and answers that were not compared, by why.
+        damaged: Events that cannot be read, by position.
     """
 
     def __init__(
         self,
         log: EventLog,
-        keys: OpenerKeys,
+        keys: KeyStore,
         kind: Kind,
-        *,
         rules: Rules,
+        *,
+        brands: Sequence[str] = (),
+        upto: int | None = None,
         reveals: bool = False,
     ) -> None:
         self._log = log
         self._keys = keys
-        self._kind = kind
+        self.kind: Kind = kind
         self._rules = rules
+        self._selection = Selection(brands=tuple(brands), upto=upto)
         self._reveals = reveals
+        self._effects: dict[str, Effect] = {}  # by lookup
+        self.lookups = self.replayed = 0
+        self.answers = Counter[str]()
+        self.missed = Counter[str]()
+        self.damaged: dict[int, DamagedEvent | NewerEvent] = {}
 
-    async def compare(self, chunk: Chunk) -> list[ComparedBrand]:
-        """Return what would be otherwise for the brands of *chunk*, in order.
+    async def differences(
+        self, progress: Progress = unseen
+    ) -> AsyncIterator[Sequence[Difference | ChargeDifference]]:
+        """Yield what would differ, in the order of the log, some thousand positions at a time.
 
         Raises:
-            LogUnavailable: Log or key store cannot be read now.
-            DamagedEvent: An event of one of them is damaged.
+            LogUnavailable: The log or the key store cannot be read now.
             BrokenRules: The rules fail.
         """
-        by_stream: dict[str, list[RecordedLookup]] = {stream: [] for stream in chunk.streams}
-        for lookup in await recorded_lookups(
-            self._log, self._keys, self._kind, chunk.positions
+        async for part in load(
+            self._log,
+            self._keys,
+            self._selection,
+            unreadable=self._leave_out,
+            progress=progress,
         ):
-            by_stream[lookup.stream].append(lookup)
-        return [
-            self._compared(stream, lookups) for stream, lookups in by_stream.items() if lookups
-        ]
+            yield [
+                *(each for run in part.runs for each in self._compared(run)),
+                # A search is settled after the run that answers it has ended.
+                *(each for search in part.searches for each in self._charge(search)),
+            ]
 
-    def _compared(self, stream: str, lookups: Sequence[RecordedLookup]) -> ComparedBrand:
-        totals = Totals(lookups=len(lookups))
-        differences: list[AnswerDifference] = []
-        affected: dict[str, AffectedLookup] = {}
-        for lookup in lookups:
-            compared = _COMPARE[self._kind](lookup, self._rules, totals)
-            differences += compared.differences
-            if compared.effect is not None:
-                affected[lookup.lookup] = AffectedLookup(stream, lookup.query, compared.effect)
-        told = differences if self._reveals else map(sealed, differences)
-        return ComparedBrand(stream, lookups[0].query, totals, tuple(told), affected)
+    def _leave_out(self, error: DamagedEvent | NewerEvent) -> None:
+        self.damaged[error.position] = error
+
+    def _compared(self, run: Run) -> Sequence[Difference]:
+        self.lookups += 1
+        if self._is_damaged(run):
+            self.missed["one of its events cannot be read"] += 1
+            return ()
+        compared = compare(run, self.kind, self._rules, reveals=self._reveals)
+        self.replayed += bool(compared.answers)
+        self.answers.update(compared.answers)
+        self.missed.update(compared.missed)
+        if compared.effect is not None:
+            self._effects[run.lookup] = compared.effect
+        return compared.differences
+
+    def _is_damaged(self, run: Run) -> bool:
+        """Return whether an event between the first and the last of *run* cannot be read."""
+        last = run.finish_position or sys.maxsize
+        return any(
+            error.stream == run.stream and run.position < position <= last
+            for position, error in self.damaged.items()
+        )
+
+    def _charge(self, search: Search) -> Iterator[ChargeDifference]:
+        effect = self._effects.get(search.lookup)
+        if effect is None or search.settled_position is None:
+            return
+        if effect.was_charged in {None, search.charged}:
+            yield ChargeDifference(effect.change, search)

@@ -1,12 +1,15 @@
-"""What is run again: the rules as the log's questions need them, and those of today."""
+"""The rules that a replay applies: today's, or some of a file in their place."""
 
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
+from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from cs.domain.cause import without_people
 from cs.domain.contact import (
     BrandFacts,
     CheckedPerson,
@@ -19,121 +22,127 @@ from cs.domain.contact import (
 )
 from cs.domain.headline.role import classify
 from cs.domain.mail.conclusion import Conclusion, concluded
-from cs.domain.mail.mailbox import Evidence
+from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.ranking import rank
-from cs.pipeline.brand_choice import BrandChoice
+from cs.pipeline.brand_choice import BrandChoice, Status
 from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import ReadVerdict, reread
 from cs.verifiers.smtp.verifier import NAME as SMTP
 
-__all__ = [
-    "TODAY",
-    "BrandChoice",
-    "BrokenRules",
-    "Conclusion",
-    "Judgement",
-    "Ranking",
-    "ReadVerdict",
-    "Rules",
-    "TodaysRules",
-]
+#: Headlines whose roles are remembered, 500 bytes each: every run of a brand finds the same
+#: people, and reading a headline takes a third of a millisecond.
+_HEADLINES = 20_000
 
 #: Who is shown, best first, and who is left out and why.
 Ranking = tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]
+#: What a conversation says about its address; ``None``: the rules cannot tell.
+Reading = ReadVerdict | tuple[Verdict, str] | None
+#: Which brand is meant.
+Resolution = BrandChoice | tuple[Status, BrandFacts | None]
 
-#: Headlines whose roles are remembered, some 500 bytes each: a brand's people are found again
-#: with every lookup, and reading one takes a third of a millisecond.
-_HEADLINES = 20_000
+#: What a file may define: the type that each function returns, and its words.
+FUNCTIONS: Mapping[str, tuple[Any, str]] = {
+    "rank": (Ranking, "who is shown, as RankedPerson, and who is not, as LeftOut"),
+    "read_reply": (Reading, "a verdict and why, or None"),
+    "conclude": (Conclusion, "a Conclusion"),
+    "resolve": (Resolution, "a status, and the facts of a brand"),
+}
 
 
 class BrokenRules(Exception):
-    """Rules that cannot be had, or do not what rules do; the message says where and why."""
+    """The rules failed to load, raised, or returned something else than rules return."""
 
 
-class Judgement(msgspec.Struct, frozen=True):
-    """What was found about one person at one mail domain, judged again.
-
-    Attributes:
-        conclusion: What it comes to.
-        readings: Of each piece of evidence what it says; ``None``: it cannot be told, so
-            that it says what it said then.
-    """
-
-    conclusion: Conclusion
-    readings: tuple[ReadVerdict | None, ...]
+_role = lru_cache(_HEADLINES)(classify)
 
 
-class Rules(Protocol):
-    """A set of rules; pure: the same is answered whenever the same is asked.
-
-    Each method may raise `BrokenRules`.
-    """
-
-    @property
-    def name(self) -> str:
-        """What they are called to people."""
-
-    def rank(
-        self,
-        brand: BrandFacts,
-        people: Sequence[Person],
-        limit: int,
-        opinions: Sequence[Opinion] = (),
-    ) -> Ranking:
-        """Return who of *people* is shown, as `cs.domain.ranking.rank` does."""
-
-    def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
-        """Return what the evidence of each of *checks* comes to."""
-
-    def resolve(self, query: Query, matches: Sequence[SourceMatches]) -> BrandChoice:
-        """Return the brand that *query* means, of those that sources named."""
+def _rank(
+    brand: BrandFacts, people: Sequence[Person], limit: int, opinions: Sequence[Opinion]
+) -> Ranking:
+    return rank(brand, people, limit=limit, read=_role, opinions=opinions)
 
 
-class TodaysRules:
-    """The rules that this version of the service runs with."""
+def _read_reply(evidence: Evidence) -> ReadVerdict | None:
+    """Read a conversation of our own verifier; nobody knows how others read theirs."""
+    return reread(evidence) if evidence.verifier == SMTP else None
 
-    name = "today's rules"
 
-    def __init__(self) -> None:
-        self._classify = lru_cache(_HEADLINES)(classify)
+class Rules(msgspec.Struct, frozen=True):
+    """A set of rules; today's by default.  A function of a file may raise `BrokenRules`."""
 
-    def rank(
-        self,
-        brand: BrandFacts,
-        people: Sequence[Person],
-        limit: int,
-        opinions: Sequence[Opinion] = (),
-    ) -> Ranking:
-        return rank(brand, people, limit=limit, read=self._classify, opinions=opinions)
+    name: str = "today's rules"
+    rank: Callable[[BrandFacts, Sequence[Person], int, Sequence[Opinion]], Ranking] = _rank
+    read_reply: Callable[[Evidence], Reading] = _read_reply
+    conclude: Callable[[Mapping[str, Sequence[Evidence]]], Conclusion] = concluded
+    resolve: Callable[[Query, Sequence[SourceMatches]], Resolution] = chosen_again
 
-    def judge(self, checks: Sequence[CheckedPerson]) -> Sequence[Judgement]:
-        return [self._judge(checked) for checked in checks]
-
-    def _judge(self, checked: CheckedPerson) -> Judgement:
-        readings = tuple([self.read_reply(found) for found in checked.evidence])
-        if not checked.evidence:  # nobody was asked about them
-            return Judgement(
-                Conclusion(checked.verdict, checked.address, checked.verifier), readings
-            )
+    def judge(self, checked: CheckedPerson) -> tuple[Conclusion, Sequence[ReadVerdict | None]]:
+        """Return what the evidence of *checked* comes to, and how each piece was read."""
+        if not checked.evidence:  # no verifier was asked
+            return Conclusion(checked.verdict, checked.address, checked.verifier), ()
         tried: dict[str, list[Evidence]] = {}
-        for found, reading in zip(checked.evidence, readings, strict=True):
+        readings = []
+        for found in checked.evidence:
+            said = self.read_reply(found)
+            reading = ReadVerdict(*said) if isinstance(said, tuple) else said
+            readings.append(reading)
             again = found
-            if reading is not None and not reading.says(found):
+            if reading is not None:
                 again = replace(found, verdict=reading.verdict, reason=reading.reason)
             tried.setdefault(found.address, []).append(again)
-        return Judgement(self.conclude(tried), readings)
-
-    def read_reply(self, evidence: Evidence) -> ReadVerdict | None:
-        """Return what *evidence* says; ``None``: it cannot be told, so it is as it was."""
-        # Only of our own verifier is it known how a conversation is read.
-        return reread(evidence) if evidence.verifier == SMTP else None
-
-    def conclude(self, tried: Mapping[str, Sequence[Evidence]]) -> Conclusion:
-        """Return what *tried*, evidence by address, comes to."""
-        return concluded(tried)
-
-    def resolve(self, query: Query, matches: Sequence[SourceMatches]) -> BrandChoice:
-        return chosen_again(query, matches)
+        return self.conclude(tried), readings
 
 
-TODAY = TodaysRules()
+def load_rules(path: Path) -> Rules:
+    """Return the rules that the Python file *path* defines, and today's for the rest.
+
+    Raises:
+        BrokenRules: There is no such file, or it does not define rules.
+    """
+    if path.is_dir():
+        raise BrokenRules(
+            f"{path} is a folder: run the cs replay of that checkout with --json, and "
+            "compare what both print (docs/changing-a-rule.md)"
+        )
+    file, names = str(path), dict[str, Any](__name__="rules", __file__=str(path))
+    try:
+        code = compile(path.read_bytes(), file, "exec", dont_inherit=True)
+        exec(code, names)  # noqa: S102  it is run with the rights of who names it
+    except Exception as error:  # code of the operator's own
+        raise BrokenRules(_described(error, file, "when it was read")) from error
+    functions = {
+        name: _checked(name, names[name], file)
+        for name in FUNCTIONS
+        if callable(names.get(name))
+    }
+    if not functions:
+        raise BrokenRules(f"{file} defines none of {', '.join(f'{f}()' for f in FUNCTIONS)}")
+    return replace(Rules(f"rules of {path.name}"), **functions)
+
+
+def _checked(name: str, function: Callable[..., Any], file: str) -> Callable[..., Any]:
+    """Return *function*; what it raises, or returns of another type, is `BrokenRules`."""
+    type_, wanted = FUNCTIONS[name]
+    code = getattr(function, "__code__", None)
+    line = "" if code is None else f", line {code.co_firstlineno}"
+
+    def call(*given: Any) -> Any:
+        try:
+            returned = function(*given)
+        except Exception as error:  # code of the operator's own
+            raise BrokenRules(_described(error, file, f"in {name}()")) from error
+        try:
+            return msgspec.convert(msgspec.to_builtins(returned), type_)
+        except (TypeError, msgspec.ValidationError) as error:
+            why = without_people(str(error))
+            raise BrokenRules(f"{file}{line}: {name}() returns {wanted}: {why}") from error
+
+    return call
+
+
+def _described(error: BaseException, file: str, where: str) -> str:
+    """Return where in *file* the *error* was raised, and its words without any quotation."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    line = f", line {lines[-1]}" if lines else ""
+    return f"{file}{line}, {where}: {type(error).__name__}: {without_people(str(error))}"
