@@ -9,7 +9,7 @@ punctuation, accents and spacing; then a leading "the" and the legal form.
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 import idna
 import msgspec
@@ -45,7 +45,7 @@ class _BrandWords(msgspec.Struct):
 
 
 BRAND_WORDS = msgspec.toml.decode(
-    files("cs.domain.names").joinpath("brand_words.toml").read_bytes(), type=_BrandWords
+    Path(__file__).with_name("brand_words.toml").read_bytes(), type=_BrandWords
 )
 #: Words that come and go around a brand's name.
 FIRM_WORDS, SHOP_WORDS = BRAND_WORDS.of("firm"), BRAND_WORDS.of("shop")

@@ -10,14 +10,8 @@ from msgspec import Meta
 
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.plugins.sources import (
-    BrandFacts,
-    Question,
-    ServiceSettings,
-    SourceContext,
-    takes,
-)
-from cs.sources.brand.hinting import HintingBrandSource
+from cs.plugins.sources import BrandFacts, Question, ServiceSettings
+from cs.sources.paid_source import HintingBrandSource, Url, factory
 from cs.sources.social_pages import company_page
 
 #: Of 10: below this it guesses.
@@ -28,7 +22,7 @@ _NAMES = 20
 class CompanySettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.pdl]`` takes for brands; key and caps are those for people."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.peopledatalabs.com/v5"
+    url: Url = "https://api.peopledatalabs.com/v5"
     usd_per_company: Annotated[float, Meta(ge=0, le=1000, description="of one company")] = 0.1
 
 
@@ -42,6 +36,8 @@ class _Company(msgspec.Struct):
 
 class CompanyEnrich(HintingBrandSource[CompanySettings]):
     name = "pdl"
+    # No company is there, and 404 is not charged.
+    check_question = Question(path="/company/enrich", params={"website": "no-company.invalid"})
 
     async def _ask(self, brand: str) -> list[BrandFacts]:
         params = {"name": brand, "min_likelihood": str(LIKELIHOOD), "titlecase": "true"}
@@ -50,18 +46,6 @@ class CompanyEnrich(HintingBrandSource[CompanySettings]):
         )
         facts = _facts(company, brand)
         return [] if facts is None else [facts]
-
-    def check_question(self) -> Question:
-        # Nobody is called so, and 404 is not charged.
-        return Question(path="/company/enrich", params={"website": "no-company.invalid"})
-
-
-@takes(CompanySettings)
-def from_context(context: SourceContext) -> CompanyEnrich:
-    given = msgspec.convert(context.settings, CompanySettings)
-    settings = msgspec.structs.replace(given, usd_per_call=given.usd_per_company)
-    headers = {"x-api-key": settings.key}
-    return CompanyEnrich(context.service("pdl", settings, headers=headers), settings)
 
 
 def _facts(company: _Company, brand: str) -> BrandFacts | None:
@@ -83,3 +67,6 @@ def _facts(company: _Company, brand: str) -> BrandFacts | None:
         linkedin_company_url=company_page(page),
         aliases=tuple(dict.fromkeys(names[1:])),
     )
+
+
+from_context = factory(CompanyEnrich, CompanySettings, price="usd_per_company")

@@ -3,21 +3,19 @@
 A question costs one credit: ten results are enough.
 """
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
 from cs.domain.names.brand_match import COMPANY, likeness, names_host
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.plugins.sources import (
-    BrandFacts,
-    Question,
-    ServiceSettings,
-    SourceContext,
-    takes,
+from cs.plugins.sources import BrandFacts, Question, ServiceSettings
+from cs.sources.paid_source import (
+    Burst,
+    CallsPerS,
+    HintingBrandSource,
+    Url,
+    UsdPerCredit,
+    factory,
 )
-from cs.sources.brand.hinting import HintingBrandSource
 
 #: Results that are looked at: what stands further down is a shop or a paper.
 _FIRST = 3
@@ -27,10 +25,10 @@ _RESULTS = 10
 class PanelSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.serper]`` takes for brands; it is the table of the people source."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://google.serper.dev"
-    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 10.0
-    burst: Annotated[int, Meta(ge=1, le=1000)] = 10
-    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.001
+    url: Url = "https://google.serper.dev"
+    calls_per_s: CallsPerS = 10.0
+    burst: Burst = 10
+    usd_per_call: UsdPerCredit = 0.001
 
 
 class _Panel(msgspec.Struct):
@@ -50,6 +48,7 @@ class _PanelAnswer(msgspec.Struct):
 
 class SearchPanel(HintingBrandSource[PanelSettings]):
     name = "serper"
+    check_question = Question(path="/search", json={"q": "linkedin", "num": _RESULTS})
 
     async def _ask(self, brand: str) -> list[BrandFacts]:
         body = {"q": f"{brand} official site", "num": _RESULTS}
@@ -58,16 +57,6 @@ class SearchPanel(HintingBrandSource[PanelSettings]):
         return [
             BrandFacts(name=brand, domain=domain, mail_domains=(domain,)) for domain in found
         ]
-
-    def check_question(self) -> Question:
-        return Question(path="/search", json={"q": "linkedin", "num": _RESULTS})
-
-
-@takes(PanelSettings)
-def from_context(context: SourceContext) -> SearchPanel:
-    settings = msgspec.convert(context.settings, PanelSettings)
-    headers = {"x-api-key": settings.key}
-    return SearchPanel(context.service("serper", settings, headers=headers), settings)
 
 
 def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
@@ -87,3 +76,6 @@ def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
         if is_panels or names_host(domain, brand):
             domains.append(domain)
     return domains
+
+
+from_context = factory(SearchPanel, PanelSettings)

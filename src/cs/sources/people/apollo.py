@@ -11,9 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from cs.domain.headline.role import classify
-from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.employer import is_employer
-from cs.domain.names.profile_url import person_page
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,
@@ -22,11 +20,19 @@ from cs.plugins.sources import (
     ServiceProblem,
     ServiceSettings,
     Sighting,
-    SourceContext,
     failed_people,
-    takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
+from cs.sources.paid_source import (
+    Burst,
+    CallsPerS,
+    PaidPeopleSource,
+    Url,
+    UsdPerCredit,
+    brand_domain,
+    factory,
+    parent_domain,
+    person,
+)
 
 TITLES = (
     "influencer marketing",
@@ -41,10 +47,10 @@ SENIORITIES = ("manager", "director", "head", "vp", "c_suite")
 class ApolloSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.apollo]`` takes; 600 calls an hour are its limit."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.apollo.io/api/v1"
-    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 0.16
-    burst: Annotated[int, Meta(ge=1, le=1000)] = 20
-    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.05
+    url: Url = "https://api.apollo.io/api/v1"
+    calls_per_s: CallsPerS = 0.16
+    burst: Burst = 20
+    usd_per_call: UsdPerCredit = 0.05
     people: Annotated[
         int, Meta(ge=1, le=25, description="asked for by name in a search, each a credit")
     ] = 5
@@ -82,6 +88,11 @@ class _Match(msgspec.Struct):
 
 class ApolloSource(PaidPeopleSource[ApolloSettings]):
     name = "apollo"
+    check_question = Question(
+        path="/mixed_people/api_search",
+        json={"q_organization_domains_list": ["no-company.invalid"], "per_page": 1},
+        units=0,
+    )
 
     @property
     def units(self) -> int:
@@ -122,16 +133,8 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
                 people.append(sighting)
         return self.answer(tuple(people))
 
-    def check_question(self) -> Question:
-        body = {"q_organization_domains_list": ["no-company.invalid"], "per_page": 1}
-        return Question(path="/mixed_people/api_search", json=body, units=0)
 
-
-@takes(ApolloSettings)
-def from_context(context: SourceContext) -> ApolloSource:
-    settings = msgspec.convert(context.settings, ApolloSettings)
-    headers = {"x-api-key": settings.key}
-    return ApolloSource(context.service("apollo", settings, headers=headers), settings)
+from_context = factory(ApolloSource, ApolloSettings)
 
 
 def _in_role(found: _ApolloHit) -> bool:
@@ -147,21 +150,17 @@ def _charged(match: _Match) -> int:
     return 1 if match.person is not None and match.person.email else 0
 
 
-def _sighting(person: _ApolloPerson | None, brand: BrandFacts) -> Sighting | None:
-    if person is None:
+def _sighting(found: _ApolloPerson | None, brand: BrandFacts) -> Sighting | None:
+    if found is None or not found.last_name:
         return None
-    name = (person.name or f"{person.first_name or ''} {person.last_name or ''}").strip()
-    if not name or not person.last_name:
-        return None
-    company = person.organization.name if person.organization else None
-    address = (person.email or "").lower()
-    return Sighting(
-        full_name=name,
-        first_name=person.first_name,
-        last_name=person.last_name,
-        headline=person.title or person.headline,
+    company = found.organization.name if found.organization else None
+    return person(
+        ApolloSource.name,
+        found.name or f"{found.first_name or ''} {found.last_name}",
+        first_name=found.first_name,
+        last_name=found.last_name,
+        headline=found.title or found.headline,
         company=company or brand.name,
-        linkedin_url=person_page(person.linkedin_url or ""),
-        addresses=(address,) if is_mailbox(address) else (),
-        source=ApolloSource.name,
+        profile=found.linkedin_url,
+        email=found.email,
     )

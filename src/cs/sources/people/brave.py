@@ -17,10 +17,9 @@ from cs.plugins.sources import (
     Question,
     Response,
     ServiceSettings,
-    SourceContext,
     problem,
-    takes,
 )
+from cs.sources.paid_source import Url, factory
 from cs.sources.people.markets import Market
 from cs.sources.people.paid_search import PaidSearch
 from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
@@ -30,12 +29,13 @@ COUNT = 20
 CHARACTERS, WORDS = 400, 50
 #: A window longer than this is that of the plan: nothing is left before it ends.
 _PLAN_S = 3600.0
+_PATH = "/res/v1/web/search"
 
 
 class BraveSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.brave]`` takes; the price is $5 for 1,000 questions."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.search.brave.com"
+    url: Url = "https://api.search.brave.com"
     usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one question")] = 0.005
 
 
@@ -54,8 +54,36 @@ class _BraveAnswer(msgspec.Struct):
     web: _Web | None = None  # left out where nothing is found
 
 
+def _windows(answer: Response, header: str) -> list[float]:
+    """Return the numbers of *header*, one a window; none if it is not such a list."""
+    try:
+        found = [float(part) for part in answer.headers.get(header, "").split(",")]
+    except ValueError:
+        return []
+    return found if all(math.isfinite(number) for number in found) else []
+
+
+def judge(answer: Response) -> Judgement:
+    """Read a 429: of the two windows the one with nothing left says when to come back."""
+    if answer.status != 429:
+        return ORDINARY
+    remaining = _windows(answer, "x-ratelimit-remaining")
+    resets = _windows(answer, "x-ratelimit-reset")
+    empty = [reset for left, reset in zip(remaining, resets, strict=False) if left <= 0]
+    if not empty:
+        return ORDINARY
+    if max(empty) > _PLAN_S:
+        why = "brave has no questions left on this plan; wait for its month to end, or buy more"
+        return problem(ProblemKind.NO_CREDITS, why)
+    why = "brave asks us to come back later (429)"
+    return problem(ProblemKind.RATE_LIMITED, why, max(empty))
+
+
 class BraveSource(PaidSearch[BraveSettings]):
     name = "brave"
+    key_header = "x-subscription-token"
+    check_question = Question(path=_PATH, params={"q": "linkedin", "count": "1"})
+    judge = staticmethod(judge)
 
     async def search(self, asked: WebQuestion) -> WebPage:
         words = asked.text[:CHARACTERS].split()[:WORDS]
@@ -65,9 +93,6 @@ class BraveSource(PaidSearch[BraveSettings]):
         answer = await self.service.ask(Question(path=_PATH, params=params), _BraveAnswer)
         found = answer.web.results[:RESULTS] if answer.web else ()
         return WebPage(tuple(_read(result) for result in found))
-
-    def check_question(self) -> Question:
-        return Question(path=_PATH, params={"q": "linkedin", "count": "1"})
 
     def left(self, answer: Response) -> str | None:
         limits, remaining = (
@@ -93,43 +118,9 @@ def _known(market: Market) -> dict[str, str]:
     return params if named is None else params | {"search_lang": named}
 
 
-@takes(BraveSettings)
-def from_context(context: SourceContext) -> BraveSource:
-    settings = msgspec.convert(context.settings, BraveSettings)
-    headers = {"x-subscription-token": settings.key, "accept": "application/json"}
-    return BraveSource(
-        context.service("brave", settings, headers=headers, judge=judge), settings
-    )
-
-
-def judge(answer: Response) -> Judgement:
-    """Read a 429: of the two windows the one with nothing left says when to come back."""
-    if answer.status != 429:
-        return ORDINARY
-    remaining = _windows(answer, "x-ratelimit-remaining")
-    resets = _windows(answer, "x-ratelimit-reset")
-    empty = [reset for left, reset in zip(remaining, resets, strict=False) if left <= 0]
-    if not empty:
-        return ORDINARY
-    if max(empty) > _PLAN_S:
-        why = "brave has no questions left on this plan; wait for its month to end, or buy more"
-        return problem(ProblemKind.NO_CREDITS, why)
-    why = "brave asks us to come back later (429)"
-    return problem(ProblemKind.RATE_LIMITED, why, max(empty))
-
-
 def _read(result: _BraveResult) -> WebResult:
     texts = [text for text in (result.description, *result.extra_snippets) if text]
     return WebResult(result.url, result.title, " · ".join(texts)).cut()
 
 
-def _windows(answer: Response, header: str) -> list[float]:
-    """Return the numbers of *header*, one a window; none if it is not such a list."""
-    try:
-        found = [float(part) for part in answer.headers.get(header, "").split(",")]
-    except ValueError:
-        return []
-    return found if all(math.isfinite(number) for number in found) else []
-
-
-_PATH = "/res/v1/web/search"
+from_context = factory(BraveSource, BraveSettings)

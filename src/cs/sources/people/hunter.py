@@ -5,13 +5,11 @@ names is a candidate, never proof**: its addresses are not verified, and may be 
 means "too fast" and by 429 "no credits left", the other way round than everybody else.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.domain.mail.syntax import is_mailbox
-from cs.domain.names.profile_url import person_page
 from cs.plugins.sources import (
     ORDINARY,
     BrandFacts,
@@ -22,11 +20,19 @@ from cs.plugins.sources import (
     Response,
     ServiceSettings,
     Sighting,
-    SourceContext,
     problem,
-    takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
+from cs.sources.paid_source import (
+    Burst,
+    CallsPerS,
+    PaidPeopleSource,
+    Url,
+    UsdPerCredit,
+    brand_domain,
+    factory,
+    parent_domain,
+    person,
+)
 
 #: Addresses that one credit pays for.
 OF_A_CREDIT = 10
@@ -38,10 +44,10 @@ SENIORITIES = "senior,executive"
 class HunterSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.hunter]`` takes; limits are Hunter's own: 15 a second, 500 a minute."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.hunter.io/v2"
-    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 8.0
-    burst: Annotated[int, Meta(ge=1, le=1000)] = 5
-    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.05
+    url: Url = "https://api.hunter.io/v2"
+    calls_per_s: CallsPerS = 8.0
+    burst: Burst = 5
+    usd_per_call: UsdPerCredit = 0.05
     addresses: Annotated[
         int, Meta(ge=1, le=100, description="asked for in a search; ten cost a credit")
     ] = 10
@@ -66,8 +72,23 @@ class _HunterAnswer(msgspec.Struct):
     data: _Data
 
 
+def judge(answer: Response) -> Judgement:
+    """Read 403 and 429 as Hunter means them."""
+    match answer.status:
+        case 403:
+            why = "hunter asks us to come back later (403, its rate limit)"
+            return problem(ProblemKind.RATE_LIMITED, why)
+        case 429:
+            why = "hunter has no credits left for this key (429); buy some"
+            return problem(ProblemKind.NO_CREDITS, why)
+        case _:
+            return ORDINARY
+
+
 class HunterSource(PaidPeopleSource[HunterSettings]):
     name = "hunter"
+    check_question = Question(path="/account", units=0)
+    judge = staticmethod(judge)
 
     @property
     def units(self) -> int:
@@ -101,72 +122,32 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
         people = (_sighting(each, data.organization or company) for each in data.emails)
         return [each for each in people if each is not None]
 
-    def check_question(self) -> Question:
-        return Question(path="/account", units=0)
-
     def left(self, answer: Response) -> str | None:
         try:
-            searches = msgspec.json.decode(answer.body, type=_Account).data.requests.searches
+            account: Any = msgspec.json.decode(answer.body)
         except msgspec.DecodeError:
             return None
-        left = searches.available - searches.used
-        return f"{left:,} of {searches.available:,} searches"
-
-
-class _Searches(msgspec.Struct):
-    used: int
-    available: int
-
-
-class _Requests(msgspec.Struct):
-    searches: _Searches
-
-
-class _AccountData(msgspec.Struct):
-    requests: _Requests
-
-
-class _Account(msgspec.Struct):
-    data: _AccountData
-
-
-@takes(HunterSettings)
-def from_context(context: SourceContext) -> HunterSource:
-    settings = msgspec.convert(context.settings, HunterSettings)
-    headers = {"x-api-key": settings.key}
-    return HunterSource(
-        context.service("hunter", settings, headers=headers, judge=judge), settings
-    )
-
-
-def judge(answer: Response) -> Judgement:
-    """Read 403 and 429 as Hunter means them."""
-    match answer.status:
-        case 403:
-            why = "hunter asks us to come back later (403, its rate limit)"
-            return problem(ProblemKind.RATE_LIMITED, why)
-        case 429:
-            why = "hunter has no credits left for this key (429); buy some"
-            return problem(ProblemKind.NO_CREDITS, why)
-        case _:
-            return ORDINARY
+        match account:
+            case {
+                "data": {"requests": {"searches": {"used": int(used), "available": int(most)}}}
+            }:
+                return f"{most - used:,} of {most:,} searches"
+            case _:
+                return None
 
 
 def _sighting(found: _Email, company: str) -> Sighting | None:
-    """Return who *found* is; ``None`` without a whole name."""
+    """Return the person of *found*; ``None`` without a whole name."""
     first, last = (found.first_name or "").strip(), (found.last_name or "").strip()
-    if not first or not last:
-        return None
-    address = found.value.strip().lower()
-    return Sighting(
-        full_name=f"{first} {last}",
+    return person(
+        HunterSource.name,
+        f"{first} {last}" if first and last else None,
         first_name=first,
         last_name=last,
         headline=found.position,
         company=company,
-        linkedin_url=person_page(found.linkedin or ""),
-        addresses=(address,) if is_mailbox(address) else (),
-        source=HunterSource.name,
+        profile=found.linkedin,
+        email=found.value,
     )
 
 
@@ -176,3 +157,6 @@ def _credits(addresses: int) -> int:
 
 def _charged(answer: _HunterAnswer) -> int:
     return _credits(len(answer.data.emails))
+
+
+from_context = factory(HunterSource, HunterSettings)

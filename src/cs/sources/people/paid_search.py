@@ -9,13 +9,14 @@ from cs.plugins.sources import (
     ServiceProblem,
     failed_people,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, SettingsT
+from cs.sources.paid_source import PaidPeopleSource, SettingsT
 from cs.sources.people.web_search import (
     ENOUGH,
     SearchRefused,
     WebPage,
     WebQuestion,
     find_people,
+    most_questions,
     questions,
 )
 
@@ -33,8 +34,7 @@ class PaidSearch(PaidPeopleSource[SettingsT]):
 
     @property
     def units(self) -> int:
-        of_a_brand = BrandFacts(name="A", domain="a.de", parent_company="B")
-        return self.units_each * len(list(questions(of_a_brand, joined=self.knows_or)))
+        return self.units_each * most_questions(joined=self.knows_or)
 
     async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
         asked = list(questions(brand, joined=self.knows_or))

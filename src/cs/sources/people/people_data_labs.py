@@ -11,8 +11,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from cs.domain.mail.syntax import is_mailbox
-from cs.domain.names.profile_url import person_page
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,
@@ -22,11 +20,18 @@ from cs.plugins.sources import (
     ServiceProblem,
     ServiceSettings,
     Sighting,
-    SourceContext,
     failed_people,
-    takes,
 )
-from cs.sources.people.paid_source import PaidPeopleSource, brand_domain, parent_domain
+from cs.sources.paid_source import (
+    Burst,
+    CallsPerS,
+    PaidPeopleSource,
+    Url,
+    brand_domain,
+    factory,
+    parent_domain,
+    person,
+)
 
 #: Whom to ask for, in its words (canonical job title roles and levels).
 ROLES = ("marketing", "public_relations")
@@ -38,9 +43,9 @@ LEVELS = ("manager", "director", "vp", "cxo")
 class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.pdl]`` takes; 10 searches a minute are its default limit."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://api.peopledatalabs.com/v5"
-    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 0.16
-    burst: Annotated[int, Meta(ge=1, le=1000)] = 2
+    url: Url = "https://api.peopledatalabs.com/v5"
+    calls_per_s: CallsPerS = 0.16
+    burst: Burst = 2
     usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one record")] = 0.28
     records: Annotated[int, Meta(ge=1, le=100, description="of a search, each charged")] = 5
 
@@ -60,8 +65,40 @@ class _PdlAnswer(msgspec.Struct):
     data: tuple[_PdlPerson, ...] = ()
 
 
+def search(domain: str, *, size: int, known: Sequence[Sighting] = ()) -> dict[str, Any]:
+    """Return the body that asks for *size* people in the roles that are looked for.
+
+    Those *known* are left out by profile, or by name where theirs is not known; both are
+    keywords in its mapping, in lower case.  They are sorted: work that is done again asks the
+    same question, which is paid once.
+    """
+    asked: dict[str, Any] = {
+        "must": [
+            {"term": {"job_company_website": domain}},
+            {"terms": {"job_title_role": list(ROLES)}},
+            {"terms": {"job_title_levels": list(LEVELS)}},
+        ]
+    }
+    pages = {_page(each.linkedin_url) for each in known if each.linkedin_url}
+    names = {each.full_name.lower() for each in known if not each.linkedin_url}
+    left_out = {"linkedin_url": sorted(pages)[:KNOWN], "full_name": sorted(names)[:KNOWN]}
+    without = [{"terms": {field: told}} for field, told in left_out.items() if told]
+    if without:
+        asked["must_not"] = without
+    return {"query": {"bool": asked}, "size": size, "titlecase": True}
+
+
+def _page(url: str) -> str:
+    """Return a profile as it is written there: ``linkedin.com/in/jane-doe``."""
+    return url.lower().partition("://")[2].removeprefix("www.").rstrip("/")
+
+
 class PdlSource(PaidPeopleSource[PdlSettings]):
     name = "pdl"
+    # Nobody works there, and 404 is not charged.
+    check_question = Question(
+        path="/person/search", json=search("no-company.invalid", size=1), units=1
+    )
 
     @property
     def units(self) -> int:
@@ -93,7 +130,7 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
                     continue
                 return failed_people(self.name, problem, tuple(people))
             most -= len(records)
-            found = (_sighting(person, company or brand.name) for person in records)
+            found = (_sighting(each, company or brand.name) for each in records)
             people += [each for each in found if each is not None]
         return self.answer(tuple(people)[:limit])
 
@@ -102,66 +139,24 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
         found = await self.service.ask(question, _PdlAnswer, charged=lambda it: len(it.data))
         return found.data
 
-    def check_question(self) -> Question:
-        # Nobody works there, and 404 is not charged.
-        nobody = search("no-company.invalid", size=1)
-        return Question(path="/person/search", json=nobody, units=1)
-
     def left(self, answer: Response) -> str | None:
         left = answer.headers.get("x-totallimit-remaining", "")
         return f"{int(left):,} records" if left.isdecimal() and len(left) < 12 else None
 
 
-@takes(PdlSettings)
-def from_context(context: SourceContext) -> PdlSource:
-    settings = msgspec.convert(context.settings, PdlSettings)
-    headers = {"x-api-key": settings.key}
-    return PdlSource(context.service("pdl", settings, headers=headers), settings)
-
-
-def search(domain: str, *, size: int, known: Sequence[Sighting] = ()) -> dict[str, Any]:
-    """Return the body that asks for *size* people in the roles that are looked for.
-
-    Those *known* are left out by profile, or by name where theirs is not known; both are
-    keywords in its mapping, in lower case.  They are sorted: work that is done again asks the
-    same question, which is paid once.
-    """
-    asked: dict[str, Any] = {
-        "must": [
-            {"term": {"job_company_website": domain}},
-            {"terms": {"job_title_role": list(ROLES)}},
-            {"terms": {"job_title_levels": list(LEVELS)}},
-        ]
-    }
-    pages = {_page(each.linkedin_url) for each in known if each.linkedin_url}
-    names = {each.full_name.lower() for each in known if not each.linkedin_url}
-    left_out = {"linkedin_url": sorted(pages)[:KNOWN], "full_name": sorted(names)[:KNOWN]}
-    without = [{"terms": {field: told}} for field, told in left_out.items() if told]
-    if without:
-        asked["must_not"] = without
-    return {"query": {"bool": asked}, "size": size, "titlecase": True}
-
-
-def _page(url: str) -> str:
-    """Return a profile as it is written there: ``linkedin.com/in/jane-doe``."""
-    return url.lower().partition("://")[2].removeprefix("www.").rstrip("/")
-
-
-def _sighting(person: _PdlPerson, company: str) -> Sighting | None:
-    name = (person.full_name or "").strip()
-    if not name:
-        return None
-    page = (person.linkedin_url or "").strip()
-    address = person.work_email if isinstance(person.work_email, str) else ""
-    place = person.location_name if isinstance(person.location_name, str) else None
-    return Sighting(
-        full_name=name,
-        first_name=person.first_name,
-        last_name=person.last_name,
-        headline=person.job_title,
-        company=person.job_company_name or company,
-        linkedin_url=person_page(page if "//" in page else f"https://{page}"),
-        location=place,
-        addresses=(address.lower(),) if is_mailbox(address.lower()) else (),
-        source=PdlSource.name,
+def _sighting(found: _PdlPerson, company: str) -> Sighting | None:
+    address, place = found.work_email, found.location_name
+    return person(
+        PdlSource.name,
+        found.full_name,
+        first_name=found.first_name,
+        last_name=found.last_name,
+        headline=found.job_title,
+        company=found.job_company_name or company,
+        profile=found.linkedin_url,
+        email=address if isinstance(address, str) else None,
+        location=place if isinstance(place, str) else None,
     )
+
+
+from_context = factory(PdlSource, PdlSettings)

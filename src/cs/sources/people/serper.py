@@ -3,12 +3,10 @@
 A question for up to 100 results costs two credits; the answer says what it cost.
 """
 
-from typing import Annotated
-
 import msgspec
-from msgspec import Meta
 
-from cs.plugins.sources import Question, ServiceSettings, SourceContext, takes
+from cs.plugins.sources import Question, ServiceSettings
+from cs.sources.paid_source import Burst, CallsPerS, Url, UsdPerCredit, factory
 from cs.sources.people.paid_search import PaidSearch
 from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
 
@@ -20,10 +18,10 @@ CREDITS = 2
 class SerperSettings(ServiceSettings, frozen=True, kw_only=True):
     """What ``[sources.serper]`` takes."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://\S+$")] = "https://google.serper.dev"
-    calls_per_s: Annotated[float, Meta(gt=0, le=1000, description="of all workers")] = 10.0
-    burst: Annotated[int, Meta(ge=1, le=1000)] = 10
-    usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one credit")] = 0.001
+    url: Url = "https://google.serper.dev"
+    calls_per_s: CallsPerS = 10.0
+    burst: Burst = 10
+    usd_per_call: UsdPerCredit = 0.001
 
 
 class _SerperResult(msgspec.Struct):
@@ -41,6 +39,7 @@ class SerperSource(PaidSearch[SerperSettings]):
     name = "serper"
     knows_or = True
     units_each = CREDITS
+    check_question = Question(path="/search", json={"q": "linkedin", "num": 10})
 
     async def search(self, asked: WebQuestion) -> WebPage:
         body: dict[str, str | int] = {"q": asked.text, "num": NUM}
@@ -55,16 +54,9 @@ class SerperSource(PaidSearch[SerperSettings]):
             )
         )
 
-    def check_question(self) -> Question:
-        return Question(path="/search", json={"q": "linkedin", "num": 10})
-
-
-@takes(SerperSettings)
-def from_context(context: SourceContext) -> SerperSource:
-    settings = msgspec.convert(context.settings, SerperSettings)
-    headers = {"x-api-key": settings.key}
-    return SerperSource(context.service("serper", settings, headers=headers), settings)
-
 
 def _charged(answer: _SerperAnswer) -> int:
     return CREDITS if answer.credits is None else max(answer.credits, 0)
+
+
+from_context = factory(SerperSource, SerperSettings)

@@ -112,6 +112,11 @@ def questions(brand: BrandFacts, *, joined: bool = False) -> Iterator[WebQuestio
             yield WebQuestion(f"site:linkedin.com/in {asked} {market.words}", market)
 
 
+def most_questions(*, joined: bool = False) -> int:
+    """Return how many `questions` there are about a brand with a parent and a home market."""
+    return 2 * len(JOINED if joined else WORDS) + 1
+
+
 def phrase(name: str) -> str | None:
     """Return *name* as a phrase to search for, none of whose words is a command.
 

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
@@ -38,7 +37,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 #: By kind of file and field, the names of its column (`columns.toml`).
 FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(
-    (files(__package__) / "columns.toml").read_text()
+    Path(__file__).with_name("columns.toml").read_text()
 )
 
 Cells = Mapping[str, Any]

@@ -1,0 +1,245 @@
+"""Sources with a key: what an adapter of one is made of.
+
+An adapter is a module with its settings, the shapes of the answers, a class with what is asked,
+and a pure function from an answer to people or brands.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Annotated, ClassVar, Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from cs.domain.mail.syntax import is_mailbox
+from cs.domain.names.brand_match import names_host
+from cs.domain.names.profile_url import person_page
+from cs.plugins.declared_settings import PluginFactory
+from cs.plugins.sources import (
+    ORDINARY,
+    BrandAnswer,
+    BrandFacts,
+    BrandMatch,
+    Judgement,
+    PaidService,
+    PeopleAnswer,
+    ProblemKind,
+    Query,
+    Question,
+    Response,
+    ServiceCheck,
+    ServiceProblem,
+    ServiceSettings,
+    Sighting,
+    SourceContext,
+    SourceStatus,
+    failed_brand,
+    failed_people,
+)
+
+SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
+SourceT = TypeVar("SourceT", bound="PaidSource")  # type: ignore[type-arg]
+
+# Fields of `ServiceSettings` whose defaults are the service's own.
+Url: TypeAlias = Annotated[str, Meta(pattern=r"^https?://\S+$")]
+CallsPerS: TypeAlias = Annotated[float, Meta(gt=0, le=1000, description="of all workers")]
+Burst: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+UsdPerCredit: TypeAlias = Annotated[float, Meta(ge=0, le=1000, description="of one credit")]
+
+#: The score of a hint: it is not counted among the brands that may be meant
+#: (`cs.pipeline.brand_choice.PLAUSIBLE`).
+HINT = 0.05
+
+
+class PaidSource(ABC, Generic[SettingsT]):
+    """Base of the sources with a key.
+
+    Args:
+        service: What it asks.
+        settings: Of the source; without a ``key`` nothing is asked.
+
+    Attributes:
+        key_header: The header that the key is sent in.
+        check_question: Costs little, or nothing.
+    """
+
+    name: ClassVar[str]
+    key_header: ClassVar[str] = "x-api-key"
+    check_question: ClassVar[Question]
+
+    def __init__(self, service: PaidService, settings: SettingsT) -> None:
+        self.service = service
+        self.settings: SettingsT = settings
+        self.missing = None if settings.key else f"set sources.{self.name}.key"
+
+    @staticmethod
+    def judge(answer: Response) -> Judgement:
+        """Read *answer* as this service means it, where it means a status in another way."""
+        del answer
+        return ORDINARY
+
+    async def check(self) -> ServiceCheck:
+        """Make one call that costs as little as can be, and say whether the service works."""
+        found = await self.service.check(self.check_question, self.left)
+        return found if self.missing is None else replace(found, why=self.missing)
+
+    def left(self, answer: Response) -> str | None:
+        """Return what *answer* to the check says is left; ``None`` if it does not say."""
+        del answer
+        return None
+
+
+def factory(
+    source: type[SourceT], settings: type[SettingsT], *, price: str = "usd_per_call"
+) -> PluginFactory[SourceContext, SourceT]:
+    """Return what the entry point of *source*, which takes *settings*, names.
+
+    Args:
+        source: The adapter.
+        settings: What its table takes.
+        price: Which of them is the price of a question.
+    """
+
+    def make(context: SourceContext) -> SourceT:
+        given = msgspec.convert(context.settings, settings)
+        given = replace(given, usd_per_call=getattr(given, price))
+        headers = {source.key_header: given.key, "accept": "application/json"}
+        service = context.service(source.name, given, headers=headers, judge=source.judge)
+        return source(service, given)
+
+    return PluginFactory(make, settings)
+
+
+class PaidPeopleSource(PaidSource[SettingsT]):
+    """Base of the people sources with a key."""
+
+    @property
+    def cost(self) -> float:
+        """US dollars that a search can cost at most; free sources are asked first."""
+        return self.settings.usd_per_call * self.units
+
+    @property
+    @abstractmethod
+    def units(self) -> int:
+        """How many prices a search can cost at most."""
+
+    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
+        """Find people who work for *brand*; see `cs.plugins.sources.PeopleSource`."""
+        return await self.asked(lambda: self._find(brand, limit))
+
+    async def asked(self, find: Callable[[], Awaitable[PeopleAnswer]]) -> PeopleAnswer:
+        """Return what *find* finds, or how the run ended instead."""
+        if self.missing is not None:
+            why, ended = self.missing, SourceStatus.NOT_CONFIGURED
+            return PeopleAnswer(source=self.name, ended=ended, why=why)
+        try:
+            return await find()
+        except ServiceProblem as problem:
+            if problem.kind is ProblemKind.NOTHING:
+                return self.answer(())
+            return failed_people(self.name, problem)
+
+    def answer(self, people: tuple[Sighting, ...]) -> PeopleAnswer:
+        """Return the answer of a run that went well."""
+        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
+        return PeopleAnswer(source=self.name, ended=ended, people=people)
+
+    @abstractmethod
+    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+        """Ask the service; may raise `ServiceProblem`."""
+
+
+class HintingBrandSource(PaidSource[SettingsT]):
+    """Base of the brand sources with a key, which are asked last and only hint.
+
+    A search engine's panel or a company file may have another company of the name.  So what
+    they name counts only once the brand's own site says the same (`cs.pipeline.brand_hints`),
+    and nothing is paid for a brand that free sources know.
+
+    Attributes:
+        hints: Tells the resolver what it is.
+    """
+
+    hints = True
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        """Name the site of the brand that is asked for; nothing where a domain is asked."""
+        if self.missing is not None:
+            ended = SourceStatus.NOT_CONFIGURED
+            return BrandAnswer(source=self.name, ended=ended, why=self.missing)
+        brand = query.brand if known is None else known.name
+        if brand is None or query.domain is not None:
+            return BrandAnswer(source=self.name, ended=SourceStatus.NO_RESULTS)
+        try:
+            named = await self._ask(brand)
+        except ServiceProblem as problem:
+            if problem.kind is not ProblemKind.NOTHING:
+                return failed_brand(self.name, problem)
+            named = []
+        matches = tuple(
+            BrandMatch(facts=facts, score=HINT, key=facts.domain or "") for facts in named
+        )
+        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
+        return BrandAnswer(source=self.name, ended=ended, matches=matches)
+
+    @abstractmethod
+    async def _ask(self, brand: str) -> list[BrandFacts]:
+        """Return brands with a domain, likeliest first; may raise `ServiceProblem`."""
+
+
+def person(
+    source: str,
+    full_name: str | None,
+    *,
+    first_name: str | None,
+    last_name: str | None,
+    headline: str | None,
+    company: str,
+    profile: str | None,
+    email: str | None,
+    location: str | None = None,
+) -> Sighting | None:
+    """Return a person as a service has them; ``None`` without a name.
+
+    The e-mail is a candidate, never proof.
+    """
+    name, page = (full_name or "").strip(), (profile or "").strip()
+    address = (email or "").strip().lower()
+    if not name:
+        return None
+    return Sighting(
+        full_name=name,
+        first_name=first_name,
+        last_name=last_name,
+        headline=headline,
+        company=company,
+        linkedin_url=person_page(page if "//" in page else f"https://{page}"),
+        location=location,
+        addresses=(address,) if is_mailbox(address) else (),
+        source=source,
+    )
+
+
+def brand_domain(brand: BrandFacts) -> str | None:
+    """Return the domain that a service knows *brand*'s company by."""
+    return brand.domain or next(iter(brand.mail_domains), None)
+
+
+def parent_domain(brand: BrandFacts) -> str | None:
+    """Return the domain of the company that *brand* belongs to, whose team may be the brand's.
+
+    It is the one of the brand's mail domains that is called like the parent; ``None`` if there
+    is none.
+
+    >>> brand = BrandFacts(
+    ...     name="Zara", domain="zara.com", parent_company="Inditex",
+    ...     mail_domains=("zara.com", "zara.es", "inditex.com"))
+    >>> parent_domain(brand)
+    'inditex.com'
+    """
+    parent = brand.parent_company
+    if parent is None:
+        return None
+    others = (domain for domain in brand.mail_domains if domain != brand_domain(brand))
+    return next((domain for domain in others if names_host(domain, parent)), None)
