@@ -25,8 +25,7 @@ RULES = (
     "cs.pipeline.refusals",
     "cs.pipeline.verification",
     "cs.pipeline.waterfall",
-    "cs.verifiers.smtp.domain_check",
-    "cs.verifiers.smtp.exchangers",
+    "cs.verifiers.smtp.check",
     "cs.verifiers.smtp.probe",
     "cs.verifiers.smtp.verdict",
 )
@@ -35,14 +34,14 @@ SHAPES = {"cs.domain.mail.mailbox"}
 #: The modules where each set begins, by its name.
 BEGIN = {
     rule_sets.RANKING: ("cs.domain.ranking",),
-    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.domain_check", "cs.domain.mail.reply"),
+    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.check", "cs.domain.mail.reply"),
     rule_sets.VERIFICATION: ("cs.pipeline.verification",),
     rule_sets.RESOLUTION: ("cs.pipeline.brand_resolver",),
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
     "ranking-8": "c2facc812b176dd9",
-    "mail-replies-3": "ba783f5ff9a08410",
+    "mail-replies-3": "df92b99b1517d45b",
     "verification-4": "6f35d3b3a8ea1abc",
     "resolution-4": "6e1e61512e673851",
 }

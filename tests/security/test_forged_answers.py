@@ -18,7 +18,7 @@ from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient
 from cs.outside.port import Unreachable
 from cs.sandbox.certificates import Authority
-from cs.verifiers.smtp.errors import ConnectionFailed
+from cs.verifiers.smtp.connection import ConnectionFailed
 from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts, open_session
 from outside.loopback_web import Zone, pages, serve

@@ -12,8 +12,7 @@ from cs.doctor.dns_records import DnsRecords
 from cs.doctor.finding import DoctorFinding
 from cs.doctor.spf import check_spf
 from cs.outside.port import AddressGuard, Unreachable
-from cs.verifiers.smtp.connection import connect
-from cs.verifiers.smtp.errors import ConnectionFailed
+from cs.verifiers.smtp.connection import ConnectionFailed, connect
 from cs.verifiers.smtp.mail_route import find_route
 from cs.verifiers.smtp.session import MxAddress
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import meaning, same_words
-from cs.verifiers.smtp.connection import SmtpConnection, connect
-from cs.verifiers.smtp.errors import ConnectionFailed
+from cs.verifiers.smtp.connection import ConnectionFailed, SmtpConnection, connect
 from harness.budget import mib_of, seconds_of
 
 REPLY_S = 0.5

@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import STATEMENTS, ReplyKind
 from cs.plugins.verifiers import DomainFacts
-from cs.verifiers.smtp.domain_check import REFUSES_US
-from cs.verifiers.smtp.identity import Identity, check_proxy, parse_identity
+from cs.verifiers.smtp.check import REFUSES_US
+from cs.verifiers.smtp.identity import (
+    REFUSALS,
+    REST_S,
+    Identity,
+    SenderHealth,
+    check_proxy,
+    group_of,
+    parse_identity,
+)
 from cs.verifiers.smtp.rereading import reread
-from cs.verifiers.smtp.sender_health import REFUSALS, REST_S, SenderHealth, group_of
 from verifiers.smtp.mail_world import DOMAIN, World
 from verifiers.smtp.server_cases import PLAIN
 from verifiers.smtp.smtp_servers import Script, people

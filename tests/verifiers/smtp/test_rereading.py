@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
-from cs.verifiers.smtp.rereading import ReadVerdict, forget, reread
+from cs.verifiers.smtp.rereading import ReadVerdict, reread
 from cs.verifiers.smtp.transcript import GAP
 from verifiers.smtp.mail_world import World
 from verifiers.smtp.server_cases import PLAIN, SERVERS
@@ -99,71 +99,6 @@ async def test_another_reply_is_read_as_the_verifier_would_have(world: World) ->
     }
     full = replied(al, refusal, "452 4.2.2 mailbox full")
     assert reread(full) == ReadVerdict(Verdict.MAILBOX_FULL, "mailbox-full")
-
-
-#: What a server may say to somebody; names in it are the address's, or read like it.
-SAID = (
-    "250 2.1.5 <{address}> ok",
-    "250 2.1.5 OK 5b1f17b1804b1-4b30f7",
-    "450 4.2.0 <{address}>: greylisted",
-    "452 4.7.1 <{upper}>: greylisted, come back in 5 minutes",
-    "550 5.1.1 <{address}>: user unknown, see http://support.example.com/help",
-    "550 5.2.0 <{address}>: over quota",
-    "550 5.2.0 <{local}>",
-    "550 5.2.0 {local}",
-    "550 5.7.1 <{upper}>: rejected by mx.{domain}",
-    "550 <{address}>",
-    "552 <over.quota> at {domain}",
-    "554 <blocked@{domain}> for us.test",
-)
-LOCALS = ("jo", "al", "over.quota", "blocked", "greylisted", "in.5.minutes", "postmaster")
-ADDRESSES = st.builds(
-    "{}@{}".format, st.sampled_from(LOCALS), st.sampled_from(("a.test", "ok.test"))
-)
-
-
-def asked_about(address: str, reply: str) -> Evidence:
-    local, _, domain = address.partition("@")
-    names = {"address": address, "local": local, "domain": domain, "upper": address.upper()}
-    no = f"550 5.1.1 <{{}}@{domain}>: no such user"
-    said = [
-        f"C[connect mx.{domain} 127.1.2.3:25]",
-        "S220 ready",
-        "CEHLO us.test",
-        "S250 ok",
-        "CMAIL FROM:<probe@us.test>",
-        "S250 ok",
-        f"CRCPT TO:<q1w2e3@{domain}>",
-        f"S{no.format('q1w2e3')}",
-        f"CRCPT TO:<aldous.yarrow@{domain}>",
-        f"S{no.format('aldous.yarrow')}",
-        f"CRCPT TO:<{address}>",
-        f"S{reply.format(**names)}",
-        f"CRCPT TO:<postmaster@{domain}>",
-        f"S{reply.format(**names).replace(address, f'postmaster@{domain}')}",
-    ]
-    return Evidence(
-        address=address,
-        verdict=Verdict.UNKNOWN,
-        reason="closed",
-        verifier="smtp",
-        at=datetime(2026, 1, 1, tzinfo=UTC),
-        mx=f"mx.{domain}",
-        conversation=tuple(Line(at_ms=0, who=line[0], text=line[1:]) for line in said),
-    )
-
-
-@given(st.lists(st.tuples(ADDRESSES, st.sampled_from(SAID)), min_size=1, max_size=8))
-def test_what_others_were_told_changes_no_reading(asked: list[tuple[str, str]]) -> None:
-    found = [asked_about(address, reply) for address, reply in asked]
-
-    one_by_one = []
-    for evidence in found:
-        forget()
-        one_by_one.append(reread(evidence))
-    forget()
-
-    assert [reread(evidence) for evidence in found] == one_by_one
 
 
 async def test_what_cannot_be_read_again_is_told(world: World) -> None:

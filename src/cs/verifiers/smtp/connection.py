@@ -6,14 +6,13 @@ answer to another question.
 """
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
 from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
-from cs.verifiers.smtp.errors import ConnectionFailed
-from cs.verifiers.smtp.proxy import connect_through
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
 #: cut, up to a length at which nobody means well.
@@ -22,8 +21,23 @@ _LONGEST_LINE = 8_192
 _LINES = 100
 _UNREAD = 65_536
 _CLOSING_S = 1.0
+#: RFC 1928, section 6: what became of the connection beyond the proxy.  1 is "general
+#: failure", which is what many answer to a time-out there.
+_BEYOND_PROXY = frozenset({1, 3, 4, 5, 6})
 
 Note = Callable[[str, str], None]
+
+
+class ConnectionFailed(Exception):
+    """The connection is of no more use.
+
+    Attributes:
+        why: "connect", "proxy", "timeout", "closed", "protocol", "out-of-step" or "tls".
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class SmtpConnection(asyncio.Protocol):
@@ -86,29 +100,18 @@ class SmtpConnection(asyncio.Protocol):
         Raises:
             ConnectionFailed: As `read_reply`; or it had sent something that nobody asked for.
         """
-        if self._gone.is_set() or self._transport is None:
-            raise ConnectionFailed("closed")
-        if self._unread or not self._in_step:
-            self._note_unread()
-            raise ConnectionFailed("out-of-step")
-        self._note("C", command)
-        self._in_step = False
-        self._transport.write(command.encode("ascii") + b"\r\n")
+        self._write(command)
         return await self.read_reply(within_s)
 
-    def say_goodbye(self, command: str) -> None:
-        """Send *command*, the last one; nothing is noted after it, as it is about nobody.
+    async def quit(self, within_s: float) -> None:
+        """Send QUIT and wait for its reply (RFC 5321, 4.1.1.10), which may fail to come.
 
-        Not sent where a reply is owed, or something stands there that nobody asked for.
+        Nothing is noted after QUIT, as it is about nobody.
         """
-        if self._gone.is_set() or self._transport is None:
-            return
-        if self._unread or not self._in_step:
-            self._note_unread()
-            return
-        self._note("C", command)
-        self._note = _note_nothing
-        self._transport.write(command.encode("ascii") + b"\r\n")
+        with suppress(ConnectionFailed):
+            self._write("QUIT")
+            self._note = lambda _who, _text: None
+            await self.read_reply(within_s)
 
     async def encrypt(self, server_name: str) -> None:
         """Go over to TLS, whoever the other side is.
@@ -117,9 +120,8 @@ class SmtpConnection(asyncio.Protocol):
             ConnectionFailed: The other side cannot, or had already sent more in plain.
         """
         if self._unread or self._transport is None:
-            raise ConnectionFailed(
-                "out-of-step"
-            )  # what is injected before TLS must not count after
+            # What is injected before TLS must not count after it.
+            raise ConnectionFailed("out-of-step")
         loop = asyncio.get_running_loop()
         self._in_step = False
         try:
@@ -162,9 +164,16 @@ class SmtpConnection(asyncio.Protocol):
         self._note("S", decoded(line))
         return line
 
-    def _note_unread(self) -> None:
-        for line in bytes(self._unread[:_LINE]).splitlines()[:3]:
-            self._note("S", decoded(line))
+    def _write(self, command: str) -> None:
+        if self._gone.is_set() or self._transport is None:
+            raise ConnectionFailed("closed")
+        if self._unread or not self._in_step:
+            for line in bytes(self._unread[:_LINE]).splitlines()[:3]:
+                self._note("S", decoded(line))
+            raise ConnectionFailed("out-of-step")
+        self._note("C", command)
+        self._in_step = False
+        self._transport.write(command.encode("ascii") + b"\r\n")
 
 
 async def connect(
@@ -179,8 +188,8 @@ async def connect(
     """Connect to *address*, an IP address that has been judged by the guard.
 
     Args:
-        address: Whom to connect to.
-        port: The same.
+        address: Of the server.
+        port: Of the server.
         connect_s: How long that may take.
         reply_s: How long a reply may take.
         note: Called with every line.
@@ -199,7 +208,7 @@ async def connect(
             else:
                 _, connection = await loop.create_connection(
                     lambda: SmtpConnection(note, reply_s),
-                    sock=await connect_through(proxy, address, port),
+                    sock=await _connect_through(proxy, address, port),
                 )
     except TimeoutError:
         raise ConnectionFailed("timeout") from None
@@ -208,8 +217,26 @@ async def connect(
     return connection
 
 
-def _note_nothing(_who: str, _text: str) -> None:
-    pass
+async def _connect_through(proxy: str, address: str, port: int) -> socket.socket:
+    """Return a connection to *address* through the SOCKS5 server at *proxy* (RFC 1928).
+
+    Raises:
+        ConnectionFailed: ``connect``: *address* does not answer; ``proxy``: the proxy itself
+            does not, or it refuses us.
+    """
+    # Needed where there is a proxy only.
+    from python_socks import ProxyConnectionError, ProxyError  # noqa: PLC0415
+    from python_socks.async_.asyncio import Proxy  # noqa: PLC0415
+
+    try:
+        return await Proxy.from_url(proxy, rdns=False).connect(address, port)
+    except ProxyConnectionError as error:
+        raise ConnectionFailed("proxy") from error
+    except ProxyError as error:
+        why = "connect" if error.error_code in _BEYOND_PROXY else "proxy"
+        raise ConnectionFailed(why) from error
+    except OSError as error:  # it went away in the middle
+        raise ConnectionFailed("proxy") from error
 
 
 def _any_certificate() -> ssl.SSLContext:

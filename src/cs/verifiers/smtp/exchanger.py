@@ -1,4 +1,4 @@
-"""One exchanger of one mail domain: sessions opened, shared and renewed as it demands."""
+"""One exchanger of one mail domain: sessions opened, shared, limited and renewed as needed."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,29 +6,72 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 
 from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, meaning
-from cs.verifiers.smtp.connection import Note
-from cs.verifiers.smtp.errors import ConnectionFailed, NoUsableReply, SessionRefused
+from cs.verifiers.smtp.connection import ConnectionFailed, Note
 from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.session import MxAddress, Session, SmtpTimeouts, open_session
-from cs.verifiers.smtp.session_limit import SessionLimiter
+from cs.verifiers.smtp.session import (
+    MxAddress,
+    Session,
+    SessionRefused,
+    SmtpTimeouts,
+    open_session,
+)
+from cs.verifiers.smtp.verdict import NoUsableReply
 
 #: Three people and a control: more in one session look like harvesting (docs/verifiers.md).
-#: Who asks leaves room for the control, until the session has had it.
+#: A question leaves room for the control, until the session has had it.
 _RECIPIENTS = 4
 #: After so many broken sessions the exchanger is left alone for the rest of the check.
 _MAX_BROKEN_SESSIONS = 2
-
 
 #: Entered while other sessions of ours at the exchanger are waited for: that is not its time.
 PauseTimeout = Callable[[], AbstractAsyncContextManager[None]]
 
 
+class SessionLimiter:
+    """Sessions at most to each address at once; who wants one more waits.
+
+    A hundred mail domains may lie behind one host, and each is asked by itself.  Holds
+    nothing of an address that nobody asks.
+
+    Args:
+        most: Sessions at once to one address, from this process.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._semaphores: dict[str, asyncio.Semaphore] = {}
+        self._users: dict[str, int] = {}
+
+    def has_room(self, address: str) -> bool:
+        """Return whether a session to *address* may begin at once."""
+        semaphore = self._semaphores.get(address)
+        return semaphore is None or not semaphore.locked()
+
+    async def acquire(self, address: str) -> None:
+        """Wait until a session to *address* may begin; `release` it when it has ended."""
+        semaphore = self._semaphores.setdefault(address, asyncio.Semaphore(self._most))
+        self._users[address] = self._users.get(address, 0) + 1
+        try:
+            await semaphore.acquire()
+        except BaseException:
+            self._forget_if_unused(address)
+            raise
+
+    def release(self, address: str) -> None:
+        self._semaphores[address].release()
+        self._forget_if_unused(address)
+
+    def __len__(self) -> int:
+        return len(self._semaphores)
+
+    def _forget_if_unused(self, address: str) -> None:
+        self._users[address] -= 1
+        if not self._users[address]:
+            del self._users[address], self._semaphores[address]
+
+
 class Exchanger:
     """Asks one address about recipients; holds at most one session, which *limiter* grants.
-
-    The reply to QUIT is heard while the next session is opened, as the place in *limiter*
-    allows (Postfix does not wait for it at all: ``smtp_skip_quit_response``); RFC 5321,
-    4.1.1.10.
 
     Args:
         heard: Called with what each reply was about.
@@ -64,8 +107,6 @@ class Exchanger:
         self._timeouts = timeouts
         self._note = note
         self._session: Session | None = None
-        self._goodbye: asyncio.Task[None] | None = None
-        self._one_session = False  # it takes no second one while it says good-bye
         self._max_recipients = 1 if one_recipient else _RECIPIENTS
         self._try_tls = True
         self._broken_sessions = 0
@@ -116,41 +157,22 @@ class Exchanger:
         return reply, meaning
 
     async def hang_up(self) -> None:
-        """End the session at hand, politely; its good-bye is not waited for."""
-        if self._session is None:
-            return
-        await self._hear_goodbye()  # first: who is cancelled here leaves the session to `abort`
+        """End the session at hand, politely."""
         session, self._session = self._session, None
-        session.say_goodbye()
-        self._goodbye = asyncio.create_task(session.close(self._timeouts.quit_s))
-        self._goodbye.add_done_callback(self._release)
-        if self._one_session:
-            await self._hear_goodbye()
-
-    async def close(self) -> None:
-        """End the session at hand, politely, and wait until it is over."""
-        await self.hang_up()
-        await self._hear_goodbye()
+        if session is not None:
+            try:
+                await session.quit(self._timeouts.quit_s)
+            finally:
+                self._limiter.release(self.mx.address)
 
     async def abort(self) -> None:
         """End the session at hand, at once."""
         session, self._session = self._session, None
-        try:
-            if session is not None:
+        if session is not None:
+            try:
                 await session.abort()
-        finally:
-            if session is not None:
-                self._release()
-        await self._hear_goodbye()
-
-    def _release(self, _goodbye: object = None) -> None:
-        self._limiter.release(self.mx.address)
-
-    async def _hear_goodbye(self) -> None:
-        """Wait until the session that was ended before is over: a second at most."""
-        if self._goodbye is not None:
-            await asyncio.wait([self._goodbye])
-            self._goodbye = None
+            finally:
+                self._limiter.release(self.mx.address)
 
     async def _session_with(self, room_for: int) -> Session:
         if self._no_reply is not None:
@@ -168,31 +190,15 @@ class Exchanger:
 
     async def _open(self) -> Session:
         try:
-            return await self._dial_after_goodbye()
+            return await self._dial()
         except SessionRefused as refused:
-            # It has answered; knocking again in this check would not be polite.
+            # It has answered; it is not asked again in this check.
             self._heard(refused.meaning.kind)
             self._no_reply = NoUsableReply(refused.meaning.kind.value, refused.meaning)
             raise self._no_reply from refused
         except ConnectionFailed as failed:
             self._no_reply = NoUsableReply(failed.why)
             raise self._no_reply from failed
-
-    async def _dial_after_goodbye(self) -> Session:
-        """Dial while the good-bye is heard; who takes one session at once is dialled again."""
-        if self._goodbye is None or self._goodbye.done():
-            return await self._dial()
-        try:
-            return await self._dial()
-        except SessionRefused as refused:
-            if refused.stage != "banner":
-                raise
-        except ConnectionFailed as failed:
-            if failed.why not in {"connect", "closed"}:
-                raise
-        self._one_session = True
-        await self._hear_goodbye()
-        return await self._dial()
 
     async def _dial(self) -> Session:
         try:

@@ -1,13 +1,35 @@
-"""Who we are to mail servers, and the way on which we come."""
+"""Who we are to mail servers, the way we reach them, and which of them refuse us.
+
+Servers of one operator (``*.mail.protection.outlook.com``) share what they think of us.  Where
+several mail domains in a row hear a refusal about us, asking on makes it worse, and every
+answer would be `unknown` all the same: a circuit breaker for each group of servers.
+"""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from urllib.parse import urlsplit
 
+import msgspec
+
+from cs.domain.mail.reply_meaning import STATEMENTS, ReplyKind
 from cs.domain.names.brand_names import is_host_name
+from cs.runtime.lru import LruDict
 
 _MAILBOX = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 _SCHEMES = frozenset({"socks5", "socks5h"})
+#: Mail domains in a row that hear a refusal about us before an identity is given a rest.
+REFUSALS = 3
+#: Its length; then one mail domain tries again.
+REST_S = 1_800.0
+#: Groups that are remembered, of each identity.
+_GROUPS = 4_096
+#: Replies about us, not about a recipient.
+_ABOUT_US = frozenset({ReplyKind.ABOUT_US, ReplyKind.SENDER})
+
+#: Told what is wrong with a group, and ``None`` when it is well again.
+TellOperator = Callable[[str, str | None], None]
 
 
 @dataclass(frozen=True)
@@ -64,3 +86,94 @@ def check_proxy(text: str) -> str:
             "write / # ? and @ of a password as %2F %23 %3F and %40"
         )
     return text
+
+
+class _Standing(msgspec.Struct):
+    """How one identity stands with one group."""
+
+    refused: set[str] = msgspec.field(default_factory=set)  # mail domains since it was heard
+    rests_until: float | None = None
+
+
+class SenderHealth:
+    """Chooses who we are to a mail domain's servers, by how they answered lately.
+
+    Args:
+        identities: All that we may be, one or more.
+        monotonic: Seconds.
+        tell: Told of each group that will not have one of them, and when it does again.
+    """
+
+    def __init__(
+        self,
+        identities: Sequence[Identity],
+        monotonic: Callable[[], float],
+        tell: TellOperator = lambda _name, _why: None,
+    ) -> None:
+        self._identities = tuple(identities)
+        self._monotonic = monotonic
+        self._tell = tell
+        self._standings = LruDict[tuple[Identity, str], _Standing](
+            _GROUPS * len(self._identities)
+        )
+
+    def choose(self, mail_domain: str, host: str) -> Identity | float:
+        """Return who we are to *mail_domain*, whose first exchanger is *host*.
+
+        The same for the same domain as long as it is well: a greylist opens to whom it has
+        seen.  Where all rest, seconds until one tries again.
+        """
+        group, now = group_of(host), self._monotonic()
+        waits = []
+        for identity in sorted(self._identities, key=lambda each: _order(each, mail_domain)):
+            standing = self._standings.get((identity, group))
+            if standing is None or standing.rests_until is None:
+                return identity
+            if standing.rests_until <= now:
+                standing.rests_until = now + REST_S  # others wait for what this one hears
+                return identity
+            waits.append(standing.rests_until - now)
+        return min(waits)
+
+    def note(self, identity: Identity, mail_domain: str, host: str, kind: ReplyKind) -> None:
+        """Learn from a reply of *host* to *identity*, asked about *mail_domain*."""
+        group = group_of(host)
+        if kind in STATEMENTS:
+            before = self._standings.pop((identity, group), None)
+            if before is not None and before.rests_until is not None:
+                self._tell(f"{group} as {identity.helo}", None)
+            return
+        if kind not in _ABOUT_US:
+            return
+        standing = self._standings.get((identity, group)) or _Standing()
+        self._standings[identity, group] = standing
+        if len(standing.refused) < REFUSALS:
+            standing.refused.add(mail_domain)
+        if len(standing.refused) < REFUSALS:
+            return
+        if standing.rests_until is None:
+            self._tell(f"{group} as {identity.helo}", _refusal(kind))
+        standing.rests_until = self._monotonic() + REST_S
+
+
+def group_of(host: str) -> str:
+    """Return whose servers *host* is one of, as far as its name says.
+
+    >>> group_of("acme-com.mail.protection.outlook.com"), group_of("mx.mail.example.co.uk")
+    ('outlook.com', 'example.co.uk')
+    """
+    labels = host.lower().rstrip(".").split(".")
+    is_short = len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3
+    return ".".join(labels[-3:] if is_short else labels[-2:])
+
+
+def _order(identity: Identity, mail_domain: str) -> bytes:
+    return sha256(f"{identity.helo}\0{mail_domain}".encode()).digest()
+
+
+def _refusal(kind: ReplyKind) -> str:
+    what = "our sender" if kind is ReplyKind.SENDER else "us"
+    return (
+        f"its mail servers refuse {what}, {REFUSALS} mail domains in a row; they are asked "
+        f"again in {REST_S / 60:g} minutes. Run `cs doctor`"
+    )

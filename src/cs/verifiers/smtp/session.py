@@ -3,16 +3,22 @@
 Nothing here ever sends DATA, and nothing is decided here about a mailbox.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
 from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
-from cs.verifiers.smtp.connection import Note, SmtpConnection, connect
-from cs.verifiers.smtp.errors import ConnectionFailed, SessionRefused
+from cs.verifiers.smtp.connection import ConnectionFailed, Note, SmtpConnection, connect
 from cs.verifiers.smtp.identity import Identity
+
+
+class SessionRefused(Exception):
+    """The server will not have us, before any recipient was named."""
+
+    def __init__(self, stage: Stage, reply: SmtpReply, meaning: ReplyMeaning) -> None:
+        super().__init__(f"{stage}: {reply.code} {reply.text}")
+        self.stage, self.reply, self.meaning = stage, reply, meaning
 
 
 @dataclass(frozen=True)
@@ -58,15 +64,10 @@ class Session:
         self.recipients += 1
         return await self._connection.send(f"RCPT TO:<{address}>", self._rcpt_reply_s)
 
-    def say_goodbye(self) -> None:
-        """Send QUIT; `close` then waits for the reply."""
-        self._connection.say_goodbye("QUIT")
-
-    async def close(self, within_s: float) -> None:
-        """Hear the reply to QUIT, and close; whether the server answers does not matter."""
+    async def quit(self, within_s: float) -> None:
+        """Say good-bye, and close whether or not the server answers."""
         try:
-            with suppress(ConnectionFailed):
-                await self._connection.read_reply(within_s)
+            await self._connection.quit(within_s)
         finally:
             await self._connection.abort()
 

@@ -1,5 +1,11 @@
-"""From what an exchanger says to a verdict: the rules, and the questions they call for."""
+"""From what exchangers say to a verdict: the rules, and the questions they call for.
 
+`Exchangers.ask` is the whole of it: probe first, then people, one exchanger after the other.
+Who answers is a `Recipients`: a mail server (`cs.verifiers.smtp.exchanger`), or what one said
+once (`cs.verifiers.smtp.rereading`).
+"""
+
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -12,14 +18,36 @@ from cs.domain.mail.reply_meaning import (
     ReplyMeaning,
     same_words,
 )
-from cs.plugins.verifiers import Verdict
-from cs.verifiers.smtp.errors import NoUsableReply
-from cs.verifiers.smtp.probe import ProbeOutcome, ProbeResult
+from cs.plugins.verifiers import DomainFacts, Verdict
+from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult
 from cs.verifiers.smtp.session import MxAddress
+from cs.verifiers.smtp.transcript import Transcript
 
 #: Enhanced codes (and Exchange Online's words for 5.4.1) that can be about nothing but
 #: the recipient: no control is asked.
 _ABOUT_RECIPIENT = ("5.1.", "5.4.1")
+#: Seconds after which it is worth asking again, where no server named a wait.
+RETRY_TIMEOUT_S = 60.0
+#: Replies to probes after which the exchanger is not asked about people at all.
+_NOT_FOR_US = frozenset(
+    {ReplyKind.ABOUT_US, ReplyKind.SENDER, ReplyKind.NOT_HOSTED, ReplyKind.STARTTLS}
+)
+#: Why an exchanger gave no reply at all.
+SILENT = frozenset({"connect", "proxy", "timeout", "closed", "protocol", "out-of-step", "tls"})
+
+
+class NoUsableReply(Exception):
+    """The exchanger says nothing about anybody.
+
+    Attributes:
+        why: A reason: one of `SILENT`, or the kind of its refusal.
+        retry_in_s: When it may be different.
+    """
+
+    def __init__(self, why: str, meaning: ReplyMeaning | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.retry_in_s = meaning.retry_in_s if meaning else RETRY_TIMEOUT_S
 
 
 class Recipients(Protocol):
@@ -41,7 +69,6 @@ class Recipients(Protocol):
         self, address: str
     ) -> tuple[SmtpReply, ReplyMeaning] | None: ...
     async def hang_up(self) -> None: ...
-    async def close(self) -> None: ...
     async def abort(self) -> None: ...
 
 
@@ -55,6 +82,9 @@ class RecipientFinding(msgspec.Struct, frozen=True):
     reason: str
     settles: bool = False
     retry_in_s: float | None = None
+
+
+CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
 
 
 async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
@@ -212,3 +242,122 @@ async def _control_allows(
 def _later(meaning: ReplyMeaning, probe_result: ProbeResult) -> float | None:
     waits = [wait for wait in (meaning.retry_in_s, probe_result.retry_in_s) if wait is not None]
     return max(waits, default=None)
+
+
+class Exchangers:
+    """Those of *mail_domain*; what one question teaches serves the next.
+
+    Args:
+        known: What was known of the mail domain before.
+        connect: Makes an exchanger, which opens no session before it is asked.
+        memory: Outcomes of earlier probes.
+        names: Two local parts that nobody has (`cs.verifiers.smtp.probe.probe_names`).
+
+    Attributes:
+        learned: What is known of the mail domain by now.
+    """
+
+    def __init__(
+        self,
+        mail_domain: str,
+        known: DomainFacts,
+        transcript: Transcript,
+        *,
+        connect: Callable[[MxAddress], Recipients],
+        memory: ProbeMemory,
+        names: tuple[str, str],
+    ) -> None:
+        self.learned = known
+        self._domain = mail_domain
+        self._transcript = transcript
+        self._connect = connect
+        self._memory = memory
+        self._names = names
+        self._exchangers: dict[MxAddress, Recipients] = {}
+        self._probes: dict[MxAddress, ProbeResult] = {}
+
+    async def hang_up(self) -> None:
+        """End all sessions, politely."""
+        for exchanger in self._exchangers.values():
+            await exchanger.hang_up()
+
+    async def abort(self) -> None:
+        """End all sessions, at once."""
+        for exchanger in self._exchangers.values():
+            await exchanger.abort()
+
+    async def ask(
+        self, address: str, mx_addresses: tuple[MxAddress, ...]
+    ) -> tuple[RecipientFinding, MxAddress]:
+        """Ask *mx_addresses* in order until one settles it; else return what was best."""
+        undecided: list[tuple[RecipientFinding, MxAddress]] = []
+        for mx in mx_addresses:
+            exchanger = self._exchanger(mx)
+            is_backup = any(other.host != mx.host for _, other in undecided)
+            try:
+                finding = await self._ask_one(exchanger, address, is_backup=is_backup)
+            except NoUsableReply as no_reply:
+                finding = RecipientFinding(
+                    Verdict.UNKNOWN, no_reply.why, retry_in_s=no_reply.retry_in_s
+                )
+            if exchanger.one_recipient:
+                self._learn(one_recipient=True)
+            if finding.reason == ReplyKind.GREYLISTED.value:
+                self._learn(greylists=True)
+            if finding.settles:
+                return finding, mx
+            undecided.append((finding, mx))
+        # What a server said weighs more than that another one was silent.
+        return min(undecided, key=lambda found: found[0].reason in SILENT)
+
+    async def _ask_one(
+        self, exchanger: Recipients, address: str, *, is_backup: bool
+    ) -> RecipientFinding:
+        probe_result = await self._probe(exchanger)
+        if probe_result.outcome is ProbeOutcome.ACCEPTED:
+            if is_backup:
+                # It says nothing of the exchangers before it, which were not to be had.
+                return RecipientFinding(
+                    Verdict.UNKNOWN, "backup-accepts-anybody", retry_in_s=RETRY_TIMEOUT_S
+                )
+            self._learn(catch_all=True)
+            return CATCH_ALL
+        if probe_result.kind in _NOT_FOR_US:
+            return RecipientFinding(
+                Verdict.UNKNOWN, str(probe_result.kind), retry_in_s=probe_result.retry_in_s
+            )
+        if probe_result.outcome is ProbeOutcome.REFUSED and self.learned.catch_all is None:
+            self._learn(catch_all=False)
+        if probe_result.kind is ReplyKind.GREYLISTED:
+            self._learn(greylists=True)
+        finding = await judge(
+            exchanger, address, probe_result, f"{self._names[1]}@{self._domain}"
+        )
+        if finding.verdict is Verdict.CATCH_ALL:
+            self._remember(exchanger.mx, ProbeResult(ProbeOutcome.ACCEPTED))
+        return finding
+
+    async def _probe(self, exchanger: Recipients) -> ProbeResult:
+        mx = exchanger.mx
+        if mx not in self._probes:
+            probe_result = self._memory.get(self._domain, mx.address)
+            with self._transcript.shared():
+                if probe_result is None:
+                    probe_result = await probe(exchanger, self._names, self._domain)
+                else:
+                    self._transcript.note("C", f"[probed earlier: {probe_result.outcome}]")
+            self._remember(mx, probe_result)
+        return self._probes[mx]
+
+    def _remember(self, mx: MxAddress, probe_result: ProbeResult) -> None:
+        if self._probes.get(mx) != probe_result:
+            self._probes[mx] = probe_result
+            self._memory.put(self._domain, mx.address, probe_result)
+
+    def _exchanger(self, mx: MxAddress) -> Recipients:
+        if mx not in self._exchangers:
+            self._exchangers[mx] = self._connect(mx)
+        return self._exchangers[mx]
+
+    def _learn(self, **facts: bool) -> None:
+        self.learned = msgspec.structs.replace(self.learned, **facts)

@@ -17,23 +17,25 @@ from cs.plugins.verifiers import (
     AddressGuard,
     DomainCheck,
     DomainFacts,
-    MailHosts,
     Resolver,
     VerifierContext,
     takes,
 )
-from cs.verifiers.smtp.domain_check import CheckDependencies, SmtpCheck
-from cs.verifiers.smtp.exchanger import Exchanger, PauseTimeout
-from cs.verifiers.smtp.identity import Identity, check_proxy, parse_identity
-from cs.verifiers.smtp.mail_route import MailRoute, find_route
+from cs.verifiers.smtp.check import NAME, CheckContext, SmtpCheck
+from cs.verifiers.smtp.exchanger import SessionLimiter
+from cs.verifiers.smtp.identity import (
+    Identity,
+    SenderHealth,
+    TellOperator,
+    check_proxy,
+    parse_identity,
+)
 from cs.verifiers.smtp.probe import ProbeMemory
-from cs.verifiers.smtp.sender_health import SenderHealth, TellOperator
-from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
-from cs.verifiers.smtp.session_limit import SessionLimiter
-from cs.verifiers.smtp.transcript import Transcript
+from cs.verifiers.smtp.session import SmtpTimeouts
 
-NAME = "smtp"
-#: Sessions to one address at once: one that asks and one that says good-bye or dials.
+__all__ = ["NAME", "SESSIONS", "SmtpVerifier", "from_context"]
+
+#: Sessions to one address at once: one that asks and one that ends or begins.
 #: Postfix lets one client have 50 (smtpd_client_connection_count_limit), small hosts far less.
 SESSIONS = 2
 Wait = Annotated[float, Meta(gt=0, le=600)]
@@ -69,16 +71,18 @@ class SmtpVerifier:
         sessions: int = SESSIONS,
         tell: TellOperator = lambda _name, _why: None,
     ) -> None:
-        self._limiter = SessionLimiter(sessions)
-        self._resolver = resolver
-        self._guard = guard
-        self._health = SenderHealth(identities, monotonic, tell)
-        self._port = port
-        self._timeouts = timeouts or SmtpTimeouts()
-        self._now = now
-        self._monotonic = monotonic
-        self._salt = salt
-        self._memory = ProbeMemory(monotonic)
+        self.context = CheckContext(
+            resolver=resolver,
+            guard=guard,
+            port=port,
+            timeouts=timeouts or SmtpTimeouts(),
+            salt=salt,
+            now=now,
+            monotonic=monotonic,
+            health=SenderHealth(identities, monotonic, tell),
+            limiter=SessionLimiter(sessions),
+            memory=ProbeMemory(monotonic),
+        )
 
     @property
     def name(self) -> str:
@@ -90,41 +94,7 @@ class SmtpVerifier:
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
-        domain = mail_domain.lower()
-
-        def exchanger(
-            mx: MxAddress,
-            identity: Identity,
-            transcript: Transcript,
-            pause_timeout: PauseTimeout,
-        ) -> Exchanger:
-            return Exchanger(
-                mx,
-                domain,
-                identity,
-                self._timeouts,
-                transcript.note,
-                one_recipient=bool(known.one_recipient),
-                limiter=self._limiter,
-                pause_timeout=pause_timeout,
-                heard=lambda kind: self._health.note(identity, domain, mx.host, kind),
-            )
-
-        async def routed(mail: MailHosts) -> MailRoute:
-            return await find_route(mail, self._resolver, self._guard, self._port)
-
-        dependencies = CheckDependencies(
-            name=self.name,
-            address_s=self._timeouts.address_s,
-            now=self._now,
-            mail_hosts=self._resolver.mail_hosts,
-            route=routed,
-            choose=self._health.choose,
-            exchanger=exchanger,
-            memory=self._memory,
-            salt=self._salt,
-        )
-        check = SmtpCheck(domain, known, Transcript(self._monotonic), dependencies)
+        check = SmtpCheck(mail_domain.lower(), known, self.context)
         try:
             yield check
             await check.close()

@@ -1,77 +1,78 @@
 """One mail domain being checked over SMTP: its mail's route, and each address in its time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
-
-import msgspec
 
 from cs.domain.rule_sets import MAIL_REPLIES
 from cs.plugins.verifiers import (
+    AddressGuard,
     DomainFacts,
     Evidence,
-    MailHosts,
+    Resolver,
     Unreachable,
     Verdict,
     is_mailbox,
 )
-from cs.verifiers.smtp.exchanger import PauseTimeout
-from cs.verifiers.smtp.exchangers import CATCH_ALL, RETRY_TIMEOUT_S, Exchangers
-from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.mail_route import MailRoute
-from cs.verifiers.smtp.probe import ProbeMemory
-from cs.verifiers.smtp.session import MxAddress
+from cs.verifiers.smtp.exchanger import Exchanger, SessionLimiter
+from cs.verifiers.smtp.identity import Identity, SenderHealth
+from cs.verifiers.smtp.mail_route import MailRoute, find_route
+from cs.verifiers.smtp.probe import ProbeMemory, probe_names
+from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
 from cs.verifiers.smtp.transcript import Transcript
-from cs.verifiers.smtp.verdict import RecipientFinding, Recipients
+from cs.verifiers.smtp.verdict import (
+    CATCH_ALL,
+    RETRY_TIMEOUT_S,
+    Exchangers,
+    RecipientFinding,
+    Recipients,
+)
 
+NAME = "smtp"
 #: After so many addresses that timed out no further one of the domain is asked.
 _TIMEOUTS = 2
 #: Seconds after which the stage may ask again where DNS did not answer.
 _RETRY_DNS_S = 15.0
+#: Nobody is asked: servers of this operator refuse all that we may be.
+REFUSES_US = "refuses-us"
+_BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
+_TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=RETRY_TIMEOUT_S)
+_NO_DNS = RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
 
 
-class CheckDependencies(msgspec.Struct, frozen=True):
-    """What a check needs of its verifier.
+@dataclass(frozen=True)
+class CheckContext:
+    """What the checks of all mail domains share (`cs.verifiers.smtp.verifier`)."""
 
-    Attributes:
-        address_s: Seconds that one address may take, waits for our own sessions aside.
-        choose: Says who we are to a mail domain, by its first exchanger; or in how many
-            seconds somebody may ask there again.
-        salt: Makes the probes of this installation its own.
-    """
-
-    name: str
-    address_s: float
-    now: Callable[[], datetime]
-    mail_hosts: Callable[[str], Awaitable[MailHosts]]
-    route: Callable[[MailHosts], Awaitable[MailRoute]]
-    choose: Callable[[str, str], Identity | float]
-    exchanger: Callable[[MxAddress, Identity, Transcript, PauseTimeout], Recipients]
-    memory: ProbeMemory
+    resolver: Resolver
+    guard: AddressGuard
+    port: int
+    timeouts: SmtpTimeouts
     salt: str
+    now: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    health: SenderHealth
+    limiter: SessionLimiter
+    memory: ProbeMemory
 
 
 class SmtpCheck:
     """Addresses of one domain, one at a time; what is learned serves the next."""
 
-    def __init__(
-        self,
-        mail_domain: str,
-        known: DomainFacts,
-        transcript: Transcript,
-        dependencies: CheckDependencies,
-    ) -> None:
+    def __init__(self, mail_domain: str, known: DomainFacts, context: CheckContext) -> None:
         self._domain = mail_domain
-        self._dependencies = dependencies
-        self._transcript = transcript
+        self._known = known
+        self._context = context
+        self._transcript = Transcript(context.monotonic)
         self._exchangers = Exchangers(
             mail_domain,
             known,
-            transcript,
+            self._transcript,
             connect=self._exchanger,
-            memory=dependencies.memory,
-            salt=dependencies.salt,
+            memory=context.memory,
+            names=probe_names(mail_domain, context.salt),
         )
         self._one_at_a_time = asyncio.Lock()
         self._plan: RecipientFinding | MailRoute | None = None
@@ -89,7 +90,7 @@ class SmtpCheck:
         async with self._one_at_a_time:
             self._transcript.begin()
             try:
-                async with asyncio.timeout(self._dependencies.address_s) as self._limit:
+                async with asyncio.timeout(self._context.timeouts.address_s) as self._limit:
                     finding, mx = await self._find(address)
             except TimeoutError:
                 await self.abort()
@@ -99,8 +100,8 @@ class SmtpCheck:
                 address=address,
                 verdict=finding.verdict,
                 reason=finding.reason,
-                verifier=self._dependencies.name,
-                at=self._dependencies.now(),
+                verifier=NAME,
+                at=self._context.now(),
                 mx=mx.host if mx else None,
                 conversation=self._transcript.lines(),
                 retry_in_s=finding.retry_in_s,
@@ -110,7 +111,7 @@ class SmtpCheck:
 
     async def close(self) -> None:
         """End all sessions, politely."""
-        await self._exchangers.close()
+        await self._exchangers.hang_up()
 
     async def abort(self) -> None:
         """End all sessions, at once."""
@@ -134,9 +135,18 @@ class SmtpCheck:
         limit.reschedule(when + loop.time() - began)
 
     def _exchanger(self, mx: MxAddress) -> Recipients:
-        assert self._identity is not None, "a plan comes first"
-        return self._dependencies.exchanger(
-            mx, self._identity, self._transcript, self._pause_timeout
+        identity, health = self._identity, self._context.health
+        assert identity is not None, "a plan comes first"
+        return Exchanger(
+            mx,
+            self._domain,
+            identity,
+            self._context.timeouts,
+            self._transcript.note,
+            one_recipient=bool(self._known.one_recipient),
+            limiter=self._context.limiter,
+            pause_timeout=self._pause_timeout,
+            heard=lambda kind: health.note(identity, self._domain, mx.host, kind),
         )
 
     async def _find(self, address: str) -> tuple[RecipientFinding, MxAddress | None]:
@@ -154,30 +164,25 @@ class SmtpCheck:
         return await self._exchangers.ask(address, self._plan.mx_addresses)
 
     async def _make_plan(self) -> RecipientFinding | MailRoute:
+        context = self._context
         try:
-            mail = await self._dependencies.mail_hosts(self._domain)
+            mail = await context.resolver.mail_hosts(self._domain)
         except Unreachable:
-            return RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
+            return _NO_DNS
         self._answered = True
         if not mail.exists:
             return RecipientFinding(Verdict.UNDELIVERABLE, "no-such-domain")
         if not mail.hosts:
             why = "null-mx" if mail.null_mx else "no-mail-host"
             return RecipientFinding(Verdict.UNDELIVERABLE, why)
-        route = await self._dependencies.route(mail)
+        route = await find_route(mail, context.resolver, context.guard, context.port)
         if route.mx_addresses:
-            chosen = self._dependencies.choose(self._domain, route.mx_addresses[0].host)
+            chosen = context.health.choose(self._domain, route.mx_addresses[0].host)
             if not isinstance(chosen, Identity):
                 return RecipientFinding(Verdict.UNKNOWN, REFUSES_US, retry_in_s=chosen)
             self._identity = chosen
             return route
         if route.unanswered:
-            return RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
+            return _NO_DNS
         why = "forbidden-address" if route.forbidden else "mail-host-without-address"
         return RecipientFinding(Verdict.UNKNOWN, why)
-
-
-#: Nobody is asked: servers of this operator refuse all that we may be.
-REFUSES_US = "refuses-us"
-_BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
-_TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=RETRY_TIMEOUT_S)
