@@ -115,7 +115,7 @@ def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
     assert then == at_that_time == [row for row in every if row["change"] != "left"]
     began = here(*words, f"--at={first['position']}").err
     assert began == (
-        "matched: Acme\ncs: of 1 lookups fewer than two have an answer: nothing to compare\n"
+        "matched: Acme\ncs: fewer than two lookups have an answer: nothing to compare\n"
     )
     assert here(*words, "--at=0").told().endswith("was never looked up, and no other brand was")
     two = ("compare", first["data"]["lookup"], second["data"]["lookup"])
@@ -159,6 +159,16 @@ def test_people_are_named_where_they_are_revealed(history: Path, here: Here) -> 
     assert "a test of what is shown" in trail
 
 
+def test_all_brands_are_compared_each_with_itself(history: Path, here: Here) -> None:
+    data = f"--data-dir={history}"
+
+    every = here("compare", "--all-brands", "--json", data).rows
+
+    assert sorted(changes(every)) == EXPECTED
+    shown = here("compare", "--all-brands", data).out
+    assert "joined 1" in shown
+
+
 def test_who_is_erased_is_in_no_comparison(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "data"
 
@@ -183,7 +193,8 @@ def test_who_is_erased_is_in_no_comparison(tmp_path: Path, here: Here) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        ((), 2, "name a brand, a --domain, or two lookups"),
+        ((), 2, "name a brand, a --domain, two lookups, or --all-brands"),
+        (("Acme", "--all-brands"), 2, "--all-brands: no brand, domain or lookup beside it"),
         (("Nobody",), 1, "Nobody was never looked up; there are Acme"),
         (("brand-0a1b.1",), 2, "name two lookups, or a brand"),
         (("brand-0a1b.1", "brand-0a1b.2"), 1, "there is no lookup brand-0a1b.1"),

@@ -126,4 +126,23 @@ def test_a_key_that_is_not_there_is_told(
 
     assert "no key key_none" in here("ledger", "key_none", f"--data-dir={folder}").told()
     both = here("ledger", key, "--csv", "--json", f"--data-dir={folder}")
-    assert "one of them" in both.told(2)
+    assert both.told(2) == "--json or --csv, not both"
+
+
+def test_a_period_and_a_moment_are_parts_of_the_whole_ledger(
+    served_before: tuple[Path, str, dict[str, Any]], here: Here
+) -> None:
+    folder, key, _ = served_before
+    data = f"--data-dir={folder}"
+    whole = here("ledger", key, "--json", data).rows
+    middle = whole[len(whole) // 2]
+
+    before = here("ledger", key, f"--until={middle['at']}", "--json", data).rows
+    after = here("ledger", key, f"--since={middle['at']}", "--json", data).rows
+    then = here("ledger", key, f"--at={middle['position']}", data).out
+
+    assert before + after == whole
+    assert len(before) not in {0, len(whole)}
+    assert then.splitlines()[-1].endswith(f"remaining {middle['remaining']}")
+    early = here("ledger", key, "--at=0", data).told()
+    assert early == f"{key} had not been issued by then"

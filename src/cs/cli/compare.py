@@ -1,22 +1,20 @@
 """``cs compare``: who joined, left or changed between live runs."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 
-from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import check_lookup, chosen_brands, query_of
+from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, stop
-from cs.cli.progress import Progress
+from cs.cli.output import stop, styled
+from cs.cli.pseudonyms import reading
 from cs.cli.revealing import Reveal, check_reason, disclose
-from cs.cli.settings_in_force import settings
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
+from cs.history.brands import brands, of_one_brand
 from cs.history.comparing import (
     Comparison,
     PersonChange,
@@ -31,18 +29,11 @@ from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.runs import Run
 from cs.projections.searches import instant
-from cs.settings import Settings
 
 
-class RunComparison(msgspec.Struct, frozen=True):
-    """Two runs and what is different in the later one."""
-
-    before: Run
-    after: Run
-    found: Comparison
-
-
-def compare(
+@on_data
+async def compare(
+    call: Invocation,
     first: Annotated[
         str | None,
         Parameter(help="A brand by its name, or a lookup's id.", show_default=False),
@@ -56,12 +47,12 @@ def compare(
     domain: Annotated[
         str | None, Parameter(help="The brand of this web domain; with a brand, of both.")
     ] = None,
+    all_brands: Annotated[
+        bool, Parameter(negative="", help="Every brand that was looked up.")
+    ] = False,
     at: At = None,
     reveal: Reveal = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> AsyncIterator[Output]:
     """Show who joined, who left, and whose title, level or address changed between two runs.
 
     Of a brand: between each of its runs and the one before, however it was asked for. People
@@ -70,107 +61,106 @@ def compare(
     Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
     """
     check_reason(reveal)
-    if first is None and domain is None:
-        stop("name a brand, a --domain, or two lookups", 2)
-    lookups = [said for said in (first, second) if said is not None and lookup_stream(said)]
+    lookups = _lookups(first, second, domain, all_brands=all_brands)
+    data = await call.data()
+    history = History(data.log)
+    # What is appended from here on the disclosure does not cover, so it is not read.
+    upto = await end_of(history, at)
+    groups: Sequence[Sequence[str]]
+    if lookups:
+        groups = [sorted({lookup_stream(lookup) or "" for lookup in lookups})]
+    elif all_brands:
+        groups = of_one_brand(await brands(history, upto))
+    else:
+        query = query_of(first, domain) or Query()
+        groups = [[each.stream for each in await chosen_brands(history, query, upto)]]
+    if reveal is not None:
+        streams = () if all_brands else tuple(sorted(groups[0]))
+        of_all = ("brand",) if all_brands else ()
+        asked = DisclosedEvents(streams=streams, categories=of_all)
+        await disclose(data, "compare", reveal, asked, upto=upto)
+    any_pair = False
+    for group in groups:
+        if lookups:
+            ended = [await _ended(history, each, upto, now=at is None) for each in lookups]
+            pairs: Sequence[tuple[Run, Run]] = [(ended[0], ended[1])]
+        else:
+            pairs = await _pairs(history, group, upto)
+        any_pair = any_pair or bool(pairs)
+        if all_brands and pairs:
+            query = pairs[-1][1].query
+            yield Output(text=[styled("[bold]{}[/]", query.brand or query.domain)])
+        async for before, after, found in _compared(data, pairs):
+            changes = found.changes if reveal else [*map(sealed, found.changes)]
+            yield Output(rows=changes, text=_text(before, after, found, changes))
+    if not any_pair:
+        stop("fewer than two lookups have an answer: nothing to compare")
+
+
+def _lookups(
+    first: str | None, second: str | None, domain: str | None, *, all_brands: bool
+) -> Sequence[str]:
+    """Return the two lookups that are named; none: a brand is, or all are.
+
+    Raises:
+        SystemExit: What is named cannot be compared.
+    """
+    named = [said for said in (first, second) if said is not None]
+    if all_brands and (named or domain is not None):
+        stop("--all-brands: no brand, domain or lookup beside it", 2)
+    if not named and domain is None and not all_brands:
+        stop("name a brand, a --domain, two lookups, or --all-brands", 2)
+    lookups = [said for said in named if lookup_stream(said)]
     if len(lookups) == 1:
-        stop("name two lookups, or a brand; `cs events tail` and logs show lookups", 2)
+        stop("name two lookups, or a brand; `cs searches list --json` shows lookups", 2)
     if second is not None and not lookups:
         stop(f"one brand at a time; {second!r} is no lookup", 2)
     if lookups and domain is not None:
         stop("--domain: lookups say which brand is meant", 2)
-    if lookups:
-        pairs = _Pairs(lookups=(lookups[0], lookups[1]), at=at)
-    else:
-        pairs = _Pairs(query=query_of(first, domain), at=at)
-    chosen = settings(config, data_dir=data_dir)
-    asyncio.run(_show(chosen, pairs, reveal, json=json))
+    return lookups
 
 
-class _Pairs(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs are compared: two, or all of a brand one after another; as of *at*."""
-
-    lookups: tuple[str, str] | None = None
-    query: Query | None = None
-    at: str | None
-
-    async def read(self, history: History, upto: int) -> Sequence[tuple[Run, Run]]:
-        """Return them, as of position *upto*."""
-        if self.lookups is not None:
-            first, second = [await self._run(history, lookup, upto) for lookup in self.lookups]
-            return [(first, second)]
-        streams = await self._streams(history, upto)
-        found = [run for stream in streams for run in await history.runs(stream, upto)]
-        pairs = list(one_after_another(sorted(found, key=lambda run: run.position)))
-        if not pairs:
-            stop(f"of {len(found)} lookups fewer than two have an answer: nothing to compare")
-        return pairs
-
-    async def asked(self, history: History, upto: int) -> DisclosedEvents:
-        """Return whose data are opened."""
-        return DisclosedEvents(streams=tuple(sorted(await self._streams(history, upto))))
-
-    async def _streams(self, history: History, upto: int) -> Sequence[str]:
-        if self.lookups is not None:
-            return sorted({lookup_stream(lookup) or "" for lookup in self.lookups})
-        assert self.query is not None
-        return [each.stream for each in await chosen_brands(history, self.query, upto)]
-
-    async def _run(self, history: History, lookup: str, upto: int) -> Run:
-        found = await history.runs(lookup_stream(lookup) or "", upto)
-        run = next((run for run in found if run.lookup == lookup), None)
-        if run is None and self.at is None:
-            await check_lookup(history, lookup)
-        if run is None:
-            stop(f"{lookup} had not begun by then")
-        if run.finished_at is None:
-            ended = "has not ended yet" if self.at is None else "had not ended by then"
-            stop(f"{lookup} {ended}")
-        return run
+async def _pairs(
+    history: History, streams: Sequence[str], upto: int
+) -> Sequence[tuple[Run, Run]]:
+    """Return each run of the brand of *streams* that has an answer, with the one before."""
+    found = [run for stream in streams for run in await history.runs(stream, upto)]
+    return list(one_after_another(sorted(found, key=lambda run: run.position)))
 
 
-async def _show(chosen: Settings, pairs: _Pairs, reveal: str | None, *, json: bool) -> None:
-    async with open_command_context(chosen) as data:
-        # What is appended from here on the disclosure does not cover, so it is not read.
-        upto = await end_of(History(data.log), pairs.at)
-        if reveal is not None:
-            asked = await pairs.asked(History(data.log), upto)
-            await disclose(data, "compare", reveal, asked, upto=upto)
-        async for each in _compared(data, pairs, upto):
-            changes = each.found.changes if reveal else map(sealed, each.found.changes)
-            if json:
-                for change in changes:
-                    print_json(change)
-            else:
-                _print(each, list(changes))
+async def _ended(history: History, lookup: str, upto: int, *, now: bool) -> Run:
+    run = await history.run(lookup, upto)
+    if run is None and now:
+        await check_lookup(history, lookup)
+    if run is None:
+        stop(f"{lookup} had not begun by then")
+    if run.finished_at is None:
+        stop(f"{lookup} {'has not ended yet' if now else 'had not ended by then'}")
+    return run
 
 
 async def _compared(
-    data: CommandContext, pairs: _Pairs, upto: int
-) -> AsyncIterator[RunComparison]:
-    found = await pairs.read(History(data.log), upto)
-    shown = {each.lookup: each for pair in found for each in pair}
+    data: CommandContext, pairs: Sequence[tuple[Run, Run]]
+) -> AsyncIterator[tuple[Run, Run, Comparison]]:
+    shown = {run.lookup: run for pair in pairs for run in pair}
     records = [standing.person for run in shown.values() for standing in standings(run)]
-    with Progress() as progress:
-
-        def show(position: int, upto: int) -> None:
-            progress.show(f"telling people apart: {position} of {upto} positions read")
-
-        async with identities(data.log, data.keys, show) as people:
+    with reading("telling people apart") as progress:
+        async with identities(data.log, data.keys, progress) as people:
             who = await people.of(records)
-    for before, after in found:
-        yield RunComparison(before, after, compared(before, after, who))
+    for before, after in pairs:
+        yield before, after, compared(before, after, who)
 
 
-def _print(each: RunComparison, changes: Sequence[PersonChange]) -> None:
-    found = each.found
-    console.print(f"{_about(each.before)} -> {_about(each.after)}")
-    console.print(
+def _text(
+    before: Run, after: Run, found: Comparison, changes: Sequence[PersonChange]
+) -> Iterator[str]:
+    yield f"{_about(before)} -> {_about(after)}"
+    yield (
         f"  joined {found.count('joined')}, left {found.count('left')}, "
         f"changed {found.count('changed')}, the same {found.same}"
     )
     for change in changes:
-        console.print(f"  {_line(change)}")
+        yield f"  {_line(change)}"
 
 
 def _about(run: Run) -> str:

@@ -179,8 +179,7 @@ async def list_searches(
     every = 0
     with reading("reading the log") as progress:
         async for each in listed_searches(history, whole, progress):
-            between = each.is_between(period.since, period.until)
-            if between and outcome in {None, each.outcome}:
+            if period.is_between(each.at) and outcome in {None, each.outcome}:
                 newest.append(each)
                 every += 1
     columns = ("At", "Search", "Brand", "Key", "Ended", "Reused", "Charged")

@@ -4,17 +4,15 @@ One unit is reserved while a search runs (contract L11); it is charged or
 released when the search is settled.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
-from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import ContactBounced, MailboxVerified
 from cs.domain.key import (
     INITIAL,
-    Key,
     KeyEvent,
     KeyIssued,
     KeyRevoked,
@@ -35,6 +33,8 @@ _LOOKUPS_KNOWN = 1_000
 #: After a charge: mail that came back later says nothing of what was charged for.
 BOUNCED_WITHIN = timedelta(days=30)
 
+#: When mail to each person with a verified e-mail in a run came back, if it did.
+_Earners = dict[str, datetime | None]
 Movement = Literal["issued", "granted", "reserved", "charged", "released"]
 
 
@@ -65,7 +65,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     at: datetime
     what: Movement
-    units: int
+    units: int = 1
     search: str | None = None
     brand: str | None = None
     lookup: str | None = None
@@ -95,30 +95,17 @@ async def with_earners(
             continue
         earners = known.get(entry.lookup)
         if earners is None:
-            earners = known[entry.lookup] = await _earners(history, entry.lookup)
+            run = await history.run(entry.lookup)
+            earners = known[entry.lookup] = {
+                f"{entry.lookup}#{each.person}": each.bounced.bounced_at
+                if each.bounced
+                else None
+                for each in (run.people if run else ())
+                if any(check.verified for check in each.checks)
+            }
         until = entry.at + BOUNCED_WITHIN
-        told = earners.bounced_at.items()
-        bounced = tuple(who for who, at in told if entry.at <= at < until)
-        yield msgspec.structs.replace(entry, earned_by=earners.people, bounced=bounced)
-
-
-class _Earners(NamedTuple):
-    """Who has a verified e-mail in a lookup, and of whom it came back when."""
-
-    people: tuple[str, ...]
-    bounced_at: Mapping[str, datetime]
-
-
-async def _earners(history: History, lookup: str) -> _Earners:
-    people: list[str] = []
-    bounced_at: dict[str, datetime] = {}
-    async for recorded in history.stream(stream_of(lookup)):
-        event = recorded.event
-        if isinstance(event, MailboxVerified) and event.lookup == lookup:
-            people.append(f"{lookup}#{event.checked.person}")
-        elif isinstance(event, ContactBounced) and event.lookup == lookup:
-            bounced_at[f"{lookup}#{event.bounced.person}"] = event.bounced_at
-    return _Earners(tuple(people), bounced_at)
+        bounced = [who for who, at in earners.items() if at and entry.at <= at < until]
+        yield replace(entry, earned_by=tuple(earners), bounced=tuple(bounced))
 
 
 def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
@@ -128,45 +115,32 @@ def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
         event = recorded.event
         assert isinstance(event, KeyEvent)
         key = evolve(key, event)
-        if isinstance(event, SearchAdmitted):
-            brands[event.search] = event.brand
-        entry = _entry(recorded.position, event, key)
-        if entry is None:
-            continue
-        if isinstance(event, SearchSettled):
-            entry = msgspec.structs.replace(entry, brand=brands.pop(event.search, None))
-        yield entry
-
-
-def _entry(position: int, event: KeyEvent, key: Key) -> LedgerEntry | None:
-    def moved(what: Movement, units: int) -> LedgerEntry:
-        return LedgerEntry(
-            position=position,
+        told: dict[str, Any]
+        match event:
+            case KeyIssued(quota=units):
+                told = {"what": "issued", "units": units}
+            case QuotaGranted(units=units):
+                told = {"what": "granted", "units": units}
+            case SearchAdmitted(search=search, brand=brand, lookup=lookup):
+                brands[search] = brand
+                told = {"what": "reserved", "search": search, "brand": brand, "lookup": lookup}
+            case SearchSettled(search=search, charged=charged):
+                told = {
+                    "what": "charged" if charged else "released",
+                    "search": search,
+                    "brand": brands.pop(search, None),
+                    "lookup": event.lookup,
+                    "outcome": event.outcome,
+                    "reused": event.cached,
+                }
+            case KeyRotated() | KeyRevoked() | SearchRepeated():
+                continue
+        yield LedgerEntry(
+            position=recorded.position,
             at=event.at,
-            what=what,
-            units=units,
             quota=key.quota,
             used=key.used,
             reserved=key.reserved,
             remaining=key.quota - key.used,
+            **told,
         )
-
-    match event:
-        case KeyIssued(quota=quota):
-            return moved("issued", quota)
-        case QuotaGranted(units=units):
-            return moved("granted", units)
-        case SearchAdmitted(search=search, brand=brand, lookup=lookup):
-            return msgspec.structs.replace(
-                moved("reserved", 1), search=search, brand=brand, lookup=lookup
-            )
-        case SearchSettled(search=search, lookup=lookup, outcome=outcome, cached=cached):
-            return msgspec.structs.replace(
-                moved("charged" if event.charged else "released", 1),
-                search=search,
-                lookup=lookup,
-                outcome=outcome,
-                reused=cached,
-            )
-        case KeyRotated() | KeyRevoked() | SearchRepeated():
-            return None

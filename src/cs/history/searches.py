@@ -228,10 +228,6 @@ class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
     reused: bool | None = None
     charged: bool = False
 
-    def is_between(self, since: datetime | None, until: datetime | None) -> bool:
-        """Return whether it was made from *since* on and before *until*."""
-        return (since is None or self.at >= since) and (until is None or self.at < until)
-
 
 class _SearchFields(msgspec.Struct, frozen=True):
     """What is read of both events."""

@@ -95,6 +95,12 @@ class Selection(EventSelection, frozen=True, kw_only=True):
         told = (self.since, self.until, self.lookup, self.query)
         return not self.brands and all(each is None for each in told)
 
+    def is_between(self, at: datetime) -> bool:
+        """Return whether *at* is in its period."""
+        return (self.since is None or at >= self.since) and (
+            self.until is None or at < self.until
+        )
+
     def holds(self, stream: str, at: datetime, lookup: str | None) -> bool:
         """Return whether an event that `where` selects is meant.
 
@@ -103,9 +109,7 @@ class Selection(EventSelection, frozen=True, kw_only=True):
             at: When it happened.
             lookup: The lookup that it names, if it names one.
         """
-        if self.since is not None and at < self.since:
-            return False
-        if self.until is not None and at >= self.until:
+        if not self.is_between(at):
             return False
         if self.lookup is not None:
             return lookup == self.lookup
