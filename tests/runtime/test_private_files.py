@@ -13,7 +13,7 @@ from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.postgres_pools import read_key
 from cs.backup.making import backup_folders, make
-from cs.cli.list_journal import Journal, begin_results
+from cs.cli.list_journal import Journal, Results
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
@@ -79,7 +79,7 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
 def test_the_journal_and_the_results_of_a_list_are_their_owners(tmp_path: Path) -> None:
     with (
         Journal(tmp_path / "list.journal", "id", "place"),
-        begin_results(tmp_path / "list.csv", ()),
+        Results(tmp_path / "list.csv", ()),
     ):
         assert modes(tmp_path) == {"list.journal": 0o600, "list.csv": 0o600}
 

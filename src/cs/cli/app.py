@@ -7,8 +7,9 @@ one.
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
-from cyclopts import App, Group
+from cyclopts import App, Group, Parameter
 
 #: The commands of each group of `cs --help`: name, place, and line.
 GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
@@ -48,7 +49,7 @@ GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("config", "cs.cli.config:app", "Show and check the settings"),
         ("db", "cs.cli.db:app", "Migrate PostgreSQL databases"),
         ("topics", "cs.cli.topics:app", "Create, show and describe Kafka topics"),
-        ("completion", "cs.cli.completion:completion", "Print completion for a shell"),
+        ("completion", "cs.cli.app:completion", "Print completion for a shell"),
     ),
     "Extend": (
         ("sources", "cs.cli.sources:sources", "Check the sources of brands and people"),
@@ -153,6 +154,21 @@ def build(words: Sequence[str]) -> App:
             help_ = None if called else line
             app.command(module, name=name, help=help_, group=group, sort_key=n)
     return app
+
+
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Which shell.")], /
+) -> None:
+    """Print a script that lets a shell complete commands and options.
+
+    bash: `source <(cs completion bash)` in ~/.bashrc. fish: into
+    ~/.config/fish/completions/cs.fish. zsh: into a file `_cs` in a folder of `$fpath`.
+
+    Example: `cs completion bash > /etc/bash_completion.d/cs`
+    """
+    from cs.cli.output import print_bytes  # noqa: PLC0415
+
+    print_bytes(build(["--help"]).generate_completion(shell=shell).encode())
 
 
 def _called(words: Sequence[str]) -> str | None:

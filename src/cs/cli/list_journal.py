@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import IO
 
 import msgspec
 from msgspec.structs import replace
@@ -229,30 +228,42 @@ def is_json(path: Path) -> bool:
     return path.suffix in {".jsonl", ".json"}
 
 
-def begin_results(path: Path, finished: Iterable[RowState]) -> IO[bytes]:
-    """Return the file of results at *path*, with *finished* in it, open for more.
+class Results(AbstractContextManager["Results"]):
+    """The results at *path*; use as ``with``.  An older file is replaced, all or nothing.
 
-    An older file is replaced, all or nothing.
+    Args:
+        path: Its file; its name says whether it is CSV, a line a person, or JSON, a line a
+            brand.
+        finished: Rows that are finished already.
     """
-    new_path = path.with_name(f"{path.name}.new")
-    with open_private(new_path, "wb") as new:
-        if not is_json(path):
-            new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
-        new.writelines(result_lines(each, json=is_json(path)) for each in finished)
-        new.flush()
-        os.fsync(new.fileno())
-    new_path.replace(path)
-    return path.open("ab")
 
+    def __init__(self, path: Path, finished: Iterable[RowState]) -> None:
+        self._json = is_json(path)
+        new_path = path.with_name(f"{path.name}.new")
+        with open_private(new_path, "wb") as new:
+            if not self._json:
+                new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
+            new.writelines(map(self._encoded, finished))
+            new.flush()
+            os.fsync(new.fileno())
+        new_path.replace(path)
+        self._file = path.open("ab")
 
-def result_lines(state: RowState, *, json: bool) -> bytes:
-    """Return a finished row in the results: CSV, a line a person, or JSON, a line a brand."""
-    row, search, error = state.row, state.found or state.other, state.error
-    assert row is not None, "a row is finished with its line"
-    if json:
-        asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
-        return json_line(asked | ({"search": search} if error is None else {"error": error}))
-    problem = "" if error is None else f"{error.code}: {error.message}"
-    columns_before = [str(row.number), row.brand or "", row.domain or "", problem]
-    people = rows(search) if search is not None else [[""] * len(COLUMNS)]
-    return as_csv([*columns_before, *cells] for cells in people)
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, finished: RowState) -> None:
+        self._file.write(self._encoded(finished))
+        self._file.flush()
+
+    def _encoded(self, state: RowState) -> bytes:
+        row, search, error = state.row, state.found or state.other, state.error
+        assert row is not None, "a row is finished with its line"
+        if self._json:
+            asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
+            came = {"search": search} if error is None else {"error": error}
+            return json_line(asked | came)
+        problem = "" if error is None else f"{error.code}: {error.message}"
+        ahead = [str(row.number), row.brand or "", row.domain or "", problem]
+        people = rows(search) if search is not None else [[""] * len(COLUMNS)]
+        return as_csv([*ahead, *cells] for cells in people)

@@ -6,11 +6,12 @@ idempotency key, so it is asked again; after that it is left alone (`RowState.in
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import Annotated
 
-import msgspec
+from cyclopts import Parameter
 from msgspec.structs import replace
 
 from cs.cli.app import FAILED
@@ -18,12 +19,10 @@ from cs.cli.brand_list import BadList, Row, read_rows
 from cs.cli.command import Output
 from cs.cli.list_journal import (
     Journal,
+    Results,
     RowError,
     RowState,
-    begin_results,
     hashed,
-    is_json,
-    result_lines,
     searched_before,
 )
 from cs.cli.output import stop, warn
@@ -51,26 +50,32 @@ LOST_OFTEN = 2
 TRANSIENT = frozenset({"scrape_error", "timeout", "error"})
 
 
-class ListRequest(msgspec.Struct, frozen=True):
-    """A list to be searched.
+def _flag(help_line: str) -> Parameter:
+    return Parameter(negative="", help=help_line)
 
-    Attributes:
-        path: The brands.
-        results: Where the results go, rewritten from the journal next to it.
-        ask_again: Ask again for rows whose answer was lost too long ago to be found.
-        retry_failed: Search rows again that the service could not finish.
-        again: Search a list that was searched before under another name of the results.
-    """
 
-    path: Path
-    results: Path
-    ask_again: bool = False
-    retry_failed: bool = False
-    again: bool = False
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of a search for a whole list."""
 
-    @property
-    def journal(self) -> Path:
-        return self.results.with_name(f"{self.results.name}.journal")
+    file: Annotated[
+        Path | None,
+        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
+    ] = None
+    results: Annotated[
+        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
+    ] = None
+    ask_again: Annotated[
+        bool, _flag("List: ask again for rows lost over 23 hours ago; may be charged again.")
+    ] = False
+    retry_failed: Annotated[
+        bool, _flag("List: search again what the service could not finish.")
+    ] = False
+    again: Annotated[bool, _flag("List: search again what another --results has.")] = False
+    estimate: Annotated[
+        bool, _flag("List: estimate its cost from the service's data; search nothing.")
+    ] = False
 
 
 def _utc_now() -> datetime:
@@ -78,78 +83,80 @@ def _utc_now() -> datetime:
 
 
 def search_list(
-    request: ListRequest,
+    path: Path,
+    results: Path,
+    options: ListOptions,
     client: Client,
     progress: Progress,
     *,
     identity: str,
     now: Callable[[], datetime] = _utc_now,
 ) -> Output:
-    """Search the list of *request* on *client*, and return how that went.
+    """Search the list at *path* on *client*, and return how that went.
 
     Args:
-        request: The list, and what to do about rows that were requested before.
+        path: The brands.
+        results: Where the results go, rewritten from the journal next to it.
+        options: What to do about rows that were requested before.
         client: Of the server that *identity* names.
         progress: Shows how far it is.
         identity: Server and key; stored as a hash.
         now: The time of day, as *client* has it, for how long ago a row was requested.
     """
     try:
-        rows = read_rows(request.path)
-        place = str(request.path.resolve())
-        _check_results(request, rows, place)
-        with Journal(request.journal, hashed(identity), place) as journal:
-            journal.check_owner(hashed(identity), client, ask_again=request.ask_again)
+        rows = read_rows(path)
+        place = str(path.resolve())
+        journal_file = results.with_name(f"{results.name}.journal")
+        if not journal_file.exists():
+            _check_new(path, results, rows, again=options.again)
+        with Journal(journal_file, hashed(identity), place) as journal:
+            journal.check_owner(hashed(identity), client, ask_again=options.ask_again)
             listed = {hashed(journal.owner.place, *row.query): row for row in rows}
-            for state in map(journal.of, listed) if request.retry_failed else ():
+            for state in map(journal.of, listed) if options.retry_failed else ():
                 if isinstance(state.found, Failed) and state.found.reason in TRANSIENT:
                     journal.put(RowState(key=state.key, times=state.times + 1))
             finished = [each for each in journal.rows.values() if each.is_finished]
-            with begin_results(request.results, finished) as results:
-                search = ListSearch(listed, journal, request, results, now)
+            with Results(results, finished) as written:
+                search = ListSearch(listed, journal, written, now, options.ask_again)
                 stopped = search.run(client, progress)
     except KeyboardInterrupt:
-        warn(f"what is found so far is in {request.results}; run it again to go on")
+        warn(f"what is found so far is in {results}; run it again to go on")
         raise
     except BadList as error:
         stop(str(error), 2)
     except ClientError as error:
         stop(describe(error), exit_code(error))
     except OSError as error:
-        stop(f"{error.filename or request.results}: {error.strerror}")
-    return _summary(request, [journal.of(key) for key in listed], stopped)
+        stop(f"{error.filename or results}: {error.strerror}")
+    return _summary(results, [journal.of(key) for key in listed], stopped)
 
 
-def _check_results(request: ListRequest, rows: Sequence[Row], place: str) -> None:
-    """Check that the list can go on, or begin, with the results of *request*.
+def _check_new(path: Path, results: Path, rows: Sequence[Row], *, again: bool) -> None:
+    """Check that *results* can be begun for *rows*, the list at *path*.
 
     Raises:
-        BadList: They are no file of this list, or *rows* were searched into others.
+        BadList: They are there already, or *rows* were searched into others.
     """
-    if request.results.is_dir():
-        raise BadList(f"{request.results} is a folder; name a file in it")
-    if request.journal.exists():
-        return
-    if request.results.exists():
+    if results.is_dir():
+        raise BadList(f"{results} is a folder; name a file in it")
+    if results.exists():
         raise BadList(
-            f"{request.results} is there without {request.journal.name}, so what was asked "
-            "for it is not known; move it away, or name other --results"
+            f"{results} is there without its journal, so what was asked for it is not known; "
+            "move it away, or name other --results"
         )
-    folders = {path.absolute().parent for path in (request.path, request.results)}
-    journals = (each for folder in folders | {Path.cwd()} for each in folder.glob("*.journal"))
-    for journal in sorted(journals) if not request.again else ():
-        if count := searched_before(journal, rows, place):
-            results = journal.with_name(journal.name.removesuffix(".journal"))
+    folders = {path.absolute().parent, results.absolute().parent, Path.cwd()}
+    journals = (each for folder in folders for each in folder.glob("*.journal"))
+    for journal in sorted(journals) if not again else ():
+        if count := searched_before(journal, rows, str(path.resolve())):
+            other = journal.with_name(journal.name.removesuffix(".journal"))
             raise BadList(
-                f"{count} of {len(rows)} brands of this list were searched into {results}; "
-                f"--results {results} goes on there, --again searches them again, which may "
+                f"{count} of {len(rows)} brands of this list were searched into {other}; "
+                f"--results {other} goes on there, --again searches them again, which may "
                 "be charged again"
             )
 
 
-def _summary(
-    request: ListRequest, states: Sequence[RowState], stopped: ClientError | None
-) -> Output:
+def _summary(results: Path, states: Sequence[RowState], stopped: ClientError | None) -> Output:
     done = [each.found for each in states if isinstance(each.found, Done)]
     left = sum(not each.is_finished for each in states)
     failed = len(states) - len(done) - left
@@ -159,8 +166,8 @@ def _summary(
     problem = f"{describe(stopped)}; run it again to go on" if stopped is not None else None
     code = exit_code(stopped) if stopped else 1 if left else FAILED if failed else 0
     return Output(
-        [row | {"results": str(request.results)}],
-        [f"{counts}: {request.results}"],
+        [row | {"results": str(results)}],
+        [f"{counts}: {results}"],
         problem=problem,
         code=code,
     )
@@ -172,20 +179,20 @@ class ListSearch:
     Args:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
-        request: The list, and what to do about rows that were requested before.
         results: Where finished rows are written.
         now: The time of day, which tells how long ago a row was asked for.
+        ask_again: Ask again for rows whose answer was lost too long ago to be found.
     """
 
     def __init__(
         self,
         listed: dict[str, Row],
         journal: Journal,
-        request: ListRequest,
-        results: IO[bytes],
+        results: Results,
         now: Callable[[], datetime],
+        ask_again: bool,
     ) -> None:
-        self._request = request
+        self._ask_again = ask_again
         self._journal = journal
         self._results = results
         self._now = now
@@ -267,7 +274,7 @@ class ListSearch:
             if key in self._tried or (self._closed and not state.search):
                 continue
             if state.is_unanswered:
-                if not (self._request.ask_again and state.in_doubt(self._now())):
+                if not (self._ask_again and state.in_doubt(self._now())):
                     continue
             elif not state.search:
                 self._journal.put(replace(state, asked_at=self._now(), row=row))
@@ -296,8 +303,7 @@ class ListSearch:
         elif isinstance(search, Other):
             state = replace(state, other=search, search=search.id)
         self._journal.put(state)
-        self._results.write(result_lines(state, json=is_json(self._request.results)))
-        self._results.flush()
+        self._results.add(state)
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
         """Store what *error* shows about whether *key* may have been charged."""

@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any
 
+import msgspec
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
@@ -22,85 +22,76 @@ from cs.settings import BadSettings, Settings
 
 log = get_logger()
 
-#: Starts what is served for as long as the stack lasts.
-Start = Callable[[AsyncExitStack], Awaitable[RunningRole]]
 
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that serves.
 
-def run_process(
-    name: str,
-    chosen: Settings,
-    main: Callable[[], Coroutine[Any, Any, None]],
-    *,
-    sandbox: bool,
-    on_uvloop: bool,
-    advice: str,
-    unexpected: tuple[type[Exception], ...] = (),
-) -> None:
-    """Run *main*, which serves as *name*, with its log and faults set up.
-
-    Args:
+    Attributes:
         name: For people.
-        chosen: The settings; no secret of them is repeated.
-        main: See `serve_until_told`.
-        sandbox: Whether the environment may name faults.
-        on_uvloop: For what serves callers.
+        settings: No secret of them is repeated.
+        start: Starts what is served for as long as the stack lasts, once the ports are taken.
+        calls: Whether it answers calls, on a port besides the admin port.
+        runs: The line that is printed then, with the addresses of API and admin port.
+        leaves: The line that is printed at the end.
         advice: What follows from an error, or what to do.
         unexpected: Errors that a user could fix, but not here.
-
-    Raises:
-        SystemExit: An error ended it that no user can fix.
     """
-    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
-    arm_faults(sandbox=sandbox)
-    try:
-        (event_loop.run if on_uvloop else asyncio.run)(main())
-    except Exception as error:
-        cause = next(leaf_errors(error))
-        mendable = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
-        if mendable and not isinstance(cause, unexpected):
-            raise
-        log.critical("role_failed", role=name, exc_info=error)
-        said = f"{name} has ended, {type(cause).__name__}: {cause}; {advice}"
-        stop(without_secrets(said, chosen.secrets()))
 
+    name: str
+    settings: Settings
+    start: Callable[[AsyncExitStack], Awaitable[RunningRole]]
+    calls: bool
+    runs: Callable[[str, str], str]
+    leaves: str
+    advice: str
+    unexpected: tuple[type[Exception], ...] = ()
 
-async def serve_until_told(
-    chosen: Settings,
-    start: Start,
-    *,
-    calls: bool,
-    runs: Callable[[str, str], str],
-    leaves: str,
-) -> None:
-    """Serve what *start* starts until SIGTERM or SIGINT; while it starts they cancel it.
+    def run(self, *, sandbox: bool) -> None:
+        """Serve, with log and faults set up; only a *sandbox* may have faults.
 
-    Args:
-        chosen: The settings, of which the addresses are used.
-        start: Starts it, once the ports are taken.
-        calls: Whether it answers calls, on a port besides the admin port.
-        runs: Makes the line that is printed then, of both ports' addresses.
-        leaves: The line that is printed at the end.
-    """
-    starting = asyncio.current_task()
-    assert starting is not None, "runs in a task"
-    async with AsyncExitStack() as stack:
-        stack.enter_context(on_signal(starting.cancel))
-        api = stack.enter_context(listen(chosen.host, chosen.port)) if calls else None
-        admin = stack.enter_context(
-            listen(chosen.admin_host, chosen.admin_port, what="admin_port")
-        )
-        role = await start(stack)
-        apps = [(role.app, api)] if role.app is not None and api is not None else []
-        names = {chosen.admin_host, *chosen.admin_names}
-        checks = admin_app(role.ready, role.clock_advancer, names, role.measures, role.bounces)
-        draining = role.draining or asyncio.Event()
-        await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
-        collect_seldom()
-        told = asyncio.Event()
-        with on_signal(told.set):
-            errors.print(runs(address(api) if api is not None else "", address(admin)))
-            await told.wait()
-        errors.print(leaves)
+        Raises:
+            SystemExit: An error ended it that no user can fix.
+        """
+        chosen = self.settings
+        logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
+        arm_faults(sandbox=sandbox)
+        try:
+            # Elsewhere an open connection to Kafka would keep uvloop from closing.
+            (event_loop.run if self.calls else asyncio.run)(self.serve())
+        except Exception as error:
+            cause = next(leaf_errors(error))
+            mendable = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
+            if mendable and not isinstance(cause, self.unexpected):
+                raise
+            log.critical("role_failed", role=self.name, exc_info=error)
+            said = f"{self.name} has ended, {type(cause).__name__}: {cause}; {self.advice}"
+            stop(without_secrets(said, chosen.secrets()))
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT; while it starts they cancel it."""
+        starting, chosen = asyncio.current_task(), self.settings
+        assert starting is not None, "runs in a task"
+        async with AsyncExitStack() as stack:
+            stack.enter_context(on_signal(starting.cancel))
+            api = stack.enter_context(listen(chosen.host, chosen.port)) if self.calls else None
+            admin = stack.enter_context(
+                listen(chosen.admin_host, chosen.admin_port, what="admin_port")
+            )
+            role = await self.start(stack)
+            apps = [(role.app, api)] if role.app is not None and api is not None else []
+            names = {chosen.admin_host, *chosen.admin_names}
+            checks = admin_app(
+                role.ready, role.clock_advancer, names, role.measures, role.bounces
+            )
+            draining = role.draining or asyncio.Event()
+            await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
+            collect_seldom()
+            told = asyncio.Event()
+            with on_signal(told.set):
+                where = address(api) if api is not None else ""
+                errors.print(self.runs(where, address(admin)))
+                await told.wait()
+            errors.print(self.leaves)
 
 
 def arm_faults(*, sandbox: bool) -> None:
@@ -114,14 +105,11 @@ def arm_faults(*, sandbox: bool) -> None:
         (faulty.VARIABLE, faulty.arm, "it loses messages on purpose"),
     )
     for variable, arm, why in faults:
-        text = os.environ.get(variable)
-        if not text:
-            continue
-        if not sandbox:
-            raise BadSettings(
-                f"environment variable {variable}: {why}; unset it, or serve with --sandbox"
-            )
-        try:
-            arm(text)
-        except (failpoints.BadFailPoint, BadBusFaults) as error:
-            raise BadSettings(f"environment variable {variable}: {error}") from error
+        if text := os.environ.get(variable):
+            named = f"environment variable {variable}: "
+            if not sandbox:
+                raise BadSettings(f"{named}{why}; unset it, or serve with --sandbox")
+            try:
+                arm(text)
+            except (failpoints.BadFailPoint, BadBusFaults) as error:
+                raise BadSettings(f"{named}{error}") from error

@@ -19,7 +19,7 @@ from cs.assembly.insecure import (
 )
 from cs.assembly.roles.running import RunningRole
 from cs.cli.command import Invocation, Output, command
-from cs.cli.process import run_process, serve_until_told
+from cs.cli.process import Process
 from cs.domain.service import World
 from cs.domain.stages.work import StageName
 from cs.settings import Settings
@@ -132,15 +132,7 @@ def stage(
 
 
 def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given: Any) -> Output:
-    """Serve the role *name*, which *run* runs, until the process is told to leave.
-
-    Args:
-        at: The call of its command.
-        name: For people.
-        options: Of every role.
-        run: Runs it.
-        given: Settings that are options of this role.
-    """
+    """Serve the role *name*, which *run* runs; settings *given* are options of this role."""
     chosen = at.settings(admin_port=options.admin_port, **given)
     world: World = "sandbox" if options.sandbox else "live"
     calls = name == "api"
@@ -151,22 +143,15 @@ def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given:
         await stack.enter_async_context(log_insecure_connections(insecure))
         return replace(role, ready=InsecureReadiness(role.ready, insecure))
 
-    main = partial(
-        serve_until_told,
-        chosen,
-        start,
+    Process(
+        name=name,
+        settings=chosen,
+        start=start,
         calls=calls,
         runs=lambda api, admin: (
             f"{name} runs{f' at {api}/v1' if calls else ''}, health at {admin}/readyz"
         ),
         leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
-    )
-    run_process(
-        name,
-        chosen,
-        main,
-        sandbox=options.sandbox,
-        on_uvloop=calls,  # an open connection to Kafka would keep uvloop from closing
         advice="start it again",
-    )
+    ).run(sandbox=options.sandbox)
     return Output()

@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -13,41 +12,12 @@ from cyclopts import Parameter
 from cs.cli.app import FAILED
 from cs.cli.command import Invocation, Output, command
 from cs.cli.list_journal import is_json
-from cs.cli.list_search import ListRequest, search_list
+from cs.cli.list_search import ListOptions, search_list
 from cs.cli.options import Server
 from cs.cli.output import harmless, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.search_record import COLUMNS, describe, exit_code, record_lines, rows
 from cs.client import Client, ClientError, Failed, Other, Patience, Running, Search, Unsendable
-
-
-def _flag(help_line: str) -> Parameter:
-    return Parameter(negative="", help=help_line)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class ListOptions:
-    """The options of a search for a whole list."""
-
-    file: Annotated[
-        Path | None,
-        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
-    ] = None
-    results: Annotated[
-        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
-    ] = None
-    ask_again: Annotated[
-        bool, _flag("List: ask again for rows lost over 23 hours ago; may be charged again.")
-    ] = False
-    retry_failed: Annotated[
-        bool, _flag("List: search again what the service could not finish.")
-    ] = False
-    again: Annotated[bool, _flag("List: search again what another --results has.")] = False
-    estimate: Annotated[
-        bool, _flag("List: estimate its cost from the service's data; search nothing.")
-    ] = False
-
 
 HERE, NO_LIST = Server(), ListOptions()
 
@@ -93,16 +63,12 @@ def search(
     if listed.file is not None:
         if named or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
-        request = ListRequest(
-            listed.file,
-            _results(at, listed.file, listed.results),
-            ask_again=listed.ask_again,
-            retry_failed=listed.retry_failed,
-            again=listed.again,
-        )
+        results = _results(at, listed.file, listed.results)
         with Progress() as progress, _client(server, progress) as client:
             identity = f"{server.url.rstrip('/')} {server.key}"
-            return search_list(request, client, progress, identity=identity)
+            return search_list(
+                listed.file, results, listed, client, progress, identity=identity
+            )
     if listed != NO_LIST:
         stop("--results, --ask-again, --retry-failed and --again belong to --file", 2)
     if not named:

@@ -21,7 +21,7 @@ from cs.assembly.setup_lines import setup_lines
 from cs.assembly.traces import open_traces
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
-from cs.cli.process import run_process, serve_until_told
+from cs.cli.process import Process
 from cs.domain.service import World
 from cs.eventlog.errors import LogUnavailable
 from cs.metrics.metrics import Metrics
@@ -79,15 +79,7 @@ def serve(
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
     enter = _sandbox(world, providers=providers) if sandbox else None
-    run_process(
-        f"the service on {chosen.data_dir}",
-        chosen,
-        partial(run, chosen, enter, providers=providers),
-        sandbox=sandbox,
-        on_uvloop=True,
-        advice="running searches go on at the next start",
-        unexpected=(LogUnavailable,),
-    )
+    service(chosen, enter, providers=providers).run(sandbox=sandbox)
     return Output()
 
 
@@ -103,21 +95,21 @@ def _sandbox(world: Path | None, *, providers: bool) -> RunWorld:
     )
 
 
-async def run(
+def service(
     chosen: Settings, enter: RunWorld | None = None, *, providers: bool = False
-) -> None:
-    """Serve until SIGTERM or SIGINT; while it starts they cancel it.
-
-    With *enter* it is a sandbox, in a world that plays the providers with a key or not.
-    """
-    await serve_until_told(
-        chosen,
-        partial(_start, chosen, enter, providers=providers),
+) -> Process:
+    """Return the service, in the world that *enter* runs; without one in the live world."""
+    return Process(
+        name=f"the service on {chosen.data_dir}",
+        settings=chosen,
+        start=partial(_start, chosen, enter, providers=providers),
         calls=True,
         runs=lambda api, admin: (
             f"serving {api}/v1, health at {admin}/readyz, data in {chosen.data_dir}"
         ),
         leaves="leaving: held calls are answered, running searches go on at the next start",
+        advice="running searches go on at the next start",
+        unexpected=(LogUnavailable,),
     )
 
 

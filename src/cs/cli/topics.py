@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -28,13 +29,31 @@ app = App(
     "Brokers create none by themselves here: a mistyped name would be a topic of its own.",
 )
 
-Bootstrap = Annotated[
-    str | None,
-    Parameter(help="host:port of some brokers, separated by commas; else the setting kafka."),
-]
-Prefix = Annotated[
-    str | None, Parameter(help="Stands before every topic, `staging.`; else kafka_prefix.")
-]
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Brokers:
+    """The options that name brokers; TLS and SASL are those of the settings kafka..."""
+
+    bootstrap: Annotated[
+        str | None,
+        Parameter(help="host:port of some brokers, separated by commas; else kafka's."),
+    ] = None
+    prefix: Annotated[
+        str | None, Parameter(help="Stands before every topic, `staging.`; else kafka_prefix.")
+    ] = None
+
+    def settings(self, at: Invocation) -> Settings:
+        servers = self.bootstrap.split(",") if self.bootstrap is not None else None
+        given = {
+            "kafka": servers and tuple(server.strip() for server in servers),
+            "kafka_prefix": self.prefix,
+        }
+        named = {name: value for name, value in given.items() if value is not None}
+        return msgspec.structs.replace(at.settings(), **named)
+
+
+CONFIGURED = Brokers()
 
 
 @app.command(name="apply")
@@ -42,12 +61,11 @@ Prefix = Annotated[
 async def apply_topics(
     at: Invocation,
     *,
-    bootstrap: Bootstrap = None,
+    brokers: Brokers = CONFIGURED,
     replication: Annotated[int, number(1, 10, "Replicas of each; 3 in production.")] = 1,
     partitions: Annotated[
         int, number(1, 1_000, "The most members of a consumer group.")
     ] = PARTITIONS,
-    prefix: Prefix = None,
 ) -> AsyncIterator[Output]:
     """Create missing topics and update the others; safe to repeat.
 
@@ -58,7 +76,7 @@ async def apply_topics(
 
     Example: `cs topics apply --bootstrap kafka-1:9092 --replication 3`
     """
-    on = _kafka(_chosen(at, bootstrap, prefix))
+    on = _kafka(brokers.settings(at))
     for each in await apply(on, TOPICS, partitions=partitions, replication=replication):
         left_alone = [f"  left alone: {left}" for left in each.left]
         done = f"{each.topic}: {'; '.join(each.done) or 'as it should be'}"
@@ -67,14 +85,12 @@ async def apply_topics(
 
 @app.command(name="show")
 @on_settings
-async def show_topics(
-    at: Invocation, *, bootstrap: Bootstrap = None, prefix: Prefix = None
-) -> Output:
+async def show_topics(at: Invocation, *, brokers: Brokers = CONFIGURED) -> Output:
     """Show the topics that exist, with partitions, replicas and settings.
 
     Example: `cs topics show --bootstrap kafka-1:9092 --json`, one line a topic.
     """
-    on = _kafka(_chosen(at, bootstrap, prefix))
+    on = _kafka(brokers.settings(at))
     states = await describe(on, TOPICS)
     missing = {on.on_broker(plan.name) for plan in TOPICS} - {each.name for each in states}
     rows = [
@@ -96,8 +112,7 @@ async def show_topics(
 async def show_acls(
     at: Invocation,
     *,
-    bootstrap: Bootstrap = None,
-    prefix: Prefix = None,
+    brokers: Brokers = CONFIGURED,
     user: Annotated[str, Parameter(help="Begins the names of users.")] = "cs-",
     apply: Annotated[bool, Parameter(negative="", help="Give them these rights.")] = False,
 ) -> Output:
@@ -111,7 +126,7 @@ async def show_acls(
 
     Example: `cs topics acls --bootstrap kafka-1:9094 | sh`, or `cs topics acls --apply`
     """
-    chosen = _chosen(at, bootstrap, prefix)
+    chosen = brokers.settings(at)
     users = {user + role: each for role, each in access_of_roles(chosen.kafka_prefix).items()}
     rows = [
         {"user": name, **msgspec.to_builtins(access)}
@@ -123,10 +138,10 @@ async def show_acls(
         return Output(
             rows, [f"{name}: may use {len(of)} topics and groups" for name, of in users.items()]
         )
-    brokers = ",".join(chosen.kafka) or "localhost:9092"
+    servers = ",".join(chosen.kafka) or "localhost:9092"
     return Output(
         rows,
-        [kafka_acls(name, each, brokers) for name, every in users.items() for each in every],
+        [kafka_acls(name, each, servers) for name, every in users.items() for each in every],
     )
 
 
@@ -179,13 +194,3 @@ def _kafka(chosen: Settings) -> KafkaSettings:
     if not chosen.kafka:
         stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
     return kafka_settings(chosen)
-
-
-def _chosen(at: Invocation, bootstrap: str | None, prefix: str | None) -> Settings:
-    chosen = at.settings()
-    if bootstrap is not None:
-        servers = tuple(server.strip() for server in bootstrap.split(","))
-        chosen = msgspec.structs.replace(chosen, kafka=servers)
-    if prefix is not None:
-        chosen = msgspec.structs.replace(chosen, kafka_prefix=prefix)
-    return chosen

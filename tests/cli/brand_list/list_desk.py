@@ -15,7 +15,7 @@ from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
 from cs.cli.command import Invocation
 from cs.cli.list_journal import RowState
-from cs.cli.list_search import ListRequest, search_list
+from cs.cli.list_search import ListOptions, search_list
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
 from cs.client.retries import NO_RETRIES
@@ -119,12 +119,14 @@ class Desk:
     ) -> int:
         """Search the list when *now* says, and return the exit code."""
         results = self.folder / "brands.results.csv"
-        request = ListRequest(self.folder / "brands.csv", results, ask_again=ask_again)
+        path, options = self.folder / "brands.csv", ListOptions(ask_again=ask_again)
         code: int | str | None = 0
         made = Client(url, KEY, patience=patience, sleep=sleep, wall=lambda: now().timestamp())
         with Progress() as progress, made as client:
             try:
-                ended = search_list(request, client, progress, identity="one key", now=now)
+                ended = search_list(
+                    path, results, options, client, progress, identity="one key", now=now
+                )
                 Invocation().run(ended)
             except SystemExit as end:
                 code = end.code
