@@ -5,10 +5,10 @@ import pytest
 
 from cs.assembly.plugins import open_plugins
 from cs.assembly.setup_lines import setup_lines
-from cs.directory.memory import MemoryDirectory
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries
 from cs.settings import BadSettings, load
+from harness.memory_directory import MemoryDirectory
 
 NOTHING: dict[str, str] = {}
 ALL = {

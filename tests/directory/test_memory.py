@@ -7,8 +7,8 @@ from contracts.people_directory import (
     PeopleDirectoryContract,
     check_against_a_dict,
 )
-from cs.directory.memory import MemoryDirectory
 from cs.directory.person import DirectoryPerson
+from harness.memory_directory import MemoryDirectory
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.plugins.stages import Stage
 from cs.settings import Settings, load
-from cs.sources.people.searxng_api import NO_JSON
+from cs.sources.people.searxng import NO_JSON
 from domain.acme_run import ACME
 from outside.loopback_web import pages, serve
 from pipeline.test_asking_stages import AT, Brands, People

@@ -15,8 +15,7 @@ from cs.domain.contact import BrandFacts, Sighting
 from cs.outside.http import TrustedClient
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import PeopleAnswer, SourceStatus
-from cs.sources.people.searxng import SearxngSource
-from cs.sources.people.searxng_api import NO_JSON
+from cs.sources.people.searxng import NO_JSON, SearxngSource
 from cs.sources.people.web_search import WORDS, phrase
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
@@ -87,7 +86,7 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None, str]] = [
         60.0,
         "429",
     ),
-    (saying(b"", status=429), SourceStatus.RATE_LIMITED, None, "429"),
+    (saying(b"", status=429), SourceStatus.RATE_LIMITED, 5.0, "429"),
     (saying(b"oops", status=500), SourceStatus.FAILED, None, "500"),
     (
         saying(b"", status=302, headers={"Location": "https://x.example"}),
@@ -99,16 +98,16 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None, str]] = [
         saying(b"<!doctype html><title>SearXNG</title>"),
         SourceStatus.FAILED,
         None,
-        "not its JSON",
+        "SearXNG answers",
     ),
     (
         saying(b'{"query": "q", "results": [{"url": "htt'),
         SourceStatus.FAILED,
         None,
-        "not its JSON",
+        "SearXNG answers",
     ),
-    (saying(b'{"results": {"url": 1}}'), SourceStatus.FAILED, None, "not its JSON"),
-    (saying(b"\xff\xfe"), SourceStatus.FAILED, None, "not its JSON"),
+    (saying(b'{"results": {"url": 1}}'), SourceStatus.FAILED, None, "SearXNG answers"),
+    (saying(b"\xff\xfe"), SourceStatus.FAILED, None, "SearXNG answers"),
     (results(silent=[["brave", "timeout"]]), SourceStatus.FAILED, None, "brave timeout"),
     (results(silent=ENGINES), SourceStatus.RATE_LIMITED, None, "google Suspended: CAPTCHA"),
 ]

@@ -179,7 +179,7 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
         SourceStatus.RATE_LIMITED,
         60.0,
     ),
-    (saying(b"", status=429, headers={"Retry-After": "soon"}), SourceStatus.RATE_LIMITED, None),
+    (saying(b"", status=429, headers={"Retry-After": "soon"}), SourceStatus.RATE_LIMITED, 5.0),
     (saying(b"", status=503, headers={"Retry-After": "3"}), SourceStatus.RATE_LIMITED, 3.0),
     (saying(b"", status=503), SourceStatus.FAILED, None),
     (saying(b"<h1>Internal error", status=500), SourceStatus.FAILED, None),

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from cs.directory.errors import DirectoryUnavailable
-from cs.directory.memory import MemoryDirectory
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries
 from cs.eventlog.errors import LogUnavailable
@@ -20,6 +19,7 @@ from cs.operations.erasure.person import Erasure
 from cs.operations.erasure.reapplying import reapply
 from cs.operations.erasure.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
+from harness.memory_directory import MemoryDirectory
 
 ADA = DirectoryPerson(
     full_name="Ada Kern",

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from cs.directory.memory import MemoryDirectory
 from cs.directory.port import DirectoryStatus
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.directory_prints import DirectoryPrints
@@ -11,6 +10,7 @@ from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import ImportCounts, Importing
 from cs.sources.people_directory.people_rows import PEOPLE
 from cs.sources.tables.table_file import TableFile
+from harness.memory_directory import MemoryDirectory
 
 TODAY, OLDEST = date(2026, 11, 23), date(2024, 11, 10)
 FILE = """name,title,company,linkedin,email

@@ -3,7 +3,6 @@ from datetime import date
 import pytest
 
 from cs.directory.errors import DirectoryUnavailable
-from cs.directory.memory import MemoryDirectory
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries
 from cs.domain.contact import BrandFacts, Sighting
@@ -11,6 +10,7 @@ from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceCon
 from cs.plugins.sources import SourceStatus
 from cs.sources.people_directory.places import places_of
 from cs.sources.people_directory.source import DirectorySource
+from harness.memory_directory import MemoryDirectory
 
 ACME = BrandFacts(name="Acme", domain="acme.example", mail_domains=("acme.example",))
 ALL = frozenset(DirectoryPerson.__struct_fields__)

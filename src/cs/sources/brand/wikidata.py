@@ -18,12 +18,14 @@ from cs.plugins.sources import (
     Fetcher,
     Query,
     ServiceCheck,
+    ServiceProblem,
     SourceContext,
     SourceStatus,
+    failed_brand,
     takes,
 )
 from cs.sources.brand.wikibase import WikidataHit, WikidataItem, values
-from cs.sources.brand.wikidata_api import WikidataApi, WikidataRefused
+from cs.sources.brand.wikidata_api import WikidataApi
 from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
 
 BASE_URL = "https://www.wikidata.org/w/api.php"
@@ -95,10 +97,8 @@ class WikidataSource:
             query = Query(brand=known.name, domain=known.domain or query.domain)
         try:
             matches = await self._matches(self._api, query)
-        except WikidataRefused as error:
-            return BrandAnswer(
-                source=self.name, ended=error.ended, why=error.why, retry_in_s=error.retry_in_s
-            )
+        except ServiceProblem as refused:
+            return failed_brand(self.name, refused)
         ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
@@ -108,8 +108,9 @@ class WikidataSource:
             return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
         try:
             await self._api.search("Wikidata")
-        except WikidataRefused as error:
-            return ServiceCheck(ended=error.ended.value, why=error.why)
+        except ServiceProblem as refused:
+            failed = failed_brand(self.name, refused)
+            return ServiceCheck(ended=failed.ended.value, why=failed.why)
         return ServiceCheck(ended=WORKS)
 
     async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:

@@ -42,36 +42,23 @@ _WORDS = {
     "ru": "руководитель инфлюенс маркетинг социальные сети",
     "id": "manajer influencer marketing media sosial",
 }
+#: By language the endings of domains that speak it.
+_ENDINGS = {
+    "de": "de at ch",
+    "fr": "fr be",
+    "es": "es mx ar cl pe co.cr com.co",
+    "pt": "pt br",
+    "sv": "se",
+    "da": "dk",
+    "cs": "cz",
+    "ja": "jp",
+    "ko": "kr",
+    "zh": "cn tw",
+}
 _LANGUAGE_OF = {
-    "de": "de",
-    "at": "de",
-    "ch": "de",
-    "fr": "fr",
-    "be": "fr",
-    "es": "es",
-    "mx": "es",
-    "ar": "es",
-    "cl": "es",
-    "pe": "es",
-    "co.cr": "es",
-    "com.co": "es",
-    "pt": "pt",
-    "br": "pt",
-    "it": "it",
-    "nl": "nl",
-    "pl": "pl",
-    "se": "sv",
-    "dk": "da",
-    "no": "no",
-    "fi": "fi",
-    "cz": "cs",
-    "tr": "tr",
-    "jp": "ja",
-    "kr": "ko",
-    "cn": "zh",
-    "tw": "zh",
-    "ru": "ru",
-    "id": "id",
+    ending: language
+    for language in _WORDS
+    for ending in _ENDINGS.get(language, language).split()
 }
 
 

@@ -2,17 +2,10 @@
 
 from abc import abstractmethod
 
-from cs.plugins.sources import (
-    BrandFacts,
-    PeopleAnswer,
-    ProblemKind,
-    ServiceProblem,
-    failed_people,
-)
+from cs.plugins.sources import BrandFacts, PeopleAnswer
 from cs.sources.paid_source import PaidPeopleSource, SettingsT
 from cs.sources.people.web_search import (
     ENOUGH,
-    SearchRefused,
     WebPage,
     WebQuestion,
     find_people,
@@ -39,19 +32,8 @@ class PaidSearch(PaidPeopleSource[SettingsT]):
     async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
         asked = list(questions(brand, joined=self.knows_or))
         return await find_people(
-            self.name, self._ask, asked, brand, limit=limit, enough=min(limit, ENOUGH)
+            self.name, self.search, asked, brand, limit=limit, enough=min(limit, ENOUGH)
         )
-
-    async def _ask(self, asked: WebQuestion) -> WebPage:
-        try:
-            return await self.search(asked)
-        except ServiceProblem as problem:
-            if problem.kind is ProblemKind.NOTHING:
-                return WebPage()
-            failed = failed_people(self.name, problem)
-            raise SearchRefused(
-                failed.ended, problem.why, failed.retry_in_s, permanent=failed.permanent
-            ) from problem
 
     @abstractmethod
     async def search(self, asked: WebQuestion) -> WebPage:

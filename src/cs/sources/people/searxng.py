@@ -1,26 +1,35 @@
-"""People as web search shows them, through an instance of SearXNG."""
+"""People as web search shows them, through an instance of SearXNG with its JSON switched on."""
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
+    ORDINARY,
     BrandFacts,
     Fetcher,
+    Judgement,
     PeopleAnswer,
+    ProblemKind,
+    Response,
     ServiceCheck,
+    ServiceProblem,
     SourceContext,
     SourceStatus,
+    failed_people,
+    problem,
     takes,
 )
-from cs.sources.people.searxng_api import SearxngApi
+from cs.sources.free_service import FreeService
 from cs.sources.people.web_search import (
-    SearchRefused,
+    RESULTS,
+    WebPage,
     WebQuestion,
+    WebResult,
     find_people,
     questions,
 )
@@ -28,10 +37,26 @@ from cs.sources.people.web_search import (
 #: Questions asked at once, those about one name: a lookup waits for one answer instead of two.
 #: More would come sooner to nobody, and the engines behind SearXNG shut out whoever hurries.
 AT_ONCE = 5
+NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
+#: Characters of what a service says of itself that are passed on.
+_SAID = 300
+#: What engines say when they have had enough of the instance (searx/network, searx/search).
+_ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
+
+
+class _SearxngPage(msgspec.Struct, frozen=True):
+    """One page of results.
+
+    Attributes:
+        unresponsive_engines: Name and reason of each engine that gave nothing.
+    """
+
+    results: tuple[WebResult, ...] = ()
+    unresponsive_engines: tuple[Any, ...] = ()
 
 
 class SearxngSource:
-    """A people source over an instance of SearXNG with its JSON format switched on.
+    """A people source over an instance of SearXNG.
 
     Args:
         fetcher: For configured addresses.
@@ -47,34 +72,44 @@ class SearxngSource:
         base_url: str | None,
         now: Callable[[], datetime],
     ) -> None:
-        self._api = SearxngApi(fetcher, base_url, now=now) if base_url else None
+        url = f"{(base_url or '').rstrip('/')}/search"
+        self._service = FreeService("SearXNG", url, fetcher, now, _judge)
         self.missing = None if base_url else "set searxng_url, the base URL of a SearXNG"
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find people who say that they work for *brand* or its parent now.
 
-        At most nine questions are asked (`questions`), four at a time.
+        At most nine questions are asked (`questions`), `AT_ONCE` at a time.
         """
-        if self._api is None:
-            return PeopleAnswer(
-                source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=self.missing
-            )
+        if self.missing is not None:
+            ended = SourceStatus.NOT_CONFIGURED
+            return PeopleAnswer(source=self.name, ended=ended, why=self.missing)
         asked = list(questions(brand))
         return await find_people(
-            self.name, self._api.search, asked, brand, limit=limit, at_once=AT_ONCE
+            self.name, self._search, asked, brand, limit=limit, at_once=AT_ONCE
         )
 
     async def check(self) -> ServiceCheck:
         """Ask one question, and say whether the instance answers with results."""
-        if self._api is None:
+        if self.missing is not None:
             return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
         try:
-            page = await self._api.search(WebQuestion("linkedin"))
-        except SearchRefused as refused:
-            return ServiceCheck(ended=refused.ended.value, why=refused.why)
-        if page.complaint is not None:
-            return ServiceCheck(ended=page.complaint.ended.value, why=page.complaint.why)
-        return ServiceCheck(ended=WORKS)
+            complaint = (await self._search(WebQuestion("linkedin"))).complaint
+        except ServiceProblem as refused:
+            complaint = refused
+        if complaint is None:
+            return ServiceCheck(ended=WORKS)
+        failed = failed_people(self.name, complaint)
+        return ServiceCheck(ended=failed.ended.value, why=failed.why)
+
+    async def _search(self, asked: WebQuestion) -> WebPage:
+        """Return the first page of results for *asked*; may raise `ServiceProblem`."""
+        params = {"q": asked.text, "format": "json", "categories": "general"}
+        if asked.market is not None:
+            params["language"] = asked.market.language
+        page = await self._service.ask(params, _SearxngPage)
+        results = tuple(result.cut() for result in page.results[:RESULTS])
+        return WebPage(results, _complaint(page))
 
 
 class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,3 +125,25 @@ def from_context(context: SourceContext) -> SearxngSource:
     """Make the source; without a ``url`` it is not configured."""
     settings = msgspec.convert(context.settings, SearxngSettings)
     return SearxngSource(context.trusted, base_url=settings.url or None, now=context.now)
+
+
+def _judge(answer: Response) -> Judgement:
+    match answer.status:
+        case 403:
+            return problem(ProblemKind.KEY_REFUSED, NO_JSON)
+        case 401:
+            return problem(ProblemKind.KEY_REFUSED, "SearXNG asks for a password")
+        case _:
+            return ORDINARY
+
+
+def _complaint(page: _SearxngPage) -> ServiceProblem | None:
+    """Return why "no results" means nothing here; ``None`` if it does mean something."""
+    silent = page.unresponsive_engines[:RESULTS]
+    if page.results or not silent:
+        return None
+    pairs = (one if isinstance(one, list) else [one] for one in silent)
+    reasons = "; ".join(" ".join(map(str, pair)) for pair in pairs)[:_SAID]
+    enough = any(word in reasons.lower() for word in _ENOUGH)
+    kind = ProblemKind.RATE_LIMITED if enough else ProblemKind.OUT_OF_ORDER
+    return problem(kind, f"no search engine answered: {reasons}")

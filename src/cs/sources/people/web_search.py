@@ -16,7 +16,15 @@ from cs.domain.headline.search_result import SearchResult, read_title
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
-from cs.plugins.sources import BrandFacts, PeopleAnswer, Sighting, SourceStatus
+from cs.plugins.sources import (
+    BrandFacts,
+    PeopleAnswer,
+    ProblemKind,
+    ServiceProblem,
+    Sighting,
+    SourceStatus,
+    failed_people,
+)
 from cs.sources.people.markets import Market, market_of
 
 #: What is searched for beside the brand, one question for each family of roles.
@@ -67,30 +75,14 @@ class WebResult(msgspec.Struct, frozen=True):
         return WebResult(self.url[:TEXT], self.title[:TEXT], content)
 
 
-class SearchRefused(Exception):
-    """An engine gave no answer; the attributes are those of a `PeopleAnswer`."""
-
-    def __init__(
-        self,
-        ended: SourceStatus,
-        why: str,
-        retry_in_s: float | None = None,
-        *,
-        permanent: bool = False,
-    ) -> None:
-        super().__init__(why)
-        self.ended, self.why, self.retry_in_s = ended, why, retry_in_s
-        self.permanent = permanent
-
-
 class WebPage(msgspec.Struct, frozen=True):
     """What an engine answered; *complaint*: why "nothing found" means nothing here."""
 
     results: tuple[WebResult, ...] = ()
-    complaint: SearchRefused | None = None
+    complaint: ServiceProblem | None = None
 
 
-#: Asks one question; raises `SearchRefused`.
+#: Asks one question; raises `ServiceProblem`.
 AskEngine = Callable[[WebQuestion], Awaitable[WebPage]]
 
 
@@ -161,13 +153,13 @@ async def find_people(
         enough: With so many people in a role that is looked for no more is asked.
     """
     pages: list[WebPage] = []
-    refused: SearchRefused | None = None
+    refused: ServiceProblem | None = None
     people: tuple[Sighting, ...] = ()
     for start in range(0, len(asked), at_once):
         batch = asked[start : start + at_once]
         answers = await asyncio.gather(*(_page_or_refusal(ask, each) for each in batch))
         pages += [answer for answer in answers if isinstance(answer, WebPage)]
-        refusals = [answer for answer in answers if isinstance(answer, SearchRefused)]
+        refusals = [answer for answer in answers if isinstance(answer, ServiceProblem)]
         last = start + at_once >= len(asked)
         if refusals or last or enough is not None:
             people = (await _read_people(pages, brand, source))[:limit]
@@ -181,14 +173,7 @@ async def find_people(
     if refused is None:
         ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
         return PeopleAnswer(source=source, ended=ended, people=people)
-    return PeopleAnswer(
-        source=source,
-        ended=refused.ended,
-        people=people,
-        why=refused.why,
-        retry_in_s=refused.retry_in_s,
-        permanent=refused.permanent,
-    )
+    return failed_people(source, refused, people)
 
 
 #: People in a role after whom nobody pays for another question: as many as a search shows.
@@ -200,11 +185,11 @@ def in_role(people: Iterable[Sighting]) -> list[Sighting]:
     return [each for each in people if classify(each.headline or "").eligible]
 
 
-async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | SearchRefused:
+async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | ServiceProblem:
     try:
         return await ask(asked)
-    except SearchRefused as refused:
-        return refused
+    except ServiceProblem as problem:
+        return WebPage() if problem.kind is ProblemKind.NOTHING else problem
 
 
 async def _read_people(
