@@ -9,7 +9,7 @@ from pathlib import Path
 
 from generated_page import write_or_check
 
-from cs.history.report.sql import FIGURES, MACROS, Figure
+from cs.history.report import FIGURES, MACROS, Figure
 from cs.history.tables import TABLES, Column, TypedTable
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "export-tables.md"

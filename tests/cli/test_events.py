@@ -165,7 +165,7 @@ def test_a_file_that_is_no_export_is_not_written_to(
         (("export", "--category=keys"), "key, brand, mail-domain, person, disclosure, service"),
         (("export", "--since=yesterday"), "--since: a time such as 2026-03-01"),
         (("export", "--resume"), "name the file with --out"),
-        (("tail", "--last=-1"), "--last: a whole number from 0 on"),
+        (("tail", "--last=-1"), "--last: a whole number from 0 to"),
     ],
 )
 def test_what_is_written_wrongly_is_told(

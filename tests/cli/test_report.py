@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from cli.command import Here, Ran
+from cli.year import year
 from harness.outside import tools
 from system.older_keys.forms import Form, form_of
 
+__all__ = ["year"]
 FOUND, NOBODY = "Acme", "Nobody's <brand>"
 
 
@@ -57,7 +59,7 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
     written = data.cs("report", "--html", str(page))
 
     [summary] = found["figures"]["summary"]
-    counted = ("searches_answered", "charged", "reused", "live_runs")
+    counted = ("searches_answered", "charged", "reused", "runs")
     assert [summary[name] for name in counted] == [4, 3, 2, 2]
     assert [each["label"] for each in found["figures"]["by_key"]] == ["test"]
     assert found["left_out"] == {}
@@ -131,3 +133,20 @@ def test_an_empty_period_is_told(here: Here, folder: Path) -> None:
     assert shown.code == 0
     assert shown.out.count("Nothing in this period.") > 10
     assert "2020-01-01 until 2020-01-02, UTC" in shown.out
+
+
+@pytest.mark.slow
+def test_a_report_is_one_line_a_row_on_eighty_columns(year: Path, here: Here) -> None:
+    period = ("--since=2025-11-03", "--until=2026-11-02")
+    shown = here("report", *period, "--top=1000", f"--data-dir={year}", width=80)
+    [found] = here("report", *period, "--json", f"--data-dir={year}").rows
+
+    assert shown.code == 0
+    sections = shown.out.split("\n\n")[1:]
+    named = zip(list(found["figures"].items())[1:], sections, strict=True)
+    for (name, rows), text in named:
+        _, _, *table = text.strip().splitlines()
+        assert len(table) == max(1 + len(rows), 1), name
+        assert max(map(len, table)) <= 80, name
+    for row in found["figures"]["by_key"]:
+        assert row["key"] in shown.out

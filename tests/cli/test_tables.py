@@ -93,6 +93,24 @@ def test_a_list_is_one_line_a_row_on_eighty_columns() -> None:
     assert [line.split()[0] for line in told[1:]] == [row[0] for row in rows]
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("table", [KEYS, BRANDS, PROVED, TOPICS])
+def test_a_row_is_one_line_if_that_is_asked_for(table: Shape, width: int) -> None:
+    columns, row, folds = table
+    with pytest.MonkeyPatch.context() as during, console.capture() as printed:
+        during.setattr(console, "_width", width)
+        print_table(columns, [row, row], folds=folds, one_line=True)
+
+    head, *lines = printed.get().splitlines()
+
+    assert len(lines) == 2
+    assert all(
+        cell in lines[0] for cell, name in zip(row, columns, strict=True) if name not in folds
+    )
+    whole = sum(len(cell) for cell, name in zip(row, columns, strict=True) if name not in folds)
+    assert len(lines[0]) <= max(width, len(head), whole + 14 * len(row))
+
+
 words = st.text(
     st.characters(categories=["L", "N"], max_codepoint=0x2FF), min_size=1, max_size=30
 )

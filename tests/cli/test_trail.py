@@ -65,3 +65,28 @@ def test_pause_forget_and_erase_are_in_the_trail(folder: Path, here: Here) -> No
     assert acts[-1]["what"] == "person_suppressed"
     assert acts[-1]["by"] == acting_operator(Settings())
     assert "jane" not in str(acts)
+
+
+def test_no_act_is_left_out_unsaid(
+    folder: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table has the newest and says of how many; JSON has all; so has --last 0."""
+    monkeypatch.setattr("cs.cli.log.NEWEST", 2)
+    at = f"--data-dir={folder}"
+    for n in range(3):
+        here("keys", "create", f"--label={n}", at)
+
+    table = here("log", "trail", at).out.splitlines()
+
+    assert len(here("log", "trail", "--json", at).rows) == 4
+    assert table[-1] == "the newest 2 of 4; --last 0 shows all"
+    assert len(table) == 4
+    assert len(here("log", "trail", "--last=0", at).out.splitlines()) == 5
+
+
+def test_an_account_that_did_nothing_is_an_error_that_names_those_that_did(
+    folder: Path, here: Here
+) -> None:
+    told = here("log", "trail", "--by=nobody", f"--data-dir={folder}").told()
+
+    assert told == f"--by: nobody did nothing; there are {acting_operator(Settings())}"

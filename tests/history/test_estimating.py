@@ -13,6 +13,7 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.history.estimating import PastRun, past_runs
 from cs.keystore.memory import MemoryKeyStore
+from cs.keystore.port import KeyStore
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
 from postgres.migrated import migrated
 
@@ -23,7 +24,7 @@ def paid(name: str, calls: int) -> tuple[SourceCost, ...]:
     return (SourceCost(name=name, asked=calls, calls=calls, micros=calls * CENT),)
 
 
-async def read(log: EventLog) -> list[PastRun]:
+async def read(log: EventLog, keys: KeyStore) -> list[PastRun]:
     """Read a run in which Ada is verified for four cents, and a failed one that cost one."""
     run = AcmeRun(stream="brand-paid")
     run.record("brand-resolution", RESOLVED)
@@ -36,23 +37,26 @@ async def read(log: EventLog) -> list[PastRun]:
     failed = AcmeRun(stream="brand-away").failed("brand-resolution", away)
     events = [*run.events, *failed.events]
     await log.append([Append("brand-paid", NO_STREAM, events)])
-    return [*await past_runs(log, AT + timedelta(minutes=1))]
+    return [*await past_runs(log, keys, AT + timedelta(minutes=1))]
 
 
 async def test_runs_are_read_alike_from_both_stores(tmp_path: Path, database: str) -> None:
-    async with SqliteEventLog(tmp_path / "log.db", MemoryKeyStore()) as log:
-        in_file = await read(log)
-    async with migrated(database) as pool, PostgresEventLog(pool, MemoryKeyStore()) as log:
-        in_database = await read(log)
+    keys = MemoryKeyStore()
+    async with SqliteEventLog(tmp_path / "log.db", keys) as log:
+        in_file = await read(log, keys)
+    keys = MemoryKeyStore()
+    async with migrated(database) as pool, PostgresEventLog(pool, keys) as log:
+        in_database = await read(log, keys)
 
     assert in_file == in_database
     assert in_file == [PastRun(4 * CENT, verified=True), PastRun(CENT, verified=False)]
 
 
 async def test_runs_that_are_old_or_recorded_no_costs_are_left_out() -> None:
-    log = MemoryEventLog(MemoryKeyStore())
+    keys = MemoryKeyStore()
+    log = MemoryEventLog(keys)
     run = AcmeRun().verifying().verified(checked("p1", Verdict.DELIVERABLE))
     await log.append([Append("brand-a", NO_STREAM, run.events)])
 
-    assert await past_runs(log, AT) == []
-    assert await past_runs(log, AT + timedelta(weeks=WEEKS, days=1)) == []
+    assert await past_runs(log, keys, AT) == []
+    assert await past_runs(log, keys, AT + timedelta(weeks=WEEKS, days=1)) == []

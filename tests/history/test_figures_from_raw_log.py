@@ -6,6 +6,7 @@ here with plain SQL and JSON; people are opened by the event log itself.
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -208,7 +209,7 @@ def test_charges_of_keys_are_those_that_were_stored(
     used = Counter(each.stream[4:] for each in charged)
 
     keys = by(tables("FROM keys"), "key")
-    assert {k: (r["label"], r["used"], r["quota"]) for k, r in keys.items()} == {
+    assert {k: (r["label"], r["charged_units"], r["quota"]) for k, r in keys.items()} == {
         key: (labels[key], used[key], granted[key]) for key in labels
     }
     assert [row["position"] for row in tables("FROM charges")] == [e.position for e in charged]
@@ -291,9 +292,11 @@ def test_an_outage_is_in_the_report_with_every_attempt_and_its_cause(
         counted[row["stage"], row["source"], row["cause"]] += row["attempts"]
     assert counted == causes + answered
     times = by(found["figures"]["times"], "what")
-    assert sum(row["failed_attempts"] for row in times.values()) == len(failed)
-    [searxng] = found["figures"]["people_sources"]
-    assert (searxng["source"], searxng["ended"]) == ("searxng", "2 failed")
+    assert sum(row["failed"] for row in times.values()) == len(failed)
+    people = [a for a in found["figures"]["answers"] if a["stage"] == "contact-discovery"]
+    assert [(a["source"], a["answer"], a["attempts"]) for a in people] == [
+        ("searxng", "failed", 2)
+    ]
 
 
 # 6. Which source is worth its money?
@@ -327,20 +330,13 @@ def test_what_each_source_and_verifier_cost_and_gave_is_what_was_stored(
         assert row["usd_per_email"] == (
             pytest.approx(usd / emails, abs=1e-6) if emails else None
         )
-    people = by(report["people_sources"], "source")
-    paid = {name for (stage, name), each in asked_of.items() if stage == "contact-discovery"}
-    assert {"brave", "serper", "hunter", "apollo"} <= paid
-    assert {name: people[name]["found"] for name in paid} == {
-        name: asked_of["contact-discovery", name]["found"] for name in paid
-    }
-    assert all(people[name]["found"] > 0 for name in ("brave", "serper", "hunter", "apollo"))
+    for name in ("brave", "serper", "hunter", "apollo"):
+        assert found["contact-discovery", name]["found"] > 0, "also if not seen first"
     [summary] = report["summary"]
     everything = sum(each["micros"] for each in sums.values()) / 1e6
     assert everything > 1
     assert summary["usd"] == pytest.approx(everything)
-    assert summary["usd_per_email"] == pytest.approx(
-        everything / summary["verified_emails"], abs=1e-6
-    )
+    assert summary["usd_per_email"] == pytest.approx(everything / summary["emails"], abs=1e-6)
 
 
 def test_counts_of_verified_people_do_not_change_when_some_are_erased(
@@ -354,14 +350,52 @@ def test_counts_of_verified_people_do_not_change_when_some_are_erased(
     [summary] = report["summary"]
     verdicts = by(report["verdicts"], "verdict")
 
-    assert summary["verified_emails"] == verified
-    assert sum(row["emails"] for row in report["verifiers"]) == verified
-    assert sum(row["emails"] for row in report["people_sources"]) == verified
+    assert summary["emails"] == verified
+    costs = [row for row in report["cost_per_email"] if row["stage"] != "brand-resolution"]
+    found = dict.fromkeys(("contact-discovery", "verification"), 0)
+    for row in costs:
+        found[row["stage"]] += row["emails"]
+    assert found == {"contact-discovery": verified, "verification": verified}
+    assert sum(row["emails"] for row in report["wrong_verdicts"]) == checks
     assert verdicts["deliverable"]["people"] == checks
     assert tables("SELECT sum(verified::INT) AS n FROM mailboxes") == [{"n": checks}]
-    assert tables("SELECT count(*) AS n FROM people WHERE shown IS NOT NULL") == [
+    assert tables("SELECT count(*) AS n FROM people WHERE shown_place IS NOT NULL") == [
         {"n": sum(len(each.data["contacts"]) for each in finished)}
     ]
+
+
+def test_a_past_report_stays_as_it_was_when_somebody_is_erased(
+    opened: list[RecordedEvent], report: dict[str, Rows], year: Path, tmp_path: Path
+) -> None:
+    """What was read of an address is gone with the person; no other figure is."""
+    folder = tmp_path / "year"
+    shutil.copytree(year, folder)
+    profiles = Counter(
+        person.linkedin_url
+        for recorded in opened
+        if isinstance(
+            recorded.event, brand_events.PeopleFound | brand_events.ContactsDiscovered
+        )
+        for person in recorded.event.people
+        if person.linkedin_url
+    )
+    [(profile, lookups)] = profiles.most_common(1)
+    assert lookups > 5
+
+    erased = ran("people", "erase", "--profile", str(profile), "--data-dir", str(folder))
+    again = ran("report", "--since", SINCE, "--until", UNTIL, "--json", f"--data-dir={folder}")
+
+    assert (erased.code, again.code) == (0, 0)
+    [found] = again.rows
+    figures = found["figures"]
+    [before], [after] = report["summary"], figures["summary"]
+    checks = "checks_of_people_erased_since"
+    assert after.pop(checks) > before[checks]
+    assert after == {name: value for name, value in before.items() if name != checks}
+    changed = {name for name in report if name != "summary" and figures[name] != report[name]}
+    assert changed <= {"reasons", "verdicts", "wrong_verdicts"}
+    for name, column in (("verdicts", "people"), ("wrong_verdicts", "emails")):
+        assert sum(r[column] for r in figures[name]) == sum(r[column] for r in report[name])
 
 
 # 7. How stale is what we answer from reuse?
@@ -482,9 +516,9 @@ def test_runs_and_searches_are_counted_by_how_they_ended(
 
     found = by(report["outcomes"], "outcome")
 
-    assert {name: row["live_runs"] for name, row in found.items()} == runs
+    assert {name: row["runs"] for name, row in found.items()} == runs
     assert {name: row["searches"] for name, row in found.items()} == searches
-    by_brand = tables("SELECT sum(live_runs) runs, sum(searches) searches FROM by_brand")
+    by_brand = tables("SELECT sum(runs) runs, sum(searches) searches FROM by_brand")
     assert by_brand == [{"runs": runs.total(), "searches": searches.total()}]
     veltrana = by(report["by_brand"], "brand")["Veltrana"]
     assert veltrana["searches"] == len(log.searches_of("Veltrana"))
@@ -521,7 +555,7 @@ def test_months_add_up_to_what_was_stored(
     found = by(report["by_month"], "month")
 
     assert {
-        month: (row["live_runs"], row["verified_emails"], row["searches"], row["charged"])
+        month: (row["runs"], row["emails"], row["searches"], row["charged"])
         for month, row in found.items()
     } == {
         month: (each["runs"], each["emails"], each["searches"], each["charged"])
@@ -554,7 +588,7 @@ def test_a_period_is_what_the_whole_year_says_of_it(
     )
     assert summary["searches_answered"] == len(settled)
     assert summary["reused"] == sum(each.data["cached"] for each in settled)
-    assert summary["verified_emails"] == sum(each.data["verified"] for each in finished)
+    assert summary["emails"] == sum(each.data["verified"] for each in finished)
     micros = sum(cost["micros"] for cost in log.costs(*period))
     assert summary["usd"] == pytest.approx(micros / 1e6)
     with duckdb.connect(out, read_only=True) as database:

@@ -2,40 +2,34 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 from cyclopts import App, Group, Parameter
+from msgspec.structs import replace
 
-from cs.assembly.operator_command import CommandContext, open_command_context
+from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
-from cs.cli.event_files import (
-    Format,
-    check_whole,
-    export_tables,
-    few_collections,
-    format_of,
-)
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, stop, styled
+from cs.cli.command import Invocation, Output, command, on_data
+from cs.cli.options import number
+from cs.cli.output import print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
-from cs.cli.settings_in_force import settings
 from cs.cli.why import why
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
-from cs.history.identities import identities
+from cs.history.identities import Identities, identities
 from cs.history.lines import ShownEvent, check_known, event_lines, shown_events
-from cs.history.part_folder import disk_failures
+from cs.history.part_folder import check_free, disk_failures
 from cs.history.selection import Selection
+from cs.history.tables import TABLES
 from cs.history.words import cause_in_words
 from cs.keystore.port import KeyStore
-from cs.settings import Settings
 
 app = App(
     name="events",
@@ -50,47 +44,47 @@ app.command(why)
 #: How long `cs events tail` opens people of one reason.
 REVEALED_FOR = timedelta(hours=8)
 
+Format = Literal["ndjson", "parquet", "duckdb", "tables"]
+#: By the ending of a file's name; any other is lines of JSON.
+_BY_ENDING: dict[str, Format] = {".duckdb": "duckdb", ".parquet": "parquet"}
+#: Filters that leave half a search or half a lookup; a row of a table is made of both.
+_OF_EVENTS = {
+    "types": "--type",
+    "categories": "--category",
+    "streams": "--stream",
+    "mail_domain": "--mail-domain",
+}
 _WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
+
+
+def _several(name: str, about: str) -> Parameter:
+    said = f"{about} Can be given several times."
+    return Parameter(name=name, negative="", show_default=False, help=said)
 
 
 @Parameter(name="*", group=_WHICH)
 @dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
 class Which:
-    """Which events."""
+    """Which events: the options, of which `Chosen` has the same fields."""
 
-    type: Annotated[
+    types: Annotated[
         tuple[str, ...],
-        Parameter(
-            negative="",
-            show_default=False,
-            help="Of this type: `key.search-settled.v1`, `key.search-settled` (all versions) "
-            "or `search-settled`. Can be given several times.",
+        _several(
+            "--type",
+            "Of this type: `key.search-settled.v1`, `key.search-settled` (all versions) or "
+            "`search-settled`.",
         ),
     ] = ()
-    category: Annotated[
+    categories: Annotated[
         tuple[str, ...],
-        Parameter(
-            negative="",
-            show_default=False,
-            help="Of streams of this category: key, brand, mail-domain, person, disclosure "
-            "or service. "
-            "Can be given several times.",
+        _several(
+            "--category",
+            "Of streams of this category: key, brand, mail-domain, person, disclosure or "
+            "service.",
         ),
     ] = ()
-    stream: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="", show_default=False, help="Of this stream. Can be given several times."
-        ),
-    ] = ()
-    key: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            show_default=False,
-            help="Of the API key of this id. Can be given several times.",
-        ),
-    ] = ()
+    streams: Annotated[tuple[str, ...], _several("--stream", "Of this stream.")] = ()
+    keys: Annotated[tuple[str, ...], _several("--key", "Of the API key of this id.")] = ()
     brand: Annotated[
         str | None,
         Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
@@ -105,31 +99,14 @@ class Which:
     after: Annotated[int, Parameter(help="After this position.")] = 0
     upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
-    def chosen(self) -> Chosen:
-        """Return what is chosen, checked as far as that needs no log."""
-        chosen = Chosen(
-            types=self.type,
-            categories=self.category,
-            streams=self.stream,
-            keys=self.key,
-            brand=self.brand,
-            domain=self.domain,
-            lookup=self.lookup,
-            mail_domain=self.mail_domain,
-            since=self.since,
-            until=self.until,
-            after=self.after,
-            upto=self.upto,
-        )
-        chosen.checked()
-        return chosen
-
 
 EVERY = Which()
 
 
 @app.command
-def export(
+@command("data_dir", "config")
+async def export(
+    at: Invocation,
     which: Which = EVERY,
     *,
     out: Annotated[
@@ -148,9 +125,7 @@ def export(
         Parameter(negative="", help="Go on after the last event that is in the file --out."),
     ] = False,
     reveal: Reveal = None,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Write events as lines of JSON, oldest first, or typed tables of them.
 
     A line has position, stream, version, type, at and data. In place of what is said about a
@@ -165,212 +140,228 @@ def export(
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`,
     and `cs events export --out history.duckdb`
     """
-    if resume and out is None:
-        stop("--resume: name the file with --out", 2)
     check_reason(reveal)
-    form = format_of(out, format)
-    if form != "ndjson" and out is None:
-        stop(f"--format {form}: name the file with --out", 2)
+    form = format or _BY_ENDING.get(out.suffix.lower() if out else "", "ndjson")
+    chosen = Chosen(**asdict(which))
+    selection = chosen.checked()
+    if out is None and (resume or form != "ndjson"):
+        option = "--resume" if resume else f"--format {form}"
+        stop(f"{option}: name the file with --out", 2)
     if form != "ndjson" and resume:
         stop(f"--resume: goes with lines of JSON; without it {out} is made again", 2)
-    chosen = settings(config, data_dir=data_dir)
-    request = EventRequest(which.chosen(), "events export", reveal, out)
+    if form in ("duckdb", "tables"):
+        _check_whole(selection)
+    data = await at.data()
     if out is None:
-        asyncio.run(_export(chosen, request, _print_all))
-        return
-    if form == "parquet":
-        from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
-
-        with event_file(out) as write:
-            count = asyncio.run(_export(chosen, request, write))
-    elif form == "ndjson":
-        with _opened(out, resume=resume) as file, disk_failures(out):
-            rest = replace(request, after=_last_position(file) if resume else 0)
-            count = asyncio.run(_export(chosen, rest, lambda page: file.write(_lines(page))))
-            file.flush()
-    else:
-        check_whole(request.chosen.checked())
-        asyncio.run(_tables(chosen, request, out, form))
-        return
-    console.print(f"{count} events written to {out}")
-
-
-async def _tables(settings: Settings, request: "EventRequest", out: Path, form: Format) -> None:
-    async with open_command_context(settings) as data:
-        selection = await request.chosen.selection(History(data.log))
-        await export_tables(data, selection, out, form, why=request.why)
+        selection = await chosen.selection(History(data.log))
+        await _write(data, "events export", selection, _print_all, why=reveal)
+        return Output()
+    match form:
+        case "duckdb" | "tables":
+            selection = await chosen.selection(History(data.log))
+            position = await _write_tables(data, selection, out, form, why=reveal)
+            written = f"{len(TABLES)} tables up to position {position}"
+        case _:
+            lines = form == "ndjson"
+            with _line_file(out, resume=resume) if lines else _event_file(out) as file:
+                selection = await chosen.selection(History(data.log))
+                rest = replace(selection, after=max(selection.after, file.after))
+                count = await _write(
+                    data, "events export", rest, file.write, why=reveal, out=out
+                )
+            written = f"{count} events"
+    return Output(text=[f"{written} written to {out}"])
 
 
 @app.command
-def show(
+@on_data
+async def show(
+    at: Invocation,
     position: Annotated[int, Parameter(help="Where it stands in the log, from 1.")],
     /,
     *,
     reveal: Reveal = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Show one event.
 
     Example: `cs events show 17`
     """
     check_reason(reveal)
+    data = await at.data()
     lines: list[bytes] = []
-    if position >= 1:
-        request = EventRequest(Chosen(), "events show", reveal, only=position)
-        chosen = settings(config, data_dir=data_dir)
-        asyncio.run(_export(chosen, request, lambda page: lines.append(_lines(page))))
+    if 1 <= position <= await data.log.head():
+        only = Selection(after=position - 1, upto=position)
+        await _write(
+            data, "events show", only, lambda page: lines.append(_lines(page)), why=reveal
+        )
     if not lines:
         stop(f"there is no event at position {position}")
-    if json:
-        _print(lines[0])
-        return
     shown: dict[str, Any] = msgspec.json.decode(lines[0])
-    data = msgspec.json.format(msgspec.json.encode(shown["data"]), indent=2)
-    console.print(
-        styled(
-            "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
-            shown["type"],
-            shown["at"],
-            shown["stream"],
-            shown["version"],
-            shown["position"],
-            _cause(shown["data"]),
-        )
+    said = msgspec.json.encode(shown["data"])
+    head = styled(
+        "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
+        *(shown[name] for name in ("type", "at", "stream", "version", "position")),
+        cause_in_words(cause_in(said)),
     )
-    console.print(data.decode())
-
-
-def _cause(data: dict[str, Any]) -> str:
-    """Return what caused an event, in words."""
-    cause = cause_in(msgspec.json.encode(data))
-    return cause_in_words(cause)
+    return Output([shown], [head, msgspec.json.format(said, indent=2).decode()])
 
 
 @app.command
-def tail(
+@command("data_dir", "config")
+async def tail(
+    at: Invocation,
     which: Which = EVERY,
     *,
-    last: Annotated[int, Parameter(help="Begin with the newest so many positions.")] = 10,
+    last: Annotated[int, number(0, 10**9, "Begin with the newest so many positions.")] = 10,
     reveal: Reveal = None,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Print events as they are appended, as lines of JSON, until Ctrl-C.
 
     With --reveal it ends by itself after eight hours.
 
     Example: `cs events tail --category brand | jq .type`
     """
-    if last < 0:
-        stop(f"--last: a whole number from 0 on, not {last}", 2)
     check_reason(reveal)
-    request = EventRequest(which.chosen(), "events tail", reveal)
-    asyncio.run(_tail(settings(config, data_dir=data_dir), request, last))
+    chosen = Chosen(**asdict(which))
+    chosen.checked()
+    data = await at.data()
+    history = History(data.log)
+    selection = await chosen.selection(history, growing=True)
+    selection = replace(selection, after=max(await history.head() - last, selection.after))
+    people = await at.opened(identities(data.log, data.keys))
+    if reveal is None:
+        await _follow(data, selection, people, None)
+        return Output()
+    end = data.clock.now() + REVEALED_FOR
+    asked = selection.asked()
+    await disclose(data, "events tail", reveal, asked, upto=None, open_until=end)
+    until = end if selection.until is None else min(selection.until, end)
+    try:
+        async with asyncio.timeout(REVEALED_FOR.total_seconds()):
+            await _follow(data, replace(selection, until=until), people, data.keys)
+    except TimeoutError:
+        stop("people are opened for eight hours; say why again", 0)
+    return Output()
 
 
-@dataclass(frozen=True)
-class EventRequest:
-    """What a command shows, and why it opens people, if it does.
-
-    Attributes:
-        after: All up to this position was shown before.
-        only: The one position that is shown.
-    """
-
-    chosen: Chosen
-    command: str
-    why: str | None = None
-    out: Path | None = None
-    after: int = 0
-    only: int | None = None
-
-    async def selection(self, history: History, *, growing: bool = False) -> Selection:
-        """Return which events of *history* are shown."""
-        if self.only is not None:
-            return Selection(after=self.only - 1, upto=self.only)
-        found = await self.chosen.selection(history, growing=growing)
-        return msgspec.structs.replace(found, after=max(found.after, self.after))
+async def _follow(
+    data: CommandContext, selection: Selection, people: Identities, keys: KeyStore | None
+) -> None:
+    """Print the events of *selection* up to its last position, as they are appended."""
+    after = selection.after
+    while selection.upto is None or after < selection.upto:
+        upto = await data.log.head()
+        page = replace(selection, after=after, upto=upto)
+        async for _, line in event_lines(History(data.log).events(page), people, keys):
+            _print(line)
+        after = max(after, upto)
+        await data.log.grown(after)
 
 
-async def _tail(chosen: Settings, request: EventRequest, last: int) -> None:
-    async with (
-        open_command_context(chosen) as data,
-        identities(data.log, data.keys) as people,
-    ):
-        history = History(data.log)
-        selection = await request.selection(history, growing=True)
-        after = max(await history.head() - last, selection.after)
-        keys, open_until = None, None
-        if request.why is not None:
-            keys, open_until = data.keys, data.clock.now() + REVEALED_FOR
-            asked = msgspec.structs.replace(selection, after=after).asked()
-            await disclose(
-                data, request.command, request.why, asked, upto=None, open_until=open_until
-            )
-            if selection.until is None or selection.until > open_until:
-                selection = msgspec.structs.replace(selection, until=open_until)
-        while selection.upto is None or after < selection.upto:
-            if open_until is not None and data.clock.now() >= open_until:
-                stop("people are opened for eight hours; say why again", 0)
-            upto = await history.head()
-            page = msgspec.structs.replace(selection, after=after, upto=upto)
-            async for _, line in event_lines(history.events(page), people, keys):
-                _print(line)
-            after = max(after, upto)
-            left = None
-            if open_until is not None:
-                left = max((open_until - data.clock.now()).total_seconds(), 0)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await data.log.grown(after)
+Write = Callable[[Sequence[ShownEvent]], object]
 
 
-async def _export(
-    chosen: Settings, request: EventRequest, write: Callable[[Sequence[ShownEvent]], object]
+async def _write(
+    data: CommandContext,
+    name: str,
+    selection: Selection,
+    write: Write,
+    *,
+    why: str | None,
+    out: Path | None = None,
 ) -> int:
-    """Write the events of *request*; return how many there were."""
+    """Write the events of *selection* for the command *name*; return how many there are."""
+    keys = None
+    if why is not None:
+        keys, asked = data.keys, selection.asked()
+        head = await data.log.head()
+        upto = head if selection.upto is None else min(selection.upto, head)
+        selection = replace(selection, upto=upto)
+        if selection.after < upto:  # else there is nothing to open
+            await disclose(data, name, why, asked, upto=upto, out=out)
     count = 0
-    async with open_command_context(chosen) as data:
-        selection, keys = await _opening(data, request)
-        with Progress(bar=True) as progress, few_collections():
+    with Progress(bar=True) as progress:
 
-            def show_progress(position: int, upto: int) -> None:
-                text = f"{position} of {upto} positions read, {count} events written"
-                progress.show(text, position / upto)
+        def show_progress(position: int, upto: int) -> None:
+            text = f"{position} of {upto} positions read, {count} events written"
+            progress.show(text, position / upto)
 
-            def show_people(position: int, upto: int) -> None:
-                progress.show(f"telling people apart: {position} of {upto} positions read")
+        def show_people(position: int, upto: int) -> None:
+            progress.show(f"telling people apart: {position} of {upto} positions read")
 
-            async with identities(data.log, data.keys, show_people) as people:
-                async for _, page in History(data.log).pages(selection, show_progress):
-                    if request.command == "events export":
-                        check_known(page)
-                    shown = await shown_events(page, people, keys)
-                    write(shown)
-                    count += len(shown)
+        async with identities(data.log, data.keys, show_people) as people:
+            async for _, page in History(data.log).pages(selection, show_progress):
+                if name == "events export":
+                    check_known(page)
+                shown = await shown_events(page, people, keys)
+                write(shown)
+                count += len(shown)
     return count
 
 
-async def _opening(
-    data: CommandContext, request: EventRequest
-) -> tuple[Selection, KeyStore | None]:
-    """Return the events of *request* that may be shown, and what opens people if it does."""
-    selection = await request.selection(History(data.log))
-    if request.why is None:
-        return selection, None
-    head, asked = await data.log.head(), selection.asked()
-    upto = head if selection.upto is None else min(selection.upto, head)
-    selection = msgspec.structs.replace(selection, upto=upto)
-    if selection.after < upto:  # else there is nothing to open
-        await disclose(data, request.command, request.why, asked, upto=upto, out=request.out)
-    return selection, data.keys
+async def _write_tables(
+    data: CommandContext,
+    selection: Selection,
+    out: Path,
+    form: Literal["duckdb", "tables"],
+    *,
+    why: str | None,
+) -> int:
+    """Write typed tables of *selection*; return the last position in them."""
+    from cs.history.export import export_tables  # noqa: PLC0415  DuckDB is large
+
+    head = await data.log.head()
+    if why is not None:
+        check_free(out)  # or nothing is opened
+        await disclose(data, "events export", why, selection.asked(), upto=head, out=out)
+    with Progress(bar=True) as progress:
+
+        def show_progress(position: int, upto: int) -> None:
+            progress.show(f"{position} of {upto} positions read", position / upto)
+
+        async with identities(data.log, data.keys) as people:
+            return await export_tables(
+                data.log,
+                data.keys,
+                selection,
+                out,
+                form,
+                people=people,
+                reveal=why is not None,
+                head=head,
+                progress=show_progress,
+            )
+
+
+def _check_whole(selection: Selection) -> None:
+    """End the command if *selection* leaves half a search or half a lookup."""
+    for field, option in _OF_EVENTS.items():
+        if getattr(selection, field):
+            stop(
+                f"{option}: tables need whole searches and lookups; choose by --brand, "
+                "--lookup, --key, time or position, or export --format ndjson",
+                2,
+            )
+
+
+class _File(msgspec.Struct, frozen=True):
+    """A file that is written: *write* adds events to it; those up to *after* are in it."""
+
+    write: Write
+    after: int = 0
 
 
 @contextmanager
-def _opened(out: Path, *, resume: bool) -> Any:
-    """Yield the file *out*, private to its owner: opened again if *resume*, else new."""
+def _event_file(out: Path) -> Iterator[_File]:
+    from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
+
+    with event_file(out) as write:
+        yield _File(write)
+
+
+@contextmanager
+def _line_file(out: Path, *, resume: bool) -> Iterator[_File]:
+    """Open *out* for lines of JSON, private to its owner; if *resume*, one that is there."""
     flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_EXCL)
     try:
         descriptor = os.open(out, flags, 0o600)
@@ -378,8 +369,14 @@ def _opened(out: Path, *, resume: bool) -> Any:
         stop(f"{out} is there already: name another file, or go on with it with --resume", 2)
     except OSError as error:
         stop(f"{out} cannot be written: {error.strerror}")
-    with os.fdopen(descriptor, "r+b") as file:
-        yield file
+    with os.fdopen(descriptor, "r+b") as file, disk_failures(out):
+        after = _last_position(file) if resume else 0
+        yield _File(lambda page: file.write(_lines(page)), after)
+        file.flush()
+
+
+class _Position(msgspec.Struct):
+    position: int
 
 
 def _last_position(file: BinaryIO) -> int:
@@ -400,10 +397,6 @@ def _last_position(file: BinaryIO) -> int:
     file.seek(end)
     file.truncate()
     return last
-
-
-class _Position(msgspec.Struct):
-    position: int
 
 
 def _lines(page: Sequence[ShownEvent]) -> bytes:

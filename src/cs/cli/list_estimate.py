@@ -26,7 +26,7 @@ async def estimate_list(at: Invocation, path: Path) -> Output:
         stop(str(error), 2)
     data = await at.data()
     counts = await _count(rows, data)
-    found = estimate(counts, await past_runs(data.log, data.clock.now()))
+    found = estimate(counts, await past_runs(data.log, data.keys, data.clock.now()))
     counted = (
         f"{found['rows']} brands: {counts['reused']} answered from reuse, {counts['joined']} "
         f"by another search of the same brand, {counts['live']} searched live, "

@@ -1,6 +1,5 @@
 """``cs log``: checks of the event log, and the trail of what operators did."""
 
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated
 
@@ -12,9 +11,9 @@ from cs.cli.command import Invocation, Output, on_data
 from cs.cli.keys import said
 from cs.cli.moment import time_of
 from cs.cli.options import number
-from cs.cli.output import Table, styled
+from cs.cli.output import Table, stop, styled
 from cs.cli.progress import Progress
-from cs.domain.operator_actions import OperatorAct, act_of
+from cs.domain.operator_actions import act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import NewerEvent
@@ -28,8 +27,8 @@ app = App(
     "Works on the data folder, next to a running service or without one.",
 )
 
-#: Acts of operators shown at most.
-MOST_ACTS = 100_000
+#: Acts of operators that a table shows, unless more are asked for.
+NEWEST = 100
 
 
 class LogVerification(msgspec.Struct, frozen=True):
@@ -46,7 +45,10 @@ class LogVerification(msgspec.Struct, frozen=True):
 async def trail(
     at: Invocation,
     *,
-    last: Annotated[int, number(1, MOST_ACTS, "Show only the newest so many.")] = 100,
+    last: Annotated[
+        int | None,
+        number(0, 10**9, "So many, the newest; 0: all. 100, but with --json all."),
+    ] = None,
     since: Annotated[str | None, Parameter(help="Show only acts from this time on.")] = None,
     by: Annotated[str | None, Parameter(help="Show only acts of this account.")] = None,
 ) -> Output:
@@ -59,15 +61,24 @@ async def trail(
     """
     first = time_of("--since", since)
     data = await at.data()
-    acts: deque[OperatorAct] = deque(maxlen=last)
-    async for recorded in _events(data.log, await data.log.head()):
-        act = act_of(recorded.stream, recorded.event)
-        if act is None or (by is not None and act.by != by):
-            continue
-        if first is None or act.at >= first:
-            acts.append(act)
-    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in acts]
-    return Output([*acts], [Table(("At", "By", "What", "Of"), rows, ["Of"])])
+    every = [
+        act
+        async for recorded in _events(data.log, await data.log.head())
+        if (act := act_of(recorded.stream, recorded.event)) is not None
+    ]
+    accounts = {act.by or "?" for act in every}
+    if by is not None and by not in accounts:
+        stop(f"--by: {by} did nothing; there are {', '.join(sorted(accounts))}")
+    acts = [act for act in every if by in {None, act.by} and (first is None or act.at >= first)]
+    newest = (0 if at.json else NEWEST) if last is None else last
+    shown = acts[-newest:]
+    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in shown]
+    text: list[str | Table] = [
+        Table(("At", "By", "What", "Of"), rows, ["What", "Of"], one_line=True)
+    ]
+    if len(shown) < len(acts):
+        text.append(f"the newest {len(shown)} of {len(acts)}; --last 0 shows all")
+    return Output(shown, text)
 
 
 @app.command

@@ -119,19 +119,28 @@ def as_csv(table: Iterable[Sequence[str]]) -> bytes:
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows of text under the names of *columns*; those in *folds* give way if need be."""
+    """Rows of text under the names of *columns*; those in *folds* give way if need be.
+
+    With *one_line* these are shortened, so that a row is one line, instead of wrapped.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Text]]
     folds: Sequence[str] = ()
+    one_line: bool = False
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, folds: Collection[str]
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    *,
+    folds: Collection[str],
+    one_line: bool = False,
 ) -> None:
     """Print a table; the columns *folds* are wrapped between words to fit the terminal.
 
-    A number, an id and a word are never cut: a table that cannot fit is wider.
+    A number, an id and a word are never cut: a table that cannot fit is wider.  With
+    *one_line* the columns *folds* are shortened instead, down to the width of their names.
     """
     cells = [
         [cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row]
@@ -139,11 +148,12 @@ def print_table(
     ]
     texts = [[column, *(row[n].plain for row in cells)] for n, column in enumerate(columns)]
     widths = [max(map(cell_len, each)) for each in texts]
+    measured = [each[:1] if one_line else each for each in texts]
     least = [
         max((cell_len(word) for text in each for word in text.split()), default=0)
         if column in folds
         else width
-        for column, each, width in zip(columns, texts, widths, strict=True)
+        for column, each, width in zip(columns, measured, widths, strict=True)
     ]
     gaps = _GAP * (len(columns) - 1)
     while sum(widths) + gaps > console.width:
@@ -152,6 +162,8 @@ def print_table(
             break
         widths[max(spare, key=widths.__getitem__)] -= 1
     for row in [[Text(column, "bold") for column in columns], *cells]:
+        for cell, width in zip(row, widths, strict=True) if one_line else ():
+            cell.truncate(max(width, 1), overflow="ellipsis")
         parts = [cell.wrap(console, max(w, 1)) for cell, w in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=Text()):
             shown = Text()
@@ -167,7 +179,7 @@ def print_parts(parts: Iterable[str | Text | Table]) -> None:
     """Print *parts* one after the other."""
     for part in parts:
         if isinstance(part, Table):
-            print_table(part.columns, part.rows, folds=part.folds)
+            print_table(part.columns, part.rows, folds=part.folds, one_line=part.one_line)
         else:
             console.print(part)
 

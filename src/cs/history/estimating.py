@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 
-from cs.domain.brand.events import LookupFinished
-from cs.domain.codec import event_of
-from cs.domain.source_cost import SourceCost
 from cs.domain.source_figures import WEEKS
-from cs.eventlog.port import EVERYTHING, EventLog
-from cs.history.history import WINDOW, History
-from cs.history.opening import DAMAGED
+from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.port import EventLog
+from cs.history.loading import load
+from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 
 
 class PastRun(msgspec.Struct, frozen=True):
@@ -22,40 +20,21 @@ class PastRun(msgspec.Struct, frozen=True):
     verified: bool
 
 
-class _Costs(msgspec.Struct, frozen=True):
-    """The fields of any event that are counted; people in it stay sealed."""
-
-    lookup: str = ""
-    costs: tuple[SourceCost, ...] = ()
-    verified: Any = None  # a number where a lookup is finished
-
-
-_decoder = msgspec.json.Decoder(_Costs)
-
-
-async def past_runs(log: EventLog, now: datetime) -> Sequence[PastRun]:
+async def past_runs(log: EventLog, keys: KeyStore, now: datetime) -> Sequence[PastRun]:
     """Return the live runs that ended in the last `WEEKS` weeks and recorded their costs.
 
     Raises:
-        LogUnavailable: The log is away.
+        LogUnavailable: The log or the key store is away.
     """
-    after = await History(log).position_at(now - timedelta(weeks=WEEKS))
-    upto = await log.head()
-    spent = dict[str, int]()
+    recent = Selection(types=("brand.lookup-finished",), since=now - timedelta(weeks=WEEKS))
     found = []
-    while after < upto:
-        end = min(after + WINDOW, upto)
-        for row in await log.select(EVERYTHING, after, end):
-            if not row.stream.startswith("brand-"):
-                continue
-            try:
-                event = _decoder.decode(row.state)
-            except DAMAGED:
-                continue
-            if event.costs:
-                micros = sum(each.micros for each in event.costs)
-                spent[event.lookup] = spent.get(event.lookup, 0) + micros
-            if event_of(row.topic) is LookupFinished and event.lookup in spent:
-                found.append(PastRun(spent.pop(event.lookup), bool(event.verified)))
-        after = end
+    async for page in load(log, keys, recent, unreadable=_pass_over):
+        for run in page.runs:
+            costs = [cost.micros for attempt in run.attempts for cost in attempt.costs]
+            if costs and run.finished_at is not None:
+                found.append(PastRun(sum(costs), bool(run.verified_then)))
     return found
+
+
+def _pass_over(_: DamagedEvent | NewerEvent) -> None:
+    """Estimate without what cannot be read."""

@@ -1,13 +1,14 @@
 """Exports: the history as files that an analyst's own tools read.
 
-Rows of runs, searches, keys and events (`cs.history.rows`) are written down as lines of JSON,
-some thousand at a time, and appended by DuckDB to a file of its own in a folder beside the one
-that is made.  At the end the typed tables (`cs.history.tables`) are selected from it, with the
-figures of reports as views, into a DuckDB file or Parquet files.
+Rows of runs, searches, keys and events (`cs.history.rows`) are appended by DuckDB to a file
+of its own in a folder beside the one that is made.  At the end the typed tables
+(`tables.sql`) are selected from it, with the figures of reports as views, into a DuckDB file
+or Parquet files.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from cs.history.identities import Identities
 from cs.history.lines import ShownEvent
 from cs.history.loading import Unreadable, load, refuse
 from cs.history.part_folder import ExportFailed, part_of
-from cs.history.report.sql import FIGURES, MACROS
+from cs.history.report import FIGURES, MACROS
 from cs.history.rows import Row, event_rows, run_rows, search_row
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
@@ -38,9 +39,10 @@ PEOPLE = 50_000
 #: Events by which people are erased, wherever they stand.
 ERASURES = Selection(types=("contacts-erased", "person.erased"))
 
-#: Gathered besides the tables: erased people, and pseudonyms of those without a profile.
+#: What is gathered: rows of the tables in order, and besides them erased people, and
+#: pseudonyms of those without a profile.
 _GATHERED = {
-    **{name: table.definition for name, table in TABLES.items()},
+    **{name: f"{table.definition}, row_n BIGINT" for name, table in TABLES.items()},
     "gone": "person VARCHAR",
     "who": "person VARCHAR, who VARCHAR",
 }
@@ -48,6 +50,7 @@ _EVENTS = (
     "position BIGINT, stream VARCHAR, version INTEGER, type VARCHAR, happened_at TIMESTAMP, "
     "lookup VARCHAR, data VARCHAR"
 )
+_PARQUET = "(FORMAT parquet, COMPRESSION zstd)"
 
 
 class TableWriter:
@@ -60,13 +63,12 @@ class TableWriter:
 
     def __init__(self, folder: Path, *, reveal: bool = False) -> None:
         self._folder = folder
-        self._columns = {
-            name: [column.name for column in table.columns if reveal or not column.personal]
-            for name, table in TABLES.items()
-        } | {"gone": ["person"], "who": ["person", "who"]}
-        self._waiting: dict[str, list[Mapping[str, Any]]] = {name: [] for name in _GATHERED}
+        self._columns: dict[str, list[str]] = {"gone": ["person"], "who": ["person", "who"]}
+        for name, table in TABLES.items():
+            allowed = [c.name for c in table.columns if reveal or not c.personal]
+            self._columns[name] = [*allowed, "row_n"]
+        self._waiting = defaultdict[str, list[Mapping[str, Any]]](list)
         self._count = 0
-        self._encoder = msgspec.json.Encoder()
         self._database = connect(folder)
         self.run(f"ATTACH {quoted(folder / 'gathered.duckdb')} AS gathered")
         for name, definition in _GATHERED.items():
@@ -75,25 +77,23 @@ class TableWriter:
     def add(self, rows: Iterable[Row]) -> None:
         """Append *rows*, without what is no column of their table or must not be written."""
         for name, row in rows:
-            columns = self._columns[name]
-            self._waiting[name].append({c: row[c] for c in columns if row.get(c) is not None})
             self._count += 1
-        if self._count >= ROWS:
-            self.flush()
+            numbered = {**row, "row_n": self._count}
+            columns = self._columns[name]
+            kept = {c: numbered[c] for c in columns if numbered.get(c) is not None}
+            self._waiting[name].append(kept)
+            if self._count % ROWS == 0:
+                self.flush()
 
     def flush(self) -> None:
         """Append the rows that wait."""
-        for name, rows in self._waiting.items():
-            if rows:
-                self._append(f"gathered.{name}", _GATHERED[name], rows)
-                rows.clear()
-        self._count = 0
-
-    def _append(self, table: str, definition: str, rows: Sequence[Mapping[str, Any]]) -> None:
         file = self._folder / "rows.ndjson"
-        file.write_bytes(self._encoder.encode_lines(rows))
-        self.run(f"INSERT INTO {table} BY NAME SELECT * FROM {_lines_of(file, definition)}")
-        file.unlink()
+        for name, rows in self._waiting.items():
+            file.write_bytes(msgspec.json.Encoder().encode_lines(rows))
+            lines = _lines_of(file, _GATHERED[name])
+            self.run(f"INSERT INTO gathered.{name} BY NAME SELECT * FROM {lines}")
+            file.unlink()
+        self._waiting.clear()
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
         """Run *statement* and return its rows.
@@ -101,11 +101,7 @@ class TableWriter:
         Raises:
             ExportFailed: It cannot be written.
         """
-        try:
-            return self._database.execute(statement).fetchall()
-        except duckdb.Error as error:
-            why = " ".join(str(error).split())
-            raise ExportFailed(f"the tables could not be made: {why}") from error
+        return _run(self._database, statement)
 
     def close(self) -> None:
         self._database.close()
@@ -141,9 +137,13 @@ class TableWriter:
         self.flush()
         out.mkdir()
         for name, table in TABLES.items():
-            file = quoted(out / f"{name}.parquet")
-            self.run(f"COPY ({table.selected}) TO {file} (FORMAT parquet, COMPRESSION zstd)")
-        (out / "views.sql").write_text(views_sql())
+            self.run(f"COPY ({table.selected}) TO {quoted(out / f'{name}.parquet')} {_PARQUET}")
+        statements = (
+            *(f"CREATE VIEW {name} AS FROM read_parquet('{name}.parquet')" for name in TABLES),
+            *MACROS,
+            *(f"CREATE VIEW {figure.name} AS {figure.sql}" for figure in FIGURES),
+        )
+        (out / "views.sql").write_text("".join(f"{each};\n" for each in statements))
 
 
 async def fill(
@@ -192,12 +192,9 @@ async def fill(
     chosen = msgspec.json.encode(selection).decode()
     held = {"since": selection.since, "until": selection.until, "selection": chosen}
     writer.add([("export", {**held, "position": selection.upto, "revealed": revealed})])
-    named = (prices or {}).items()
-    writer.add(("prices", {"name": name, "usd": usd}) for name, usd in named)
+    writer.add(("prices", {"name": name, "usd": usd}) for name, usd in (prices or {}).items())
     writer.flush()
-    writer.run(
-        "CREATE OR REPLACE TABLE gathered.gone AS SELECT DISTINCT person FROM gathered.gone"
-    )
+    writer.run("CREATE OR REPLACE TABLE gathered.gone AS SELECT DISTINCT * FROM gathered.gone")
 
 
 def _erased(event: HistoryEvent) -> Iterator[str]:
@@ -264,25 +261,13 @@ async def export_tables(
     upto = head if selection.upto is None else min(head, selection.upto)
     chosen = msgspec.structs.replace(selection, upto=upto)
     with part_of(out) as folder:
-        writer = TableWriter(folder, reveal=reveal)
-        try:
+        with closing(TableWriter(folder, reveal=reveal)) as writer:
             await fill(
-                writer,
-                log,
-                keys,
-                chosen,
-                people=people,
-                revealed=reveal,
-                progress=progress,
+                writer, log, keys, chosen, people=people, revealed=reveal, progress=progress
             )
-            made = folder / "made"
-            if form == "duckdb":
-                writer.make_file(made)
-            else:
-                writer.make_folder(made)
-        finally:
-            writer.close()
-        made.rename(out)
+            make = writer.make_file if form == "duckdb" else writer.make_folder
+            make(folder / "made")
+        (folder / "made").rename(out)
     return upto
 
 
@@ -299,79 +284,62 @@ def event_file(out: Path) -> Iterator[Callable[[Sequence[ShownEvent]], object]]:
     with part_of(out) as folder:
         file, made = folder / "rows.ndjson", folder / "made"
         with file.open("wb") as lines:
-            encoder = msgspec.json.Encoder()
 
             def add(events: Sequence[ShownEvent]) -> None:
-                lines.write(encoder.encode_lines([_event_row(each) for each in events]))
+                rows = (_event_row(each) for each in events)
+                lines.write(msgspec.json.Encoder().encode_lines(rows))
 
             yield add
         with connect(folder) as database:
-            rows = f"SELECT * FROM {_lines_of(file, _EVENTS)}"
-            try:
-                database.execute(
-                    f"COPY ({rows}) TO {quoted(made)} (FORMAT parquet, COMPRESSION zstd)"
-                )
-            except duckdb.Error as error:
-                why = " ".join(str(error).split())
-                raise ExportFailed(f"{out} cannot be written: {why}") from error
+            _run(
+                database, f"COPY (FROM {_lines_of(file, _EVENTS)}) TO {quoted(made)} {_PARQUET}"
+            )
         made.rename(out)
 
 
 def _event_row(shown: ShownEvent) -> Mapping[str, Any]:
-    event = shown.event
-    return {
-        "position": event.position,
-        "stream": event.stream,
-        "version": event.version,
-        "type": event.topic,
-        "happened_at": event.at,
-        "lookup": event.lookup,
-        "data": shown.data.decode(),
-    }
+    fields = msgspec.structs.asdict(shown.event)
+    named = {"type": shown.event.topic, "happened_at": shown.event.at}
+    fields = {name: fields[name] for name in ("position", "stream", "version", "lookup")}
+    return fields | named | {"data": shown.data.decode()}
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Return a DuckDB in memory that puts into *folder* what there is no room for."""
     database = duckdb.connect(":memory:")
-    database.execute(f"SET memory_limit = '{MEMORY}B'")
-    database.execute(f"SET temp_directory = {quoted(folder / 'tmp')}")
-    database.execute("SET TimeZone = 'UTC'")
-    # Nothing is fetched from anywhere.
-    database.execute("SET autoinstall_known_extensions = false")
-    database.execute("SET enable_progress_bar = false")
+    for name, value in {
+        "memory_limit": f"{MEMORY}B",
+        "temp_directory": folder / "tmp",
+        "TimeZone": "UTC",
+        "autoinstall_known_extensions": "false",  # nothing is fetched from anywhere
+        "enable_progress_bar": "false",
+    }.items():
+        database.execute(f"SET {name} = {quoted(value)}")
     return database
 
 
-def views_sql() -> str:
-    """Return SQL that makes of a folder's Parquet files what a DuckDB file has.
-
-    It is run in that folder: paths are relative.
-    """
-    tables = (
-        f"CREATE VIEW {name} AS SELECT * FROM read_parquet('{name}.parquet');\n"
-        for name in TABLES
-    )
-    macros = (f"{macro};\n" for macro in MACROS)
-    views = (f"CREATE VIEW {figure.name} AS {figure.sql};\n" for figure in FIGURES)
-    return "".join([*tables, *macros, *views])
+def _run(database: duckdb.DuckDBPyConnection, statement: str) -> list[tuple[Any, ...]]:
+    try:
+        return database.execute(statement).fetchall()
+    except duckdb.Error as error:
+        why = " ".join(str(error).split())
+        raise ExportFailed(f"the tables could not be made: {why}") from error
 
 
-def quoted(path: Path) -> str:
-    """Return *path* as a string of SQL."""
-    return "'" + str(path).replace("'", "''") + "'"
+def quoted(text: object) -> str:
+    """Return *text* as a string of SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
 
 
 def _lines_of(file: Path, definition: str) -> str:
     """Return SQL of the rows in *file*, lines of JSON with the columns of *definition*."""
     pairs = (column.split(maxsplit=1) for column in definition.split(", "))
     columns = ", ".join(f"{name}: '{kind}'" for name, kind in pairs)
-    size = 64 << 20
     return (
         f"read_json({quoted(file)}, format = 'newline_delimited', columns = {{{columns}}}, "
-        f"maximum_object_size = {size})"
+        f"maximum_object_size = {64 << 20})"
     )
 
 
 def _comment(place: str, about: str) -> str:
-    text = about.replace("'", "''")
-    return f"COMMENT ON {place} IS '{text}'"
+    return f"COMMENT ON {place} IS {quoted(about)}"

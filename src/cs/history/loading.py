@@ -1,11 +1,10 @@
 """Runs, searches and keys of a part of the history, each of them whole: the one loader.
 
-A part is what a `Selection` chooses, a period or some brands for example.  A run or a search
-that the part only touches, because it began before or because a search was answered from it,
-is read in a second pass, so that it is yielded as if the part held all of it.
+A part is what a `Selection` chooses, for example a period or some brands.  The runs, searches
+and keys that it touches may have begun before it, so their streams are read from the beginning.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ from cs.domain.key import (
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.mapper import TOPIC
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History, HistoryEvent, Progress, damaged, unseen
 from cs.history.opening import DAMAGED, opened
@@ -35,7 +34,7 @@ from cs.history.runs import Run, RunFold
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 
-#: Streams that are chosen one by one in the second pass; of more, all are read and left out.
+#: Streams that are selected by name; if there are more, all of keys and brands are read.
 STREAMS = 500
 #: After these, data keys in memory may be destroyed ones.
 _FORGETTING = (PersonErased, ContactsErased)
@@ -44,7 +43,7 @@ _FORGETTING = (PersonErased, ContactsErased)
 Unreadable = Callable[[DamagedEvent | NewerEvent], None]
 
 
-class Search(msgspec.Struct, frozen=True, kw_only=True):
+class Search(msgspec.Struct, kw_only=True):
     """One search.
 
     Attributes:
@@ -75,13 +74,13 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     cached: bool | None = None
 
 
-class KeyAccount(msgspec.Struct, frozen=True, kw_only=True):
+class KeyAccount(msgspec.Struct, kw_only=True):
     """An API key and its quota, folded from its events.
 
     Attributes:
         position, issued_at: Of the event that made it.
         quota: Units that it was issued with and granted.
-        used, reserved: Units charged, and held by searches that run.
+        charged_units, reserved_units: Units charged, and held by searches that run.
         searches: Searches that were admitted.
         rotated: How often it got a new secret.
     """
@@ -91,12 +90,31 @@ class KeyAccount(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     issued_at: datetime
     quota: int
-    used: int = 0
-    reserved: int = 0
+    charged_units: int = 0
+    reserved_units: int = 0
     searches: int = 0
     rotated: int = 0
     revoked_at: datetime | None = None
     last_search_at: datetime | None = None
+
+    def add(self, event: object) -> None:
+        """Change the account as *event* of the key says."""
+        match event:
+            case QuotaGranted():
+                self.quota += event.units
+            case KeyRotated():
+                self.rotated += 1
+            case KeyRevoked():
+                self.revoked_at = self.revoked_at or event.at
+            case SearchAdmitted():
+                self.reserved_units += 1
+                self.searches += 1
+                self.last_search_at = event.at
+            case SearchSettled():
+                self.reserved_units -= 1
+                self.charged_units += event.charged
+            case _:
+                pass
 
 
 class LoadedEvent(NamedTuple):
@@ -107,13 +125,13 @@ class LoadedEvent(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What some positions of the part gave.
+    """A page of what was read.
 
     Attributes:
-        events: Its events, in order.
-        runs: Runs that ended there; in the last one also those that have not ended.
-        searches: Searches that were settled there; in the last one also those that run.
-        keys: In the last one the keys, as they stand at its end.
+        events: Events of the part, in order.
+        runs: Runs that ended there; in the last page also those that have not ended.
+        searches: Searches that were settled there; in the last page also those that run.
+        keys: In the last page the keys, as they stand at the end of the part.
         lost: People whose data key is lost, ``<lookup>#p1``: they read as if erased.
     """
 
@@ -137,33 +155,30 @@ async def load(
     unreadable: Unreadable = refuse,
     progress: Progress = unseen,
 ) -> AsyncIterator[Loaded]:
-    """Yield the part *selection* of the history in order, a few thousand positions at a time.
+    """Yield the part *selection* of the history, a few thousand positions at a time.
 
-    In memory are the runs and searches that are open at one time, the keys, and the ids of the
-    part's runs.
+    In memory are the runs and searches that are open at one time, the keys, and the ids of
+    what the part touches.
 
     Raises:
         LogUnavailable: The log or the key store cannot be read now.
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
     history = History(log)
-    first = _Fold()
-    async for events, lost in _read(history, keys, selection, unreadable, progress):
-        yield Loaded(events, *first.add(events), lost=lost)
-    wanted = first.wanted(complete=selection.is_everything)
-    before = _Fold(wanted)
-    if wanted:
-        whole = Selection(
-            streams=wanted.streams,
-            categories=() if wanted.streams else ("brand", "key"),
-            upto=selection.upto,
-            until=selection.until,
-        )
+    fold = _Fold()
+    if selection.is_everything:
+        async for events, lost in _read(history, keys, selection, unreadable, progress):
+            yield Loaded(events, *fold.add(events), lost=lost)
+    else:
+        touched = _Touched()
+        async for events, lost in _read(history, keys, selection, unreadable, progress):
+            touched.add(events)
+            yield Loaded(events, lost=lost)
+        fold = _Fold(touched)
+        whole = touched.selection(selection)
         async for events, lost in _read(history, keys, whole, unreadable, progress):
-            yield Loaded((), *before.add(events), lost=lost)
-    runs = [*first.open_runs(), *before.open_runs()]
-    searches = [*first.open_searches(), *before.open_searches()]
-    yield Loaded(runs=runs, searches=searches, keys=[*first.keys(), *before.keys()])
+            yield Loaded((), *fold.add(events), lost=lost)
+    yield fold.rest()
 
 
 async def _read(
@@ -202,21 +217,32 @@ def _recorded(stored: HistoryEvent, state: bytes | None) -> RecordedEvent:
     return RecordedEvent(stored.position, stored.stream, stored.version, event, cause)
 
 
-class _Wanted(NamedTuple):
-    """What a part touches and does not hold all of."""
+class _Touched:
+    """Ids of the runs, searches and keys that events of a part are about."""
 
-    lookups: frozenset[str]
-    searches: frozenset[str]
-    keys: frozenset[str]
+    def __init__(self) -> None:
+        self.lookups = set[str]()
+        self.searches = set[str]()
+        self.keys = set[str]()
 
-    def __bool__(self) -> bool:
-        return any(self)
+    def add(self, events: Iterable[LoadedEvent]) -> None:
+        for stored, recorded in events:
+            if stored.lookup is not None:
+                self.lookups.add(stored.lookup)
+            if stored.stream.startswith("key-"):
+                self.keys.add(stored.stream)
+                if search := getattr(recorded.event, "search", None):
+                    self.searches.add(search)
 
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """Where it is; nothing where that is too many."""
-        found = {*map(stream_of, self.lookups), *self.keys}
-        return tuple(sorted(found)) if len(found) <= STREAMS else ()
+    def selection(self, part: Selection) -> Selection:
+        """Return what holds all of them up to the end of *part*."""
+        streams = {*map(stream_of, self.lookups), *self.keys}
+        return Selection(
+            streams=tuple(sorted(streams)) if len(streams) <= STREAMS else (),
+            categories=() if 0 < len(streams) <= STREAMS else ("brand", "key"),
+            upto=part.upto if streams else 0,
+            until=part.until,
+        )
 
 
 class _Fold:
@@ -226,15 +252,11 @@ class _Fold:
         only: What is folded; ``None``: everything.
     """
 
-    def __init__(self, only: _Wanted | None = None) -> None:
+    def __init__(self, only: _Touched | None = None) -> None:
         self._only = only
         self._runs: dict[str, RunFold] = {}
-        self._begun: set[str] = set()  # all that were seen from their start
-        self._referred: set[str] = set()  # lookups that searches name
-        self._touched: set[str] = set()  # lookups that were not
         self._searches: dict[str, Search] = {}
-        self._late: set[str] = set()  # searches that were not seen from their start
-        self._keys: dict[str, _KeyFold] = {}
+        self._keys: dict[str, KeyAccount] = {}
 
     def add(self, events: Sequence[LoadedEvent]) -> tuple[list[Run], list[Search]]:
         """Return the runs that ended and the searches that were settled in *events*."""
@@ -242,17 +264,13 @@ class _Fold:
         for _, recorded in events:
             event = recorded.event
             if isinstance(event, LookupEvent):
-                if self._takes_lookup(event.lookup):
+                if self._only is None or event.lookup in self._only.lookups:
                     runs += self._of_lookup(recorded, event)
-            elif recorded.stream.startswith("key-") and self._takes_key(recorded):
+            elif recorded.stream.startswith("key-") and (
+                self._only is None or recorded.stream in self._only.keys
+            ):
                 searches += self._of_key(recorded)
         return runs, searches
-
-    def _takes_lookup(self, lookup: str) -> bool:
-        return self._only is None or lookup in self._only.lookups
-
-    def _takes_key(self, recorded: RecordedEvent) -> bool:
-        return self._only is None or recorded.stream in self._only.keys
 
     def _of_lookup(self, recorded: RecordedEvent, event: LookupEvent) -> Iterator[Run]:
         fold = self._runs.get(event.lookup)
@@ -262,106 +280,40 @@ class _Fold:
                 yield self._runs.pop(event.lookup).run()
         elif (begun := RunFold.begun_by(recorded)) is not None:
             self._runs[event.lookup] = begun
-            self._begun.add(event.lookup)
-        elif event.lookup not in self._begun:
-            self._touched.add(event.lookup)
 
     def _of_key(self, recorded: RecordedEvent) -> Iterator[Search]:
         key, event = recorded.stream.removeprefix("key-"), recorded.event
-        self._keys.setdefault(recorded.stream, _KeyFold(key)).add(recorded)
-        match event:
-            case SearchAdmitted():
-                self._referred.add(event.lookup)
-                self._searches[event.search] = _admitted(key, recorded, event)
-            case SearchRepeated():
-                known = self._searches.get(event.search)
-                if known is not None:
-                    self._searches[event.search] = replace(known, repeats=known.repeats + 1)
-                else:
-                    self._late.add(event.search)
-            case SearchSettled():
-                self._referred.add(event.lookup)
-                known = self._searches.pop(event.search, None)
-                if known is None:
-                    self._late.add(event.search)
-                elif self._only is None or event.search in self._only.searches:
-                    yield replace(
-                        known,
-                        settled_position=recorded.position,
-                        settled_at=event.at,
-                        outcome=event.outcome,
-                        charged=event.charged,
-                        cached=event.cached,
-                    )
-            case _:
-                pass
-
-    def wanted(self, *, complete: bool) -> _Wanted:
-        """Return what has to be read besides; *complete*: everything there is was added."""
-        referred = set() if complete else self._referred - self._begun
-        return _Wanted(
-            lookups=frozenset(self._touched | referred),
-            searches=frozenset(self._late),
-            keys=frozenset(name for name, key in self._keys.items() if key.account is None),
-        )
-
-    def open_runs(self) -> Iterator[Run]:
-        return (fold.run() for fold in self._runs.values())
-
-    def open_searches(self) -> Iterator[Search]:
-        return (
-            search
-            for search in self._searches.values()
-            if self._only is None or search.search in self._only.searches
-        )
-
-    def keys(self) -> Iterator[KeyAccount]:
-        return (key.account for key in self._keys.values() if key.account is not None)
-
-
-class _KeyFold:
-    """A key while its events are read; without an account once one of them is missing."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-        self._version = NO_STREAM
-        self.account: KeyAccount | None = None
-
-    def add(self, recorded: RecordedEvent) -> None:
-        is_next = recorded.version == self._version + 1
-        self._version = recorded.version
-        event, known = recorded.event, self.account
-        if isinstance(event, KeyIssued) and is_next:
-            self.account = KeyAccount(
-                key=self._key,
+        if isinstance(event, KeyIssued):
+            self._keys[key] = KeyAccount(
+                key=key,
                 label=event.label,
                 position=recorded.position,
                 issued_at=event.at,
                 quota=event.quota,
             )
-        elif known is not None:
-            self.account = replace(known, **_changed(known, event)) if is_next else None
+        elif (account := self._keys.get(key)) is not None:
+            account.add(event)
+        match event:
+            case SearchAdmitted() if self._only is None or event.search in self._only.searches:
+                self._searches[event.search] = _admitted(key, recorded, event)
+            case SearchRepeated() if event.search in self._searches:
+                self._searches[event.search].repeats += 1
+            case SearchSettled() if event.search in self._searches:
+                yield replace(
+                    self._searches.pop(event.search),
+                    settled_position=recorded.position,
+                    settled_at=event.at,
+                    outcome=event.outcome,
+                    charged=event.charged,
+                    cached=event.cached,
+                )
+            case _:
+                pass
 
-
-def _changed(known: KeyAccount, event: object) -> Mapping[str, object]:
-    """Return the fields of *known* that *event* changes."""
-    match event:
-        case QuotaGranted():
-            return {"quota": known.quota + event.units}
-        case KeyRotated():
-            return {"rotated": known.rotated + 1}
-        case KeyRevoked():
-            return {"revoked_at": known.revoked_at or event.at}
-        case SearchAdmitted():
-            return {
-                "reserved": known.reserved + 1,
-                "searches": known.searches + 1,
-                "last_search_at": event.at,
-            }
-        case SearchSettled():
-            return {"reserved": known.reserved - 1, "used": known.used + event.charged}
-        case _:
-            return {}
+    def rest(self) -> Loaded:
+        """Return the runs and searches that have not ended, and the keys."""
+        runs = [fold.run() for fold in self._runs.values()]
+        return Loaded((), runs, [*self._searches.values()], [*self._keys.values()])
 
 
 def _admitted(key: str, recorded: RecordedEvent, event: SearchAdmitted) -> Search:

@@ -8,12 +8,12 @@ WITH span AS (
           FROM export e LEFT JOIN searches s ON true)
 ), happened AS (
     SELECT settled_at AS happened_at, 1 AS answered, outcome = 'done' AS done, charged, cached,
-           0 AS runs, 0 AS verified
+           0 AS runs, 0 AS emails
     FROM searches UNION ALL
-    SELECT ended_at, 0, NULL, NULL, NULL, 1, verified FROM lookups
+    SELECT ended_at, 0, NULL, NULL, NULL, 1, emails FROM lookups
 )
 SELECT time_bucket(step, happened_at, TIMESTAMP '1970-01-05') AS begins_at,
-       sum(answered) AS searches, count(*) FILTER (done) AS with_an_email,
+       sum(answered) AS searches, count(*) FILTER (done) AS done,
        count(*) FILTER (charged) AS charged, count(*) FILTER (cached) AS reused,
-       sum(runs) AS live_runs, sum(verified) AS verified_emails
+       sum(runs) AS runs, sum(emails) AS emails
 FROM happened, span WHERE in_period(happened_at) GROUP BY begins_at ORDER BY begins_at

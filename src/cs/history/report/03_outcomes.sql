@@ -5,5 +5,5 @@ WITH ended AS (
     SELECT outcome, 0, 1 FROM lookups WHERE in_period(ended_at)
 )
 SELECT outcome, sum(search) AS searches, sum(search) / nullif(sum(sum(search)) OVER (), 0) AS share,
-       sum(run) AS live_runs, sum(run) / nullif(sum(sum(run)) OVER (), 0) AS share_of_runs
+       sum(run) AS runs, sum(run) / nullif(sum(sum(run)) OVER (), 0) AS share_of_runs
 FROM ended GROUP BY outcome ORDER BY searches DESC, outcome

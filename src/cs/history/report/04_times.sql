@@ -16,5 +16,5 @@ SELECT what, count(*) FILTER (NOT cut_off) AS timed,
        quantile_disc(seconds, 0.5) FILTER (NOT cut_off) AS p50_seconds,
        quantile_disc(seconds, 0.95) FILTER (NOT cut_off) AS p95_seconds,
        max(seconds) FILTER (NOT cut_off) AS longest_seconds,
-       count(*) FILTER (cut_off) AS cut_off, sum(failed) AS failed_attempts, sum(again) AS again
+       count(*) FILTER (cut_off) AS cut_off, sum(failed) AS failed, sum(again) AS again
 FROM timed GROUP BY n, what ORDER BY n

@@ -1,9 +1,10 @@
-"""The figures of a report: files of SQL, run over tables of the period."""
+"""Making a report: tables of its period in a private file, and the figures run over them."""
 
 import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from cs.eventlog.port import EventLog
 from cs.history.export import TableWriter, fill
 from cs.history.history import Progress, unseen
 from cs.history.part_folder import disk_failures
-from cs.history.report.sql import FIGURES, Figure
+from cs.history.report import FIGURES, Figure
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 
@@ -50,21 +51,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, int]
     figures: Sequence[FigureRows]
 
-    def only(self, name: str) -> "Report":
-        """Return it with the figure *name* alone."""
-        figures = [each for each in self.figures if each.figure.name == name]
-        return msgspec.structs.replace(self, figures=figures)
-
-    def names(self) -> set[str]:
-        """Return the names of the sources and verifiers that were asked."""
-        [costs] = self.only("cost_per_email").figures
-        return {row["name"] for row in costs.plain()}
+    def figure(self, name: str) -> FigureRows:
+        """Return the figure *name*."""
+        return next(each for each in self.figures if each.figure.name == name)
 
     def plain(self) -> Mapping[str, Any]:
         """Return it for JSON: the rows of each figure by its name."""
         named = {each.figure.name: each.plain() for each in self.figures}
-        fields = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {**fields, "figures": named}
+        return msgspec.structs.asdict(self) | {"figures": named}
 
 
 async def make_report(
@@ -103,23 +97,19 @@ async def make_report(
     try:
         with tempfile.TemporaryDirectory(prefix="cs-report-") as temporary:
             folder = Path(temporary)
-            with disk_failures(folder):
-                writer = TableWriter(folder)
-                try:
-                    await fill(
-                        writer,
-                        log,
-                        keys,
-                        selection,
-                        prices=prices,
-                        unreadable=leave_out,
-                        progress=progress,
-                    )
-                    database = writer.make_file(folder / "made.duckdb")
-                    figures = [_rows(database, figure) for figure in FIGURES]
-                    [(events,)] = database.execute("SELECT count(*) FROM events").fetchall()
-                finally:
-                    writer.close()
+            with disk_failures(folder), closing(TableWriter(folder)) as writer:
+                await fill(
+                    writer,
+                    log,
+                    keys,
+                    selection,
+                    prices=prices,
+                    unreadable=leave_out,
+                    progress=progress,
+                )
+                database = writer.make_file(folder / "made.duckdb")
+                figures = [_rows(database, figure) for figure in FIGURES]
+                [(events,)] = writer.run("SELECT count(*) FROM events")
     finally:
         os.umask(mask)
     return Report(

@@ -15,6 +15,8 @@ NOTHING = "–"
 _SIGNS = " ▁▂▃▄▅▆▇█"
 #: Figures whose rows may be many: of these the first ones are shown.
 LONG = {"failures", "reasons", "by_mail_domain", "by_key", "by_brand"}
+#: Columns of ids and times, which are never shortened.
+_WHOLE = {"key", "month", "days"}
 #: The figures that break the period down, by the word for it.
 BY = {
     "key": "by_key",
@@ -22,7 +24,7 @@ BY = {
     "source": "cost_per_email",
     "month": "by_month",
 }
-_TITLES = {"usd": "Cost $", "usd_per_email": "Per e-mail $", "emails": "E-mails"}
+_TITLES = {"usd": "Cost $", "usd_per_email": "$ each"}
 
 
 class TextTable(msgspec.Struct, frozen=True):
@@ -32,7 +34,7 @@ class TextTable(msgspec.Struct, frozen=True):
         title, about: As the figure has them.
         columns: Heads.
         rows: A text for each column.
-        words: Columns of words, which may be folded; the others are numbers.
+        words: Columns of words, which may be shortened.
         left_out: Rows that are not shown.
     """
 
@@ -87,8 +89,8 @@ def cell(column: str, value: float | str | datetime | None) -> str:
 def head(column: str) -> str:
     """Return what stands above *column*.
 
-    >>> head("verified_emails"), head("p50_seconds"), head("usd")
-    ('Verified e-mails', 'P50', 'Cost $')
+    >>> head("emails_per_run"), head("p50_seconds"), head("usd")
+    ('E-mails per run', 'P50', 'Cost $')
     """
     words = column.removesuffix("_seconds").replace("_", " ").replace("email", "e-mail")
     return _TITLES.get(column) or words[:1].upper() + words[1:]
@@ -100,7 +102,7 @@ def text_of(found: FigureRows, top: int) -> TextTable:
     words = [
         head(column)
         for n, column in enumerate(found.columns)
-        if any(isinstance(row[n], str) for row in found.rows)
+        if column not in _WHOLE and any(isinstance(row[n], str) for row in found.rows)
     ]
     return TextTable(
         found.figure.title,

@@ -1,9 +1,9 @@
 -- By key
 -- Searches that were answered; live runs that they waited for are counted with the key that began them.
 SELECT s.key, any_value(k.label) AS label, count(*) AS searches,
-       count(*) FILTER (s.outcome = 'done') AS with_an_email, count(*) FILTER (s.charged) AS charged,
+       count(*) FILTER (s.charged) AS charged,
        count(*) FILTER (s.cached) AS reused,
-       count(*) FILTER (NOT s.cached AND NOT s.joined) AS live_runs, sum(c.usd) AS usd
+       count(*) FILTER (NOT s.cached AND NOT s.joined) AS runs, sum(c.usd) AS usd
 FROM searches s LEFT JOIN keys k USING (key)
 LEFT JOIN (SELECT lookup, sum(usd) AS usd FROM priced_costs GROUP BY lookup) c
   ON c.lookup = s.lookup AND NOT s.cached AND NOT s.joined

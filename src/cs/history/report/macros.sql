@@ -1,0 +1,9 @@
+-- Whether a time is in the period of the tables.
+CREATE MACRO in_period(happened_at) AS
+    happened_at >= coalesce((SELECT since FROM export), '-infinity'::TIMESTAMP)
+    AND happened_at < coalesce((SELECT until FROM export), 'infinity'::TIMESTAMP);
+
+-- Costs in US dollars, by the given price of a question where there is one.
+CREATE VIEW priced_costs AS
+SELECT c.*, coalesce(p.usd * c.asked, c.micros / 1e6) AS usd
+FROM costs c LEFT JOIN prices p USING (name);
