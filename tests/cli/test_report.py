@@ -96,6 +96,9 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
     assert shown.code == 0
     assert len(found) == 1
     assert shown.out.strip().count("\n\n") == 1, "the period, and one table"
+    page = data.form.settings.data_dir / f"{word}.html"
+    assert data.cs("report", "--by", word, "--html", str(page)).code == 0
+    assert page.read_text().count("<table>") == 1
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_a_report_is_one_line_a_row_on_eighty_columns(year: Path, here: Here) ->
 
     assert shown.code == 0
     sections = shown.out.split("\n\n")[1:]
-    named = zip(list(found["figures"].items())[1:], sections, strict=True)
+    named = zip(list(found["figures"].items())[1:], sections[1:], strict=True)
     for (name, rows), text in named:
         _, _, *table = text.strip().splitlines()
         assert len(table) == max(1 + len(rows), 1), name

@@ -16,8 +16,9 @@ from cs.cli.options import number
 from cs.cli.output import Table, stop, styled, warn
 from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
+from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
-from cs.history.report.rendering import BY, day, notes, report_page, sparks, summary, text_of
+from cs.history.report.rendering import BY, report_page
 
 #: The period if nothing is said.
 USUAL = timedelta(days=30)
@@ -76,10 +77,11 @@ async def report(
     _check_asked(found, prices)
     if by is not None:
         found, top = replace(found, figures=[found.figure(BY[by])]), MOST
+    page = report_page(found, top)
     if html is not None:
-        write_new(html, report_page(found, top))
+        write_new(html, page_html(page))
         return Output(text=[f"written to {html}"])
-    return Output([found.plain()], _parts(found, top))
+    return Output([found.plain()], _parts(found, page))
 
 
 def _check_asked(found: Report, prices: Mapping[str, float]) -> None:
@@ -103,20 +105,12 @@ def _period(
     return since.astimezone(UTC), until.astimezone(UTC)
 
 
-def _parts(found: Report, top: int) -> Iterator[str | Text | Table]:
-    line = "[bold]{}[/] until {}, UTC as of position {}, {} events"
-    yield styled(line, day(found.since), day(found.until), found.position, found.events)
-    yield from (styled("[yellow]{}[/]", note) for note in notes(found))
-    for figure in found.figures:
-        if figure.figure.name == "summary":
-            rows = [*summary(found), ("Searches over time", sparks(found))]
-            yield from (f"{name:<38}{value}" for name, value in rows)
-            continue
-        table = text_of(figure, top)
-        yield from ("", styled("[bold]{}[/]", table.title), table.about)
-        if table.rows:
-            yield Table(table.columns, table.rows, table.words, one_line=True)
-        else:
-            yield "Nothing in this period."
-        if table.left_out:
-            yield f"{table.left_out} more; --top shows them"
+def _parts(found: Report, page: Page) -> Iterator[str | Text | Table]:
+    line = "[bold]{}[/] as of position {}, {} events"
+    yield styled(line, page.lead, found.position, found.events)
+    yield from (styled("[yellow]{}[/]", note) for note in page.notes)
+    for section in page.sections:
+        yield from ("", styled("[bold]{}[/]", section.heading), section.about)
+        yield from (f"{name:<38}{value}" for name, value in section.facts)
+        if section.rows:
+            yield Table(section.columns, section.rows, section.words, one_line=True)

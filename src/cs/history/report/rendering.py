@@ -1,22 +1,21 @@
-"""A report in words: the same text for the terminal and the page."""
+"""A report in words: one page for the terminal and for HTML."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
-
-from cs.history.pages import Bar, Page, Section, page_html
+from cs.history.pages import Bar, Page, Section
 from cs.history.report.figures import FigureRows, Report
 from cs.history.words import KEPT, seconds
 
 #: What stands where there is nothing to say.
 NOTHING = "–"
+NOTHING_HAPPENED = "Nothing in this period."
 #: From nothing to the most.
 _SIGNS = " ▁▂▃▄▅▆▇█"
 #: Figures whose rows may be many: of these the first ones are shown.
 LONG = {"failures", "reasons", "by_mail_domain", "by_key", "by_brand"}
 #: Columns of ids and times, which are never shortened.
-_WHOLE = {"key", "month", "days"}
+_WHOLE = {"Key", "Month", "Days"}
 #: The figures that break the period down, by the word for it.
 BY = {
     "key": "by_key",
@@ -25,25 +24,6 @@ BY = {
     "month": "by_month",
 }
 _TITLES = {"usd": "Cost $", "usd_per_email": "$ each"}
-
-
-class TextTable(msgspec.Struct, frozen=True):
-    """A figure as text.
-
-    Attributes:
-        title, about: As the figure has them.
-        columns: Heads.
-        rows: A text for each column.
-        words: Columns of words, which may be shortened.
-        left_out: Rows that are not shown.
-    """
-
-    title: str
-    about: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: Sequence[str]
-    left_out: int = 0
 
 
 def percent(share: float | None) -> str:
@@ -55,10 +35,10 @@ def percent(share: float | None) -> str:
     return NOTHING if share is None else f"{share * 100:.3g} %"
 
 
-def day(at: datetime) -> str:
+def _day(at: datetime) -> str:
     """Return *at* as a day, or as a time of one.
 
-    >>> day(datetime(2026, 3, 1)), day(datetime(2026, 3, 1, 12, 5))
+    >>> _day(datetime(2026, 3, 1)), _day(datetime(2026, 3, 1, 12, 5))
     ('2026-03-01', '2026-03-01 12:05')
     """
     is_midnight = at.hour == at.minute == at.second == 0
@@ -74,7 +54,7 @@ def cell(column: str, value: float | str | datetime | None) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, datetime):
-        return day(value)
+        return _day(value)
     if isinstance(value, str):
         return KEPT.get(value, value).removeprefix("left out: ")
     if "share" in column:
@@ -96,73 +76,44 @@ def head(column: str) -> str:
     return _TITLES.get(column) or words[:1].upper() + words[1:]
 
 
-def text_of(found: FigureRows, top: int) -> TextTable:
-    """Return *found* as text, at most *top* rows of one that may be long."""
-    rows = found.rows[:top] if found.figure.name in LONG else found.rows
-    words = [
-        head(column)
-        for n, column in enumerate(found.columns)
-        if column not in _WHOLE and any(isinstance(row[n], str) for row in found.rows)
-    ]
-    return TextTable(
-        found.figure.title,
-        found.figure.about,
-        [head(column) for column in found.columns],
-        [[cell(*each) for each in zip(found.columns, row, strict=True)] for row in rows],
-        words,
-        len(found.rows) - len(rows),
-    )
-
-
-def summary(report: Report) -> Sequence[tuple[str, str]]:
-    """Return what is said first: the one row of the first figure."""
-    [row] = report.figures[0].plain()
-    return [(head(column), cell(column, value)) for column, value in row.items()]
-
-
-def notes(report: Report) -> Sequence[str]:
-    """Return what has to be known of the figures."""
+def report_page(report: Report, top: int) -> Page:
+    """Return *report* as a page, at most *top* rows of figures that may be long."""
     left_out = ", ".join(f"{count} {why}" for why, count in report.left_out.items())
     unread = f"Left out, since they cannot be read: {left_out}; cs log verify names them."
-    return [unread] if left_out else []
-
-
-def sparks(report: Report) -> str:
-    """Return searches over time, a sign for each bucket."""
-    rows = next(each for each in report.figures if each.figure.name == "over_time").plain()
-    counts = [row["searches"] for row in rows]
-    most = max(counts, default=0)
-    return "".join(_SIGNS[-(-count * (len(_SIGNS) - 1) // (most or 1))] for count in counts)
-
-
-def report_page(report: Report, top: int) -> bytes:
-    """Return *report* as a page that stands by itself, in UTF-8."""
-    return page_html(
-        Page(
-            title="Report",
-            lead=f"{day(report.since)} until {day(report.until)}, UTC",
-            notes=notes(report),
-            sections=[
-                Section(heading="In short", facts=summary(report)),
-                *(_section(found, text_of(found, top)) for found in report.figures[1:]),
-            ],
-            foot=f"Made by cs report from {report.events} events, when the log's last position "
-            f"was {report.position}. It names nobody.",
-        )
+    return Page(
+        title="Report",
+        lead=f"{_day(report.since)} until {_day(report.until)}, UTC",
+        notes=[unread] if left_out else [],
+        sections=[_section(report, found, top) for found in report.figures],
+        foot=f"Made by cs report from {report.events} events, when the log's last position "
+        f"was {report.position}. It names nobody.",
     )
 
 
-def _section(found: FigureRows, text: TextTable) -> Section:
-    if not text.rows:
-        return Section(heading=text.title, about="Nothing in this period.")
-    more = f" {text.left_out} more are not shown." if text.left_out else ""
+def _section(report: Report, found: FigureRows, top: int) -> Section:
+    figure, columns = found.figure, [head(column) for column in found.columns]
+    shown = found.rows[:top] if figure.name in LONG else found.rows
+    rows = [[cell(*each) for each in zip(found.columns, row, strict=True)] for row in shown]
+    if figure.name == "summary":
+        over_time = ("Searches over time", _sparks(report))
+        facts = [*zip(columns, rows[0], strict=True), over_time]
+        return Section(heading=figure.title, about=figure.about, facts=facts)
+    if not rows:
+        return Section(heading=figure.title, about=NOTHING_HAPPENED)
+    texts = {
+        head(column)
+        for n, column in enumerate(found.columns)
+        if any(isinstance(row[n], str) for row in found.rows)
+    }
+    left = len(found.rows) - len(rows)
     return Section(
-        heading=text.title,
-        about=text.about + more,
-        bars=_bars(found, len(text.rows)),
-        columns=text.columns,
-        rows=text.rows,
-        numbers=[column for column in text.columns if column not in text.words],
+        heading=figure.title,
+        about=figure.about + (f" {left} more are not shown: --top." if left else ""),
+        bars=_bars(found, len(rows)),
+        columns=columns,
+        rows=rows,
+        words=[each for each in columns if each in texts and each not in _WHOLE],
+        numbers=[column for column in columns if column not in texts],
     )
 
 
@@ -175,3 +126,10 @@ def _bars(found: FigureRows, shown: int) -> Sequence[Bar]:
         Bar(str(row[0]), [(0.0, row[at] or 0.0, "good")], percent(row[at]))
         for row in found.rows[:shown]
     ]
+
+
+def _sparks(report: Report) -> str:
+    """Return searches over time, a sign for each bucket."""
+    counts = [row["searches"] for row in report.figure("over_time").plain()]
+    most = max(counts, default=0)
+    return "".join(_SIGNS[-(-count * (len(_SIGNS) - 1) // (most or 1))] for count in counts)
