@@ -73,9 +73,7 @@ async def trail(
     newest = (0 if at.json else NEWEST) if last is None else last
     shown = acts[-newest:]
     rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in shown]
-    text: list[str | Table] = [
-        Table(("At", "By", "What", "Of"), rows, ["What", "Of"], one_line=True)
-    ]
+    text: list[str | Table] = [Table(("At", "By", "What", "Of"), rows, ["Of"])]
     if len(shown) < len(acts):
         text.append(f"the newest {len(shown)} of {len(acts)}; --last 0 shows all")
     return Output(shown, text)
