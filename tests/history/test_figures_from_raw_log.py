@@ -444,6 +444,27 @@ def test_mailboxes_have_the_verdicts_that_were_stored(
     assert {row["position"]: tuple(row.values())[1:] for row in found} == wanted
 
 
+def test_domains_that_refused_us_are_those_whose_servers_said_so(
+    opened: list[RecordedEvent], tables: Callable[[str], Rows]
+) -> None:
+    """Also where another verifier knew the mailbox: that is evidence, and no verdict."""
+    kinds = (brand_events.MailboxVerified, brand_events.MailboxNotVerified)
+    wanted = Counter(
+        evidence.address.partition("@")[2]
+        for recorded in opened
+        if isinstance(recorded.event, kinds)
+        for evidence in recorded.event.checked.evidence
+        if evidence.reason == "about-us"
+    )
+    assert wanted
+
+    query = (
+        "SELECT mail_domain, count(*) AS n FROM evidence WHERE rule = 'about-us' GROUP BY ALL"
+    )
+
+    assert {row["mail_domain"]: row["n"] for row in tables(query)} == wanted
+
+
 # 9. Who changed jobs?
 def test_roles_and_levels_are_those_that_were_ranked(
     opened: list[RecordedEvent], tables: Callable[[str], Rows]
