@@ -3,11 +3,11 @@
 Another process may import while a service runs: whoever reads sees it from then on.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from datetime import date
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
@@ -21,6 +21,22 @@ from cs.sqlite.file_on_demand import FileOnDemand
 _PLACE, _PRINT = 16, 32
 #: Memory for pages: what keeps the indexes of a million people quick to write.
 _CACHE_KIB = 65_536
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _in_thread(
+    method: "Callable[Concatenate[SqliteDirectory, P], T]",
+) -> "Callable[Concatenate[SqliteDirectory, P], Coroutine[Any, Any, T]]":
+    """Let *method* run in the thread of the file, where it may use `_file.db`."""
+
+    @wraps(method)
+    async def run(self: "SqliteDirectory", *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._file.run(method, self, *args, **kwargs)
+
+    return run
 
 
 class SqliteDirectory:
@@ -57,49 +73,13 @@ class SqliteDirectory:
     async def __aexit__(self, *_: object) -> None:
         self._file.close()
 
-    async def look(self) -> bool:
-        self.has_people = await self._file.run(self._look)
-        return self.has_people
-
-    async def people_at(
-        self, places: Iterable[str], *, limit: int
-    ) -> Sequence[DirectoryPerson]:
-        return await self._file.run(self._people_at, sorted(set(places)), limit)
-
-    async def status(self) -> DirectoryStatus:
-        return await self._file.run(self._status)
-
-    async def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
-        return await self._file.run(self._printed, print_bytes(frozenset(prints)))
-
-    async def erase(self, prints: Iterable[str]) -> int:
-        return await self._file.run(self._erase, print_bytes(frozenset(prints)))
-
-    async def put(
-        self, rows: Sequence[DirectoryRow], index_of: IndexOf, *, dry_run: bool = False
-    ) -> Changes:
-        return await self._file.run(self._put, rows, index_of, dry_run)
-
-    async def get(self, known_as: str) -> DirectoryPerson | None:
-        return await self._file.run(self._get, known_as)
-
-    async def remove(self, known_as: str) -> bool:
-        return await self._file.run(self._remove, known_as)
-
-    async def clear(self) -> int:
-        return await self._file.run(self._clear)
-
-    async def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
-        return await self._file.run(self._known_by, print_bytes(frozenset(prints)))
-
-    async def forget_before(self, day: date) -> int:
-        return await self._file.run(self._forget_before, day.toordinal())
-
-    # What runs in the thread.
-
     @cached_property
     def _seal(self) -> DirectorySeal:
         return DirectorySeal(self._key())
+
+    async def look(self) -> bool:
+        self.has_people = await self._file.run(self._look)
+        return self.has_people
 
     def _look(self) -> bool:
         return self._file.exists and bool(self._file.db.execute(_ANYBODY).fetchone()[0])
@@ -111,18 +91,20 @@ class SqliteDirectory:
             raise WRONG_KEY
         return self._seal
 
-    def _people_at(self, places: Sequence[str], limit: int) -> list[DirectoryPerson]:
+    @_in_thread
+    def people_at(self, places: Iterable[str], *, limit: int) -> Sequence[DirectoryPerson]:
         if not self._look():
             return []
         seal = self._checked_seal()
         found: dict[int, tuple[int, bytes, bytes]] = {}
-        for place in places:
+        for place in sorted(set(places)):
             rows = self._file.db.execute(_AT, (seal.where(place), limit))
             found.update((number, (age, who, box)) for number, age, who, box in rows)
         newest = sorted(found.values(), key=lambda row: row[:2])[:limit]
         return [seal.unseal(who, box) for _, who, box in newest]
 
-    def _status(self) -> DirectoryStatus:
+    @_in_thread
+    def status(self) -> DirectoryStatus:
         if not self._file.exists:
             return DirectoryStatus()
         people, oldest, newest = self._file.db.execute(_STATUS).fetchone()
@@ -130,23 +112,29 @@ class SqliteDirectory:
             return DirectoryStatus()
         return DirectoryStatus(people, date.fromordinal(oldest), date.fromordinal(newest))
 
-    def _numbers(self, prints: Sequence[bytes]) -> list[int]:
+    def _numbers(self, prints: Iterable[str]) -> list[int]:
         if not self._file.exists:
             return []
-        rows = (row for each in prints for row in self._file.db.execute(_WITH_PRINT, (each,)))
+        wanted = print_bytes(frozenset(prints))
+        rows = (row for each in wanted for row in self._file.db.execute(_WITH_PRINT, (each,)))
         return sorted({number for (number,) in rows})
 
-    def _printed(self, prints: Sequence[bytes]) -> list[tuple[str, ...]]:
+    @_in_thread
+    def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
         rows = [self._file.db.execute(_PRINTS, (n,)).fetchone() for n in self._numbers(prints)]
         return [tuple(map(bytes.hex, _parts(row[0], _PRINT))) for row in rows]
 
-    def _known_by(self, prints: Sequence[bytes]) -> list[DirectoryPerson]:
+    @_in_thread
+    def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
         numbers = self._numbers(prints)
         seal = self._checked_seal() if numbers else self._seal
         rows = [self._file.db.execute(_BOX, (number,)).fetchone() for number in numbers]
         return [seal.unseal(who, box) for who, box in rows]
 
-    def _put(self, rows: Sequence[DirectoryRow], index_of: IndexOf, dry_run: bool) -> Changes:
+    @_in_thread
+    def put(
+        self, rows: Sequence[DirectoryRow], index_of: IndexOf, *, dry_run: bool = False
+    ) -> Changes:
         if dry_run:
             stored = self._stored(rows) if self._file.exists else {}
             return upsert(self._seal, rows, stored, index_of)[1]
@@ -176,14 +164,16 @@ class SqliteDirectory:
         self._file.db.executemany(_PUT_PLACE, [(each, age, number) for each in person.places])
         self._file.db.executemany(_PUT_PRINT, [(each, number) for each in person.prints])
 
-    def _get(self, known_as: str) -> DirectoryPerson | None:
+    @_in_thread
+    def get(self, known_as: str) -> DirectoryPerson | None:
         if not self._look():
             return None
         seal = self._checked_seal()
         row = self._file.db.execute(_BY_WHO, (seal.who(known_as),)).fetchone()
         return None if row is None else seal.unseal(*row[1:])
 
-    def _remove(self, known_as: str) -> bool:
+    @_in_thread
+    def remove(self, known_as: str) -> bool:
         if not self._file.exists:
             return False
         who = self._checked_seal().who(known_as)
@@ -194,7 +184,8 @@ class SqliteDirectory:
         wipe(self._file.db, rewrite=True)
         return bool(gone)
 
-    def _erase(self, prints: Sequence[bytes]) -> int:
+    @_in_thread
+    def erase(self, prints: Iterable[str]) -> int:
         if not self._file.exists:
             return 0
         with transaction(self._file.db):
@@ -203,18 +194,19 @@ class SqliteDirectory:
         wipe(self._file.db, rewrite=True)  # also of who could not be wiped before
         return len(gone)
 
-    def _forget_before(self, day: int) -> int:
+    @_in_thread
+    def forget_before(self, day: date) -> int:
         if not self._file.exists:
             return 0
         with transaction(self._file.db):
-            gone = [
-                number for (number,) in self._file.db.execute(_BEFORE, (day, PAGE)).fetchall()
-            ]
+            old = self._file.db.execute(_BEFORE, (day.toordinal(), PAGE)).fetchall()
+            gone = [number for (number,) in old]
             self._forget(gone)
         wipe(self._file.db)
         return len(gone)
 
-    def _clear(self) -> int:
+    @_in_thread
+    def clear(self) -> int:
         if not self._file.exists:
             return 0
         with transaction(self._file.db):

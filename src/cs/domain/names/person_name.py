@@ -3,8 +3,7 @@
 import re
 import unicodedata
 
-from cs.domain.names.phrases import word_set
-from cs.domain.names.plain_text import BREAK, folded, plain
+from cs.domain.names.plain_text import BREAK, folded, plain, word_set
 
 _TITLES = word_set(
     "mr mrs ms miss mx dr dra drs prof professor sir dame rev fr hon ing dipl ir mag lic "

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TypeAlias
 
-from cs.domain.names.plain_text import folded
+from cs.domain.names.plain_text import folded, word_set
+
+__all__ = ["Phrases", "any_of", "word_set"]
 
 
 class Phrases:
@@ -195,8 +197,3 @@ def _pattern(tree: _Tree) -> str:
 
 
 _LETTER = {"_": r"\ ", "*": r"\w*"}
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of *text*, parted by white space."""
-    return frozenset(text.split())

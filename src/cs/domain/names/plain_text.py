@@ -124,3 +124,8 @@ def flat(text: str) -> str:
     if not apart.isascii():
         apart = _SCRIPTS.sub(" ", apart)
     return _NOT_WORD.sub(" ", apart).strip()
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of *text*, parted by white space."""
+    return frozenset(text.split())

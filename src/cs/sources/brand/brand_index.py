@@ -95,10 +95,14 @@ class IndexedBrand(msgspec.Struct, frozen=True):
     def weight(self) -> float:
         """How well known the brand is, from 0 to about 10; 2 more is another league.
 
-        What is written of a brand says it: the name under ".com", how early it got its item
-        in Wikidata (items are numbered as they are made, and what is well known came first:
-        Starbucks is Q37158), social pages, sites and further names.
+        Of a company whose size is known the size says it.  Else what is written of a brand:
+        the name under ".com", how early it got its item in Wikidata (items are numbered as
+        they are made, and what is well known came first: Starbucks is Q37158), social pages,
+        sites and further names.
         """
+        if self.size:
+            at_home = _SIZED_DOT_COM if self.has_dot_com else 0.0
+            return _PER_TENFOLD * math.log10(1 + self.size) + at_home
         age = _WITHOUT_ITEM
         if self.wikidata is not None:
             age = _PER_TENFOLD * max(0.0, _NEWEST - math.log10(self.wikidata or 1))
@@ -157,7 +161,7 @@ _NEWEST = 8.3  # log10 of 200 million: the newest items of Wikidata are beyond i
 _PER_TENFOLD = 1.5
 #: A brand without an item is in the list for its busy site, and is not taken to be well known.
 _WITHOUT_ITEM = 1.5
-_DOT_COM, _SITE_CALLED_SO = 2.0, 1.0
+_DOT_COM, _SITE_CALLED_SO, _SIZED_DOT_COM = 2.0, 1.0, 1.5
 _SOCIAL_PAGE, _DOUBLED = 0.2, 0.1
 
 

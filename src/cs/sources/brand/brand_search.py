@@ -97,7 +97,7 @@ def by_name(index: BrandIndex, asked: str) -> list[ScoredBrand]:
     name = undecorated(asked)
     if is_legal_form(name):  # "ScS" is a brand, "GmbH" and "Co. Ltd" are none
         named = [brand for brand in index.named(name) if brand.name == name]
-        return _weighed(named, AS_WRITTEN)
+        return weighed(named, AS_WRITTEN)
     forms: tuple[Callable[[BrandIndex, str], list[ScoredBrand]], ...] = (
         _as_written,
         _by_form,
@@ -123,11 +123,11 @@ def _as_written(index: BrandIndex, name: str) -> list[ScoredBrand]:
         keys = close_forms(name)
         found = index.with_form(keys)
         spelt = [b for b in found if any(keys & close_forms(each) for each in b.names)]
-        return _weighed(spelt, AS_SPELT)
-    weighed = [(brand, brand.weight - _distance(brand, name)) for brand in named]
+        return weighed(spelt, AS_SPELT)
+    by_weight = [(brand, brand.weight - _distance(brand, name)) for brand in named]
     return [
         ScoredBrand(brand, share * (AS_WRITTEN if brand.likeness(name) == EXACT else AS_SPELT))
-        for (brand, _), share in zip(weighed, shares(weighed), strict=True)
+        for (brand, _), share in zip(by_weight, shares(by_weight), strict=True)
     ]
 
 
@@ -153,8 +153,8 @@ def _by_form(index: BrandIndex, name: str) -> list[ScoredBrand]:
             known = max(brand.weight for brand in found)
             own = {each.key for each in found if not keys.isdisjoint(core_forms(each.name))}
             if better := _better_known_slips(index, name, found, known):
-                return [*_weighed(found, BY_SHORT_FORM, own), *_weighed(better, BY_DOUBT)]
-            return _weighed(found, BY_FORM if known >= least else BY_SHORT_FORM, own)
+                return [*weighed(found, BY_SHORT_FORM, own), *weighed(better, BY_DOUBT)]
+            return weighed(found, BY_FORM if known >= least else BY_SHORT_FORM, own)
     return []
 
 
@@ -174,25 +174,25 @@ def _better_known_slips(
 
 def _by_site(index: BrandIndex, name: str) -> list[ScoredBrand]:
     there = index.with_label(name_keys(name).spelling)
-    return _weighed([b for b in there if b.weight >= _KNOWN_FOR_SITE], BY_SITE)
+    return weighed([b for b in there if b.weight >= _KNOWN_FOR_SITE], BY_SITE)
 
 
 def _by_abbreviation(index: BrandIndex, name: str) -> list[ScoredBrand]:
     key = name_keys(name).spelling
     called = [b for b in index.with_short_alias(key) if key in initials(b.name)]
     known = [brand for brand in called if brand.weight >= _KNOWN_FOR_ABBREVIATION]
-    return _weighed(known, BY_ABBREVIATION)
+    return weighed(known, BY_ABBREVIATION)
 
 
 def _by_handle(index: BrandIndex, name: str) -> list[ScoredBrand]:
     if not name.startswith("@"):
         return []
-    return _weighed(index.with_handle(name[1:].strip().lower()), BY_HANDLE)
+    return weighed(index.with_handle(name[1:].strip().lower()), BY_HANDLE)
 
 
 def _by_branch(index: BrandIndex, name: str) -> list[ScoredBrand]:
     found = index.with_form(branch_forms(name))
-    return _weighed([b for b in found if b.weight >= _KNOWN_FOR_ABBREVIATION], BY_BRANCH)
+    return weighed([b for b in found if b.weight >= _KNOWN_FOR_ABBREVIATION], BY_BRANCH)
 
 
 def _before_owner(index: BrandIndex, name: str) -> list[ScoredBrand]:
@@ -201,7 +201,7 @@ def _before_owner(index: BrandIndex, name: str) -> list[ScoredBrand]:
     if parts is None:
         return []
     brand, owner = parts
-    return _weighed([b for b in index.named(brand) if _belongs_to(index, b, owner)], BY_FORM)
+    return weighed([b for b in index.named(brand) if _belongs_to(index, b, owner)], BY_FORM)
 
 
 def _belongs_to(index: BrandIndex, brand: IndexedBrand, owner: str) -> bool:
@@ -228,7 +228,7 @@ def _by_ear(index: BrandIndex, name: str) -> list[ScoredBrand]:
     if found := _slips(index, name, hearings(key), BY_EAR):
         return found
     spelt_so = index.with_form(respellings(key))
-    return _weighed([b for b in spelt_so if b.weight >= _KNOWN_FOR_EAR], BY_EAR)
+    return weighed([b for b in spelt_so if b.weight >= _KNOWN_FOR_EAR], BY_EAR)
 
 
 def _slips(
@@ -241,10 +241,10 @@ def _slips(
             if (before is None or each.off < before.off) and _well_known(each):
                 near[each.brand.key] = each
     slips = [each for each in near.values() if is_slip_by_words(name, each.name)]
-    weighed = [(each.brand, _weight_of_slip(each)) for each in slips]
+    by_weight = [(each.brand, _weight_of_slip(each)) for each in slips]
     return [
         ScoredBrand(each.brand, share * (surest - _LOST_BY_SLIP * each.off / MOST))
-        for each, share in zip(slips, shares(weighed), strict=True)
+        for each, share in zip(slips, shares(by_weight), strict=True)
     ]
 
 
@@ -267,16 +267,16 @@ def _well_known(slip: Slip) -> bool:
     return slip.off <= MOST and known >= least_known
 
 
-def _weighed(
+def weighed(
     found: Sequence[IndexedBrand], surest: float, own: Collection[str] | None = None
 ) -> list[ScoredBrand]:
     """Share *surest* out; those not in *own*, if it is given, have the name as an alias."""
-    weighed = [
+    by_weight = [
         (b, b.weight - (_ALIAS if own is not None and b.key not in own else 0.0)) for b in found
     ]
     return [
         ScoredBrand(brand, share * surest)
-        for (brand, _), share in zip(weighed, shares(weighed), strict=True)
+        for (brand, _), share in zip(by_weight, shares(by_weight), strict=True)
     ]
 
 
@@ -310,6 +310,8 @@ def shares(brands: Sequence[tuple[IndexedBrand, float]]) -> list[float]:
 def _behind(first: tuple[IndexedBrand, float], other: tuple[IndexedBrand, float]) -> float:
     """Return how far *other* is behind the *first*, which counts less if it is little known."""
     (one, weight), (two, rival) = first, other
+    if one.size:  # which says more than what is written of a brand
+        return (weight - rival) / _STEP
     unknown = _UNKNOWN_RIVAL if two.wikidata is None else 0.0
     doubt = _DOUBTED * max(0.0, _WELL_KNOWN - one.weight)
     if one.has_dot_com:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cs.domain.names.brand_forms import initials
 from cs.domain.names.brand_match import name_keys
-from cs.domain.names.phrases import word_set
+from cs.domain.names.plain_text import word_set
 from cs.domain.names.profile_url import split_address
 from cs.sources import social_pages
 from cs.sources.brand.home_page import HomePage
