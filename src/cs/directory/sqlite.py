@@ -33,7 +33,7 @@ def _in_thread(
     """Let *method* run in the thread of the file, where it may use `_file.db`."""
 
     @wraps(method)
-    async def run(self: "SqliteDirectory", *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self: "SqliteDirectory", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._file.run(method, self, *args, **kwargs)
 
     return run
