@@ -2,9 +2,10 @@
 
 import csv
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -30,7 +31,7 @@ from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexFault, b
 from cs.sources.brand.company_rows import COMPANIES, company_of
 from cs.sources.people_directory.importing import ImportCounts, Importing
 from cs.sources.people_directory.people_rows import PEOPLE
-from cs.sources.tables.table_file import BadFile, TableFile
+from cs.sources.tables.table_file import BadFile, TableFile, TableKind
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
@@ -114,8 +115,7 @@ async def import_people(
     Example: `cs directory import people.csv --dry-run`, then
     `cs directory import people.csv --column title=Function --errors left-out.csv`
     """
-    with _reading(file, options) as (refuse, begin):
-        people, done = begin(TableFile(file, PEOPLE, options.columns, options.encoding))
+    with _reading(file, PEOPLE, options) as (people, done, refuse):
         yield _columns_read(done)
         data = await _data(at, dry_run=options.dry_run)
         today = data.clock.now().date()
@@ -154,41 +154,39 @@ async def import_brands(
     Example: `cs brands import companies.csv.gz --dry-run`
     """
     index = Path(str(of_source(at.settings(), "imported")["file"]))
-    with _reading(file, options) as (refuse, begin):
-        companies, done = begin(TableFile(file, COMPANIES, options.columns, options.encoding))
+    with _reading(file, COMPANIES, options) as (companies, done, refuse):
         yield _columns_read(done)
         _put_companies(_good(companies, done, refuse), index, done)
     yield _summary(at, done, options)
 
 
-#: Begins to count what the rows of a file come to.
-_Begin = Callable[[TableFile], tuple[TableFile, Imported]]
-
-
 @contextmanager
-def _reading(file: Path, options: ImportOptions) -> Iterator[tuple[Refuse, _Begin]]:
-    """Yield what refuses a row and what begins the count; an error ends the command."""
+def _reading(
+    file: Path, kind: TableKind, options: ImportOptions
+) -> Iterator[tuple[TableFile, Imported, Refuse]]:
+    """Yield the rows of *file*, their count, and what refuses one; errors end the command."""
     if options.errors is not None:
         check_new(options.errors)
-    done = Imported(file=str(file), dry_run=options.dry_run)
-
-    def begin(table: TableFile) -> tuple[TableFile, Imported]:
-        done.form, done.columns, done.unused = table.form, table.columns, table.unused
-        return table, done
-
     try:
-        with open_private(options.errors, "x") if options.errors else nullcontext() as every:
-            writer = csv.writer(every) if every is not None else None
-            if writer is not None:
-                writer.writerow(("line", "problem"))
+        table = TableFile(file, kind, options.columns, options.encoding)
+        done = Imported(
+            file=str(file),
+            form=table.form,
+            columns=table.columns,
+            unused=table.unused,
+            dry_run=options.dry_run,
+        )
+        with open_private(options.errors, "x") if options.errors else StringIO() as every:
+            writer = csv.writer(every)
+            writer.writerow(("line", "problem"))
 
             def refuse(line: int, why: str) -> None:
                 if len(done.problems) < SHOWN:
                     done.problems.append((line, why))
-                if writer is not None:
+                if options.errors is not None:
                     writer.writerow((line, why))
 
-            yield refuse, begin
+            yield table, done, refuse
     except BadFile as error:
         stop(str(error))
     except (DirectoryUnavailable, IndexFault, OSError) as error:
