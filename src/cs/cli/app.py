@@ -206,7 +206,7 @@ def main(words: Sequence[str] | None = None) -> None:
         try:
             build(words)(_without_dashes(words))
         finally:
-            sys.stdout.flush()  # or a full disk would be found when nobody can say so
+            sys.stdout.flush()  # a full disk is noticed here, while it can be reported
     except SystemExit:
         raise
     except BaseException as error:

@@ -73,7 +73,7 @@ def rows_of(text: str) -> tuple[Row, ...]:
     """
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)
-    # Strictly, or a quote that nobody closed makes one brand of all that follows.
+    # Strict: else an unclosed quote makes one brand of all that follows.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     places: dict[str, int] = {}
     rows: list[Row] = []

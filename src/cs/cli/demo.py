@@ -34,9 +34,9 @@ from cs.runtime import logs
 from cs.sandbox.world import listing, load
 from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS
 
-#: Searched unless told otherwise: several people, several verified.
+#: Searched by default: several people, several verified.
 BRAND = "Veltrana"
-#: Folder of the year of history unless told otherwise.
+#: Default folder of the year of history.
 HISTORY = "cs-history"
 
 

@@ -1,4 +1,4 @@
-"""``cs directory``: the operator's own people, whom searches ask for first."""
+"""``cs directory``: the operator's own people, the first source that a search asks."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
@@ -29,7 +29,7 @@ _IN_CLEAR = ("title", "company", "domain", "as_of")
 
 app = App(
     name="directory",
-    help="Your own directory of people, whom searches ask for first and for free.",
+    help="Your own directory of people, which searches ask first and for free.",
 )
 app.command("cs.cli.imports:import_people", name="import")
 
@@ -159,12 +159,12 @@ async def clear(
         bool, Parameter(negative="", help="Do it: nothing brings them back.")
     ] = False,
 ) -> Output:
-    """Remove everybody from the directory. Cannot be undone, so it takes --yes.
+    """Remove all people from the directory. Cannot be undone, so it takes --yes.
 
     Example: `cs directory clear --yes`
     """
     if not yes:
-        stop("this removes everybody from the directory: say --yes", 2)
+        stop("this removes all people from the directory: add --yes to do it", 2)
     people = await (await at.opened(open_directory(at.settings()))).clear()
     return Output([{"removed": people}], [f"{people} removed"])
 
@@ -173,7 +173,7 @@ async def _opened(at: Invocation, command: str, why: str | None) -> PeopleDirect
     """Open the directory; that people are opened is stored first, if they are."""
     check_reason(why)
     data = await at.data()
-    if why is not None:  # of the log nobody is opened, but its head is known
+    if why is not None:  # it opens no event, so position 0
         await disclose(data, command, why, DisclosedEvents(upto=0), upto=0)
     return directory_of(data)
 
@@ -190,7 +190,7 @@ def _brand(text: str) -> BrandFacts:
 
 
 def _nobody() -> NoReturn:
-    stop("nobody in the directory goes by that; `cs directory list --brand NAME` lists who is")
+    stop("nobody in the directory goes by that; `cs directory list --brand NAME` lists people")
 
 
 def _shown(person: DirectoryPerson, reveal: str | None) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def leaf_errors(error: BaseException) -> Iterator[BaseException]:
 
 
 def sentence(error: BaseException) -> str:
-    """Return what to tell of *error*."""
+    """Return *error* as one sentence: what happened, and what to do."""
     match error:
         case CoercionError(token=token, argument=argument) if token and argument:
             setting = argument.name.lstrip("-").replace("-", "_")
@@ -112,7 +112,7 @@ def end(error: BaseException, words: Sequence[str]) -> None:
 
     Raises:
         SystemExit: 1 or 2 with a sentence on standard error, 130 after Ctrl-C; 1 in silence
-            where nobody reads what is printed.
+            where the reader of the output has gone.
     """
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
         raise SystemExit(130) from None

@@ -280,7 +280,7 @@ async def _write(
         if selection.after < upto:  # else there is nothing to open
             await disclose(data, name, why, asked, upto=upto, out=out)
     count = 0
-    with Progress(bar=True) as progress:
+    with Progress() as progress:
 
         def show_progress(position: int, upto: int) -> None:
             text = f"{position} of {upto} positions read, {count} events written"
@@ -314,7 +314,7 @@ async def _write_tables(
     if why is not None:
         check_free(out)  # or nothing is opened
         await disclose(data, "events export", why, selection.asked(), upto=head, out=out)
-    with Progress(bar=True) as progress:
+    with Progress() as progress:
 
         def show_progress(position: int, upto: int) -> None:
             progress.show(f"{position} of {upto} positions read", position / upto)

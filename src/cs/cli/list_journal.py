@@ -160,7 +160,7 @@ class Journal(AbstractContextManager["Journal"]):
             if not known:
                 raise BadList(
                     f"{other}: this one does not know its search {self.last_search!r}; "
-                    "use that one, or other --results and --again to begin anew"
+                    "use that one, or other --results and --again to begin again"
                 )
         elif doubtful and not ask_again:
             raise BadList(

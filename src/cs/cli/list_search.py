@@ -180,7 +180,7 @@ class ListSearch:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
         results: Where finished rows are written.
-        now: The time of day, which tells how long ago a row was asked for.
+        now: The time of day, for how long ago a row was asked for.
         ask_again: Ask again for rows whose answer was lost too long ago to be found.
     """
 

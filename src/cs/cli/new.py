@@ -61,7 +61,7 @@ def stage(
     *,
     into: Into = Path(),
 ) -> Output:
-    """Write a stage that does the work of one of ours.
+    """Write a stage that does the work of a stage of the service.
 
     Example: `cs new stage ranking`
     """

@@ -42,7 +42,7 @@ def harmless(text: str) -> str:
 
 
 def harmless_lines(text: str) -> str:
-    """Return *text*, lines of our own about what came from anywhere, made harmless."""
+    """Return *text*, lines that may quote text from outside, made harmless."""
     return written_out(text, keep="\n")
 
 
@@ -82,7 +82,7 @@ class HarmlessConsole(Console):
     """A console that shows control characters instead of sending them to the terminal."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print *objects*, a string as lines of our own about what came from anywhere."""
+        """Print *objects*; a string may have lines, and quote text from outside."""
         shown = (harmless_lines(each) if isinstance(each, str) else each for each in objects)
         super().print(*shown, **options)
 

@@ -117,7 +117,7 @@ def _client(server: Server, progress: Progress, name: str = "") -> Iterator[Clie
     """Yield the client of *server*; an error of a call ends the command.
 
     Args:
-        server: Where, and as whom.
+        server: Its address and key.
         progress: Shows the waits.
         name: The idempotency key of the search that is made.
     """

@@ -40,8 +40,8 @@ ADVICE = {
     "no_emails": "people were found, but no e-mail could be verified for any",
     "scrape_error": "a service we ask did not answer; try again in a few minutes",
     "timeout": "it took too long; try again in a few minutes",
-    "error": "the service could not do its part; said again after a few minutes, it is for "
-    "its operator to mend",
+    "error": "the service could not do its part; if it still fails in a few minutes, its "
+    "operator has to repair it",
 }
 
 

@@ -78,7 +78,7 @@ def _admin(chosen: Settings) -> str:
 
 
 async def _health(admin: str) -> dict[str, Any] | None:
-    """Return the answer of the admin port, ``None`` if no service of ours answers there."""
+    """Return the answer of the admin port, ``None`` if no service answers there."""
     try:
         async with httpx.AsyncClient(timeout=ADMIN_S, trust_env=False) as client:
             answer = await client.get(admin)
