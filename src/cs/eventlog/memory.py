@@ -16,7 +16,6 @@ from cs.eventlog.port import (
     Append,
     Ceiling,
     EventNeeds,
-    EventPlace,
     RecordedEvent,
     SealedEvent,
     Where,
@@ -73,14 +72,6 @@ class MemoryEventLog:
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         page = _stored(enumerate(self._events[after:upto], after + 1))
         return [stored for stored in page if where.holds(stored.stream, stored.topic)]
-
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
-        found = await self.select(where, after, upto)
-        return [EventPlace(stored.position, stored.stream) for stored in found]
-
-    async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
-        there = (n for n in sorted(positions) if 1 <= n <= len(self._events))
-        return _stored((n, self._events[n - 1]) for n in there)
 
     def spoil(self, position: int, state: bytes) -> bytes:
         """Put *state* in the place of the stored bytes of an event; return those."""

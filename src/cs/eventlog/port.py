@@ -91,13 +91,6 @@ class SealedEvent(NamedTuple):
     state: bytes  # JSON
 
 
-class EventPlace(NamedTuple):
-    """Where an event stands, without what it says."""
-
-    position: int
-    stream: str
-
-
 class Where(msgspec.Struct, frozen=True):
     """Which events are meant.
 
@@ -192,22 +185,6 @@ class EventLog(Protocol):
 
         For whoever searches the history: nothing is checked and no data key is asked for.
         At most ``upto - after`` events are held in memory.
-
-        Raises:
-            LogUnavailable: The log cannot be read now.
-        """
-
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
-        """Return the places of what `select` returns: cheaper than that by what is said.
-
-        Raises:
-            LogUnavailable: The log cannot be read now.
-        """
-
-    async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
-        """Return what is stored at each of *positions* that there is, in order of position.
-
-        Otherwise as `select`.
 
         Raises:
             LogUnavailable: The log cannot be read now.

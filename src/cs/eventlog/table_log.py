@@ -38,7 +38,6 @@ from cs.eventlog.port import (
     Append,
     Ceiling,
     EventNeeds,
-    EventPlace,
     RecordedEvent,
     SealedEvent,
     Where,
@@ -49,7 +48,6 @@ from cs.metrics.metrics import Metrics
 
 #: Makes one of a row, three times as fast as the type does by itself.
 _sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
-_place: Callable[[tuple[int, str]], EventPlace] = partial(tuple.__new__, EventPlace)
 
 
 class PreparedAppend(msgspec.Struct, frozen=True):
@@ -142,16 +140,6 @@ class TableLog(ABC):
     @abstractmethod
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
         """Return rows of *where* after position *after* up to *upto*, in order of position."""
-
-    @abstractmethod
-    async def _select_places(
-        self, where: Where, after: int, upto: int
-    ) -> Sequence[tuple[int, str]]:
-        """Return position and stream of what `_select_where` returns."""
-
-    @abstractmethod
-    async def _select_at(self, positions: Sequence[int]) -> Sequence[StoredRow]:
-        """Return the rows at *positions*, in order of position."""
 
     @abstractmethod
     async def _last_position(self) -> int:
@@ -273,12 +261,6 @@ class TableLog(ABC):
 
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         return list(map(_sealed_event, await self._select_where(where, after, upto)))
-
-    async def places(self, where: Where, after: int, upto: int) -> Sequence[EventPlace]:
-        return list(map(_place, await self._select_places(where, after, upto)))
-
-    async def at(self, positions: Sequence[int]) -> Sequence[SealedEvent]:
-        return list(map(_sealed_event, await self._select_at(positions)))
 
     async def _page(
         self, after: int, limit: int, unread: Collection[str] = ()

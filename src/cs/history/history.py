@@ -8,14 +8,13 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
-from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import (
     EVERYTHING,
     NO_STREAM,
     EventLog,
     RecordedEvent,
     SealedEvent,
-    Where,
 )
 from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
@@ -172,8 +171,10 @@ class History:
 
     async def is_there(self, stream: str) -> bool:
         """Return whether *stream* has an event, damaged ones included."""
-        only = Where(streams=frozenset({stream}))
-        return bool(await self._log.places(only, 0, await self.head()))
+        try:
+            return bool(await self._log.read(stream, NO_STREAM, 1))
+        except (DamagedEvent, NewerEvent):
+            return True
 
     async def position_at(self, at: datetime) -> int:
         """Return the last position of an event that had happened by *at*; 0: none had.

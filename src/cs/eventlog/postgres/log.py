@@ -112,29 +112,14 @@ class PostgresEventLog(TableLog):
             return await self._rows(_PAGE, after, limit)
         return await self._rows(_PAGE_OF_SOME, after, limit, sorted(unread))
 
-    async def _select_places(
-        self, where: Where, after: int, upto: int
-    ) -> Sequence[tuple[int, str]]:
-        return [row[:2] for row in await self._of_where(where, after, upto, _PLACES)]
-
-    async def _select_at(self, positions: Sequence[int]) -> Sequence[StoredRow]:
-        return await self._rows(_AT, list(positions))
-
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
-        return await self._of_where(where, after, upto, _COLUMNS)
-
-    async def _of_where(
-        self, where: Where, after: int, upto: int, columns: str
-    ) -> Sequence[StoredRow]:
         topics, streams, prefixes = (
             None if values is None else sorted(values)
             for values in (where.topics, where.streams, where.prefixes)
         )
         if streams is not None and not prefixes:
-            of_streams = f"SELECT {columns} {_OF_STREAMS}"
-            return await self._rows(of_streams, after, upto, topics, streams)
-        of_where = f"SELECT {columns} {_WHERE}"
-        return await self._rows(of_where, after, upto, topics, streams, prefixes)
+            return await self._rows(_OF_STREAMS, after, upto, topics, streams)
+        return await self._rows(_WHERE, after, upto, topics, streams, prefixes)
 
     async def _last_position(self) -> int:
         position: int = await self._value(LAST_POSITION)
@@ -212,8 +197,8 @@ SELECT notification_id, originator_id, originator_version, topic,
 FROM stored_events
 WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 """
-_WHERE = """
-FROM stored_events
+_WHERE = f"""
+SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 AND notification_id <= $2
 AND ($3::text[] IS NULL OR topic = ANY($3))
 AND (
@@ -222,18 +207,13 @@ AND (
     OR EXISTS (SELECT 1 FROM unnest($5::text[]) AS p WHERE starts_with(originator_id, p))
 )
 ORDER BY notification_id
-"""
+"""  # noqa: S608
 # By the index of streams, however long the log is.
-_OF_STREAMS = """
-FROM stored_events
+_OF_STREAMS = f"""
+SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 AND notification_id <= $2
 AND ($3::text[] IS NULL OR topic = ANY($3)) AND originator_id = ANY($4::text[])
 ORDER BY notification_id
-"""
-_PLACES = "notification_id, originator_id"
-_AT = f"""
-SELECT {_COLUMNS} FROM stored_events
-WHERE notification_id = ANY($1::bigint[]) ORDER BY notification_id
 """  # noqa: S608
 _START = """
 SELECT started_at FROM lookup_starts

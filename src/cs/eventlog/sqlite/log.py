@@ -146,18 +146,6 @@ class SqliteEventLog(TableLog):
         rows: list[StoredRow] = await self._run(self._recorder.select_where, where, after, upto)
         return rows
 
-    async def _select_places(
-        self, where: Where, after: int, upto: int
-    ) -> Sequence[tuple[int, str]]:
-        found: list[tuple[int, str]] = await self._run(
-            self._recorder.select_places, where, after, upto
-        )
-        return found
-
-    async def _select_at(self, positions: Sequence[int]) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._run(self._recorder.select_at, positions)
-        return rows
-
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         if ceiling.limit is None:
             return None

@@ -36,7 +36,6 @@ _ALL = -1
 _COLUMNS = "rowid, originator_id, originator_version, topic"
 #: Of a `StoredRow`; and of its place alone.
 _ROW = f"{_COLUMNS}, state"
-_PLACE = "rowid, originator_id"
 _OF_STREAM = (
     "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version LIMIT ?"
 )
@@ -188,21 +187,8 @@ class BatchRecorder(SQLiteApplicationRecorder):
         state = "CASE WHEN topic IN (SELECT value FROM json_each(?)) THEN x'' ELSE state END"
         return self._select(where, (_json(unread), after, limit), f"{_COLUMNS}, {state}")
 
-    def select_places(self, where: Where, after: int, upto: int) -> list[tuple[int, str]]:
-        """Return position and stream of what `select_where` returns."""
-        return self._select_where(where, after, upto, _PLACE)
-
-    def select_at(self, positions: Sequence[int]) -> list[StoredRow]:
-        """Return what is stored at *positions*."""
-        ordered = msgspec.json.encode(sorted(positions)).decode()
-        where = "WHERE rowid IN (SELECT value FROM json_each(?)) ORDER BY rowid"
-        return self._select(where, (ordered,))
-
     def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
         """Return what is stored of *where* after position *after*, up to *upto*."""
-        return self._select_where(where, after, upto, _ROW)
-
-    def _select_where(self, where: Where, after: int, upto: int, columns: str) -> list[Any]:
         conditions = ["rowid > ? AND rowid <= ?"]
         parameters: list[str | int] = [after, upto]
         if where.topics is not None:
@@ -214,9 +200,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
             conditions.append("originator_id IN (SELECT value FROM json_each(?))")
             parameters.append(_json(where.streams))
             # Sorted here: SQLite would copy every state for it.
-            found = self._select(
-                f"WHERE {' AND '.join(conditions)}", tuple(parameters), columns
-            )
+            found = self._select(f"WHERE {' AND '.join(conditions)}", tuple(parameters))
             return sorted(found, key=itemgetter(0))
         if where.streams is not None or where.prefixes is not None:
             conditions.append(
@@ -224,9 +208,8 @@ class BatchRecorder(SQLiteApplicationRecorder):
                 "json_each(?) WHERE substr(originator_id, 1, length(value)) = value))"
             )
             parameters += [_json(where.streams or ()), _json(where.prefixes or ())]
-        return self._select(
-            f"WHERE {' AND '.join(conditions)} ORDER BY rowid", tuple(parameters), columns
-        )
+        ordered = f"WHERE {' AND '.join(conditions)} ORDER BY rowid"
+        return self._select(ordered, tuple(parameters))
 
     def _select(
         self, where: str, parameters: tuple[str | int, ...], columns: str = _ROW
