@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from contracts.identities import (
     ADA,
-    BEN,
     HISTORY,
     NAMESAKE,
     UNLINKED,
@@ -20,7 +19,7 @@ from contracts.identities import (
     pseudonyms,
 )
 from cs.eventlog.memory import MemoryEventLog
-from cs.eventlog.port import EventLog, SealedEvent, Where
+from cs.eventlog.port import EventLog
 from cs.history import identities as module
 from cs.history.identities import identities
 from cs.keystore.memory import MemoryKeyStore
@@ -185,56 +184,3 @@ async def test_what_is_damaged_hides_nobody_else(
     (_, _), (ben, _), *_ = names_of(HISTORY)
     lost = {ben} if old == b"{" else set()
     assert after == {name: who for name, who in whole.items() if name not in lost}
-
-
-#: As often as needed for what is read to be told in steps.
-PROFILED = [PastLookup(f"Acme {n}", (ADA, BEN)) for n in range(4)]
-
-
-async def told_while_read(
-    monkeypatch: pytest.MonkeyPatch, history: Sequence[PastLookup]
-) -> tuple[list[int], set[str]]:
-    """Return up to where *history* was read, each time, and the types of what was read."""
-    keys = MemoryKeyStore()
-    log = MemoryEventLog(keys)
-    await store(log, history)
-    monkeypatch.setattr(module, "WINDOW", 4)
-    monkeypatch.setattr(module, "STREAMS", 0)
-    told: list[int] = []
-    topics: set[str] = set()
-    select = log.select
-
-    async def selected(where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
-        topics.update(where.topics or ())
-        return await select(where, after, upto)
-
-    monkeypatch.setattr(log, "select", selected)
-    async with identities(log, keys, lambda position, _: told.append(position)) as people:
-        who: dict[str, str] = {}
-        for name, _ in names_of(history):
-            who |= await people.of([name])
-    assert groups(who) == same_person(history)
-    return told, topics
-
-
-async def test_of_people_with_profiles_nothing_else_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    told, topics = await told_while_read(monkeypatch, PROFILED)
-
-    assert told == [*range(4, told[-1], 4), told[-1]]
-    assert topics == {"brand.people-found.v1", "brand.contacts-discovered.v1"}
-
-
-async def test_somebody_without_a_profile_has_all_of_it_read_once_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    last = [PastLookup("Acme 9", (UNLINKED,))]
-
-    told, topics = await told_while_read(monkeypatch, PROFILED + last)
-
-    whole = [*range(4, told[-1], 4), told[-1]]
-    begun = told[: told.index(4, 1)]
-    assert told == begun + whole
-    assert begun == whole[: len(begun)]
-    assert "brand.mailbox-verified.v1" in topics

@@ -124,7 +124,7 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
             yield section.about
         for name, value in section.facts:
             if value is not None:
-                yield f"{name:<30}{value}"
+                yield f"{name:<30} {value}"
         if section.rows:
             yield Table(section.columns, section.rows, section.words)
 

@@ -1,27 +1,25 @@
 """``cs state``: how anything stood at any time, and what changed it."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
+from rich.text import Text
 
-from cs.assembly.operator_command import open_command_context
-from cs.cli.moment import At, position_of
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, print_table, stop, styled
+from cs.assembly.operator_command import CommandContext
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.moment import At, end_of, position_of
+from cs.cli.output import Table, stop, styled
 from cs.cli.pseudonyms import People, pseudonyms
-from cs.cli.settings_in_force import settings
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of
 from cs.eventlog.categories import CATEGORIES, category_name, category_of
 from cs.eventlog.port import NO_STREAM
 from cs.history.changes import Change, changes
-from cs.history.history import History, StateAt
+from cs.history.history import History
 from cs.history.masking import people_of, plain_state
-from cs.settings import Settings
 
 #: Of a value that changed, the first so many characters are shown in the table.
 _SHOWN = 60
@@ -46,7 +44,9 @@ class EventChanges(msgspec.Struct, frozen=True):
     changes: Sequence[Change]
 
 
-def state(
+@on_data
+async def state(
+    call: Invocation,
     stream: Annotated[
         str,
         Parameter(
@@ -64,10 +64,7 @@ def state(
         ),
     ] = None,
     people: People = False,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Show how a key, a brand, a mail domain or the service stood at any time.
 
     The state is folded from the events up to then, as the service itself does it. People and
@@ -78,27 +75,39 @@ def state(
     if at is not None and diff is not None:
         stop("--at and --diff: one of them", 2)
     name = _stream(stream)
-    chosen = settings(config, data_dir=data_dir)
-    if diff is None:
-        stood = asyncio.run(_state(chosen, name, at, people=people))
-        _show(stood, json=json)
-    else:
-        found = asyncio.run(_changes(chosen, name, *diff, people=people))
-        _show_changes(found, json=json)
+    data = await call.data()
+    if diff is not None:
+        found = await _changes(data, name, *diff, people=people)
+        return Output(rows=found, text=[_table(found)])
+    history = History(data.log)
+    then = await history.state_at(name, await end_of(history, at))
+    if then.version == NO_STREAM:
+        await _stop_unknown(history, name)
+    who = await pseudonyms(data, people_of(then.state).values()) if people else {}
+    stood = StreamStateAt(name, then.position, then.version, _shown(then.state, who))
+    return Output(rows=[stood], text=_text(stood))
 
 
-async def _state(
-    chosen: Settings, stream: str, at: str | None, *, people: bool
-) -> StreamStateAt:
-    async with open_command_context(chosen) as data:
-        history = History(data.log)
-        position = None if at is None else await position_of(history, "--at", at)
-        found = await history.state_at(stream, position)
-        if found.version == NO_STREAM:
-            await _stop_unknown(history, stream)
-        who = await pseudonyms(data, people_of(found.state).values()) if people else {}
-        shown = _shown(found.state, who)
-        return StreamStateAt(stream, found.position, found.version, shown)
+def _text(stood: StreamStateAt) -> Iterator[str | Text]:
+    line = "[bold]{}[/] as of version {}, position {}"
+    yield styled(line, stood.stream, stood.version, stood.position)
+    yield msgspec.json.format(msgspec.json.encode(stood.state), indent=2).decode()
+
+
+def _table(found: Sequence[EventChanges]) -> Table:
+    rows = [
+        (
+            str(each.position),
+            each.type,
+            change.field,
+            _short(change.before),
+            _short(change.after),
+        )
+        for each in found
+        for change in each.changes
+    ]
+    columns = ("Position", "Event", "Field", "Before", "After")
+    return Table(columns, rows, ["Before", "After"])
 
 
 def _shown(state: Any, who: Mapping[str, str]) -> Any:
@@ -108,36 +117,30 @@ def _shown(state: Any, who: Mapping[str, str]) -> Any:
 
 
 async def _changes(
-    chosen: Settings, stream: str, first: str, last: str, *, people: bool
+    data: CommandContext, stream: str, first: str, last: str, *, people: bool
 ) -> Sequence[EventChanges]:
-    async with open_command_context(chosen) as data:
-        history = History(data.log)
-        after = await position_of(history, "--diff", first)
-        upto = await position_of(history, "--diff", last)
-        if after > upto:
-            stop(f"--diff: {first} is after {last}", 2)
-        names: set[str] = set()
-        if people:
-            async for _, folded in history.states(stream, upto):
-                names.update(people_of(folded.state).values())
-        who = await pseudonyms(data, names) if names else {}
-        found: list[EventChanges] = []
-        stood = plain_state(category_of(stream).initial)
-        known = False
-        async for event, folded in history.states(stream, upto):
-            known, before, stood = True, stood, _shown(folded.state, who)
-            if event.position > after:
-                found.append(_event_changes(event.position, folded, event.event, before, stood))
-        if not known:
-            await _stop_unknown(history, stream)
-        return found
-
-
-def _event_changes(
-    position: int, folded: StateAt, event: Any, before: Any, after: Any
-) -> EventChanges:
-    changed = tuple(changes(before, after))
-    return EventChanges(position, folded.version, topic_of(event), event.at, changed)
+    history = History(data.log)
+    after = await position_of(history, "--diff", first)
+    upto = await position_of(history, "--diff", last)
+    if after > upto:
+        stop(f"--diff: {first} is after {last}", 2)
+    names: set[str] = set()
+    if people:
+        async for _, then in history.states(stream, upto):
+            names.update(people_of(then.state).values())
+    who = await pseudonyms(data, names) if names else {}
+    found: list[EventChanges] = []
+    stood, is_known = plain_state(category_of(stream).initial), False
+    async for recorded, then in history.states(stream, upto):
+        is_known, before, stood = True, stood, _shown(then.state, who)
+        if recorded.position > after:
+            changed = tuple(changes(before, stood))
+            type_ = topic_of(recorded.event)
+            at = recorded.event.at
+            found.append(EventChanges(recorded.position, then.version, type_, at, changed))
+    if not is_known:
+        await _stop_unknown(history, stream)
+    return found
 
 
 async def _stop_unknown(history: History, stream: str) -> None:
@@ -157,42 +160,6 @@ def _stream(said: str) -> str:
         known = ", ".join(CATEGORIES)
         stop(f"{said!r} is no stream: its name begins with its category ({known})", 2)
     return said
-
-
-def _show(stood: StreamStateAt, *, json: bool) -> None:
-    if json:
-        print_json(stood)
-        return
-    console.print(
-        styled(
-            "[bold]{}[/] as of version {}, position {}",
-            stood.stream,
-            stood.version,
-            stood.position,
-        )
-    )
-    console.print(msgspec.json.format(msgspec.json.encode(stood.state), indent=2).decode())
-
-
-def _show_changes(found: Sequence[EventChanges], *, json: bool) -> None:
-    if json:
-        for each in found:
-            print_json(each)
-        return
-    rows = [
-        (
-            str(each.position),
-            each.type,
-            change.field,
-            _short(change.before),
-            _short(change.after),
-        )
-        for each in found
-        for change in each.changes
-    ]
-    print_table(
-        ("Position", "Event", "Field", "Before", "After"), rows, folds=["Before", "After"]
-    )
 
 
 def _short(value: Any) -> str:

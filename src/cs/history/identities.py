@@ -13,30 +13,33 @@ of what the earliest record of that person that can be read says; later evidence
 it is.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import ContactsErased
-from cs.domain.codec import every_version, shapes, to_plain
-from cs.domain.person import PersonErased
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.fingerprints import profile_print
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
-from cs.eventlog.sealing import key_name, personal_values
-from cs.history.evidence import Findings, IdentityEvidence
-from cs.history.findings import (
-    NAMING_TOPICS,
-    TELLING,
-    TELLING_TOPICS,
-    findings,
-    findings_in,
-    profiles_in,
+from cs.domain.brand.events import (
+    ContactsDiscovered,
+    ContactsErased,
+    MailboxVerified,
+    PeopleFound,
 )
+from cs.domain.codec import every_version, shapes
+from cs.domain.person import PersonErased
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.fingerprints import identities_of, profile_print
+from cs.eventlog.port import EventLog, SealedEvent, Where
+from cs.eventlog.sealing import key_name
+from cs.history.evidence import Findings, IdentityEvidence
 from cs.history.history import WINDOW, Progress, unseen
-from cs.history.opening import DAMAGED
+from cs.history.opening import (
+    DAMAGED,
+    SealedPeople,
+    SealedValue,
+    names_of,
+    opener,
+)
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.runtime.hmac_sha256 import hmac_sha256
@@ -51,10 +54,16 @@ _TENS = range(70, -1, -10)
 STREAMS = 200
 #: Records of those streams in memory, some 150 bytes each; with more, the same.
 RECORDS = 50_000
-#: Events of a stream read at once.
-PAGE = 500
 
-_ERASING_TOPICS = (every_version(PersonErased), every_version(ContactsErased))
+
+def _topics_of(*events: type) -> frozenset[str]:
+    beginnings = tuple(every_version(event) for event in events)
+    return frozenset(topic for topic in shapes() if topic.startswith(beginnings))
+
+
+#: What is first said about somebody, and mailboxes; later events repeat it.
+_TELLING = _topics_of(PeopleFound, ContactsDiscovered, MailboxVerified)
+_ERASING = Where(topics=_topics_of(PersonErased, ContactsErased))
 
 
 @asynccontextmanager
@@ -87,9 +96,7 @@ class Identities:
 
     A few people are answered from the streams of their lookups.  Asked about many, or about
     somebody without a profile, it reads what all of the history says about people, and keeps
-    that in a file of its own until it is closed: once, as long as everybody has a profile and
-    is known by it; with the first who has none, from the beginning with all else that tells
-    who somebody is.
+    that in a file of its own until it is closed.
     """
 
     def __init__(
@@ -100,9 +107,8 @@ class Identities:
         self._secret = secret
         self._progress = progress
         self._by_profile: dict[str, str | None] = {}  # None: a record without a profile
-        self._streams: dict[str, int] = {}  # read one by one, up to this version
+        self._streams: dict[str, int] = {}  # read one by one, up to this position
         self._evidence: IdentityEvidence | None = None
-        self._profiles_tell = True  # who everybody is, as far as all of it was read
         self._read_to = 0  # of all of the history
         self._erased_to: int | None = None  # erasures up to here are known
 
@@ -121,16 +127,12 @@ class Identities:
         wanted = dict.fromkeys(people)
         head = await self._log.head()
         await self._forget_erased(head)
-        if self._evidence is None and await self._read_streams(wanted):
+        if self._evidence is None and await self._read_streams(wanted, head):
             found = {name: self._by_profile.get(name, "") for name in wanted}
             if None not in found.values():
                 return {name: who for name, who in found.items() if who}
         known = self._all_evidence().who(wanted)
         if len(known) < len(wanted):
-            await self._read_on(head)
-            known = self._all_evidence().who(wanted)
-        if len(known) < len(wanted) and self._profiles_tell:
-            self._begin_anew()
             await self._read_on(head)
             known = self._all_evidence().who(wanted)
         self._all_evidence().drop(wanted.keys() - known.keys())  # nothing tells who they are
@@ -163,71 +165,57 @@ class Identities:
         bits = int.from_bytes(digest[:10], "big")
         return "person_" + "".join([_PAIRS[bits >> n & 1023] for n in _TENS])
 
-    async def _read_streams(self, people: Iterable[str]) -> bool:
-        """Read the streams of those of *people* who are not known.
-
-        Returns ``False`` where that is too much, or where one of them is damaged.
-        """
+    async def _read_streams(self, people: Iterable[str], head: int) -> bool:
+        """Read the streams of those of *people* who are not known; ``False``: too many."""
         missing = (name for name in people if name not in self._by_profile)
         streams = {stream_of(name.rpartition("#")[0]) for name in missing}
         if len(self._streams.keys() | streams) > STREAMS:
             return False
         for stream in sorted(streams):
-            try:
-                await self._read_stream(stream)
-            except (DamagedEvent, NewerEvent):
-                return False
+            where = Where(topics=_TELLING, streams=frozenset({stream}))
+            stored = await self._log.select(where, self._streams.get(stream, 0), head)
+            for each in await self._findings(stored):
+                who = None if each.profile is None else self._pseudonym(each.profile)
+                self._by_profile[each.name] = self._by_profile.get(each.name) or who
+            self._streams[stream] = head
             if len(self._by_profile) > RECORDS:
                 return False
         return True
 
-    async def _read_stream(self, stream: str) -> None:
-        version = self._streams.get(stream, NO_STREAM)
-        while page := await self._log.read(stream, version, PAGE):
-            for each in self._findings(page):
-                who = None if each.profile is None else self._pseudonym(each.profile)
-                self._by_profile[each.name] = self._by_profile.get(each.name) or who
-            version = page[-1].version
-            self._streams[stream] = version
-            if len(page) < PAGE:
-                break
-
     async def _read_on(self, head: int) -> None:
-        """Read what all of the history says about people, on from where that ended.
-
-        As long as everybody has a profile nothing else of them is read: whoever is first named
-        is known by that.
-        """
+        """Read what all of the history says about people, on from where that ended."""
         while self._read_to < head:
             end = min(self._read_to + WINDOW, head)
-            if self._profiles_tell:
-                stored = await self._log.select(_topics_of(NAMING_TOPICS), self._read_to, end)
-                found = await profiles_in(self._keys, stored)
-                if found is None:
-                    self._begin_anew()
-                    continue
-                self._all_evidence().add(found.findings)
-                self._all_evidence().drop(found.unreadable)
-            else:
-                stored = await self._log.select(_topics_of(TELLING_TOPICS), self._read_to, end)
-                self._all_evidence().add(await findings_in(self._keys, stored))
+            stored = await self._log.select(Where(topics=_TELLING), self._read_to, end)
+            self._all_evidence().add(await self._findings(stored))
             self._read_to = end
             self._progress(end, head)
 
-    def _begin_anew(self) -> None:
-        """Read all of the history with all that tells who somebody is."""
-        self.close()
-        self._evidence, self._read_to, self._profiles_tell = None, 0, False
+    async def _findings(self, events: Sequence[SealedEvent]) -> list[Findings]:
+        """Return what *events* tell of who people are, in order, read past all else.
 
-    def _findings(self, page: Iterable[RecordedEvent]) -> Iterator[Findings]:
-        """Yield what the events of *page* tell of people, those who are erased left out."""
-        for recorded in page:
-            if isinstance(recorded.event, TELLING):
-                plain = to_plain(recorded.event)
-                for value in personal_values(plain):
-                    name = key_name(recorded.event.lookup, value["person"])
-                    if (found := findings(self._keys, name, value)) is not None:
-                        yield found
+        Nobody is in it who is erased, whose key is lost, or whose event is damaged.
+        """
+        read: list[tuple[SealedEvent, _Telling]] = []
+        for event in events:
+            with suppress(*DAMAGED):
+                read.append((event, _TOLD.decode(event.state)))
+        names = (name for _, said in read for name in names_of(said, said.values))
+        opens = await opener(self._keys, names)
+        found: list[Findings] = []
+        for event, said in read:
+            for value in said.values:
+                with suppress(*DAMAGED):  # it hides nobody else
+                    plain = opens.read(event, said, value, _SAID)
+                    if plain is not None and plain.says_anything:
+                        found.append(self._found(key_name(said.lookup, value.person), plain))
+        return found
+
+    def _found(self, name: str, said: "_IdentityFields") -> Findings:
+        prints = list(identities_of(self._keys, msgspec.structs.asdict(said)))
+        profiles = [print_ for kind, print_ in prints if kind == "profile"]
+        others = tuple(print_ for kind, print_ in prints if kind != "profile")
+        return Findings(name, next(iter(profiles), None), others)
 
     async def _forget_erased(self, head: int) -> None:
         """Forget everybody who was erased since this was last asked."""
@@ -235,7 +223,7 @@ class Identities:
             self._erased_to = head  # who is erased by now cannot be read
         if self._erased_to >= head:
             return
-        stored = await self._log.select(_topics_of(_ERASING_TOPICS), self._erased_to, head)
+        stored = await self._log.select(_ERASING, self._erased_to, head)
         self._erased_to = head
         if stored:
             self._keys.forget()
@@ -245,8 +233,32 @@ class Identities:
             self._evidence.drop(names)
 
 
-def _topics_of(beginnings: tuple[str, ...]) -> Where:
-    return Where(topics=frozenset(t for t in shapes() if t.startswith(beginnings)))
+class _Telling(SealedPeople, frozen=True, kw_only=True):
+    """An event that tells of people, as it is stored."""
+
+    people: tuple[SealedValue, ...] = ()
+    checked: SealedValue | None = None
+
+    @property
+    def values(self) -> tuple[SealedValue, ...]:
+        return self.people if self.checked is None else (self.checked,)
+
+
+class _IdentityFields(msgspec.Struct, gc=False):
+    """What says who somebody is, of a personal value."""
+
+    full_name: str | None = None
+    company: str | None = None
+    linkedin_url: str | None = None
+    address: str | None = None
+
+    @property
+    def says_anything(self) -> bool:
+        return bool(self.full_name or self.linkedin_url or self.address)
+
+
+_TOLD = msgspec.json.Decoder(_Telling)
+_SAID = msgspec.json.Decoder(_IdentityFields)
 
 
 class _ErasedPeople(msgspec.Struct):

@@ -1,6 +1,6 @@
 """A search with its evidence as sections, for a page or a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.asked import SourceUse, cost_in_words
 from cs.history.pages import Bar, Look, Page, Section
-from cs.history.redacting import reply_words
+from cs.history.redacting import HIDDEN, reply_words
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson
 from cs.history.searches import SearchAt
 from cs.history.words import (
@@ -270,6 +270,7 @@ def _people(run: Run) -> Iterator[Section]:
     yield Section(
         heading="Everybody considered",
         about=besides or ("" if people else "Nobody."),
+        facts=_meanings((each.why for each in people), KEPT),
         columns=("Person", "Role", "Level", "Place", "Answer", "Why", "Found by"),
         rows=[
             (
@@ -278,7 +279,7 @@ def _people(run: Run) -> Iterator[Section]:
                 each.ranked.level if each.ranked else "",
                 str(each.place or ""),
                 "shown" if each.person in order else "not shown",
-                f"{each.why}: {KEPT.get(each.why, '')}".removesuffix(": "),
+                each.why,
                 ", ".join(each.found.sources),
             )
             for each in people
@@ -368,9 +369,10 @@ def _addresses(people: Sequence[RunPerson]) -> Section:
     return Section(
         heading="Addresses, and what was read of them",
         about="The last reply about an address is shown as today's rules read it.",
-        columns=("Person", "Address", "Mail domain", "Verdict", "Reply", "Rule", "Rules"),
+        facts=_meanings((evidence.reason for *_, evidence in tried), REASONS),
+        columns=("Person", "Mail domain", "Verdict", "Reply", "Rule", "Rules"),
         rows=[_tried(*each) for each in tried],
-        words=("Person", "Address", "Rule", "Reply"),
+        words=("Person", "Rule", "Reply"),
         folded=[
             (f"{person.found.full_name}: {evidence.address}", _conversation(check, evidence))
             for person, check, evidence in tried
@@ -379,14 +381,13 @@ def _addresses(people: Sequence[RunPerson]) -> Section:
 
 
 def _tried(person: RunPerson, check: MailboxCheck, evidence: Evidence) -> Sequence[str]:
-    verdict, reason = evidence.verdict.value, evidence.reason
+    verdict = evidence.verdict.value
     return (
-        person.found.full_name,
-        evidence.address,
+        f"{person.found.full_name} {evidence.address}".removesuffix(f" {HIDDEN}"),
         check.checked.mail_domain,
         "verified" if check.verified and verdict == "deliverable" else verdict,
         reply_words(evidence),
-        f"{reason}: {REASONS[reason]}" if reason in REASONS else reason,
+        evidence.reason,
         evidence.rules or NOT_RECORDED,
     )
 
@@ -404,6 +405,13 @@ def _conversation(check: MailboxCheck, evidence: Evidence) -> str:
             *(f"{line.at_ms:>7} ms  {line.who}  {line.text}" for line in lines),
         ]
     )
+
+
+def _meanings(
+    said: Iterable[str], words: Mapping[str, str]
+) -> Sequence[tuple[str, str | None]]:
+    """Return each of *said* once, with what it means, if *words* have that."""
+    return [(each, words[each]) for each in dict.fromkeys(said) if each in words]
 
 
 def _between(since: datetime, until: datetime) -> str:
