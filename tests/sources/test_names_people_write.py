@@ -74,6 +74,8 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     ),
     # A plural of a little known name, and a famous one with a letter wrong.
     "plural or slip": {"Marshals": None},
+    # Written so by a little known bank, and nearly so by a larger one.
+    "a better known name nearly the same": {"MT Bank": None},
     "unknown": dict.fromkeys(
         (
             *("Dysona", "Adidiwear", "Sephira Jewels", "Starbarks Dog Treats", "Body"),

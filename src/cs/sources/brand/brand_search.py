@@ -67,6 +67,9 @@ _SHORT_FORM = 6
 #: ... and for what its site is called, if that is not its name.
 _KNOWN_FOR_SITE = 4.0
 _ANOTHER_LEAGUE = 2.0
+#: By so much a brand of nearly the same name is better known than those written as asked: it
+#: is open which is meant ("MT Bank" may be M&T Bank).
+_BETTER_KNOWN = 1.0
 #: ... and for a name that is only heard like its own.
 _KNOWN_FOR_EAR = 5.0
 
@@ -124,6 +127,10 @@ def _as_written(index: BrandIndex, name: str) -> list[ScoredBrand]:
         found = index.with_form(keys)
         spelt = [b for b in found if any(keys & close_forms(each) for each in b.names)]
         return weighed(spelt, AS_SPELT)
+    known = max(brand.weight for brand in named) + _BETTER_KNOWN
+    alike = index.with_form(close_forms(name))
+    if better := [b for b in alike if b not in named and b.weight >= known]:
+        return [*weighed(named, BY_SHORT_FORM), *weighed(better, BY_DOUBT)]
     by_weight = [(brand, brand.weight - _distance(brand, name)) for brand in named]
     return [
         ScoredBrand(brand, share * (AS_WRITTEN if brand.likeness(name) == EXACT else AS_SPELT))
