@@ -35,6 +35,21 @@ async def admin(service: Service) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+async def test_refused_calls_are_counted_by_key_and_code() -> None:
+    async with in_memory(tools()) as service, admin(service) as port:
+        spent, other = await service.new_key(quota=0), await service.new_key()
+        for _ in range(2):
+            await service.search(spent, brand="Acme")
+        await service.operator.pause()
+        await service.search(other, brand="Acme")
+        shown = Shown((await port.get("/metrics")).text)
+
+    refused = "cs_calls_refused_total"
+    assert shown(refused) == 3
+    assert shown(refused, key=spent.id, code="quota_exhausted") == 2
+    assert shown(refused, key=other.id, code="api_disabled") == 1
+
+
 @pytest.mark.slow
 async def test_a_search_shows_in_calls_stages_verdicts_and_charges() -> None:
     async with in_memory(tools()) as service, admin(service) as port:

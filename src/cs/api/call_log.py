@@ -33,6 +33,8 @@ SEARCH = "/v1/searches/"
 OTHER = "other"
 #: Status of a call whose caller hung up before its answer, as proxies log it; never sent.
 HUNG_UP = 499
+#: Of calls that a quota, a limit or a pause refuses.
+REFUSED = frozenset({402, 429, 503})
 #: Counted for a call that was cut off before its answer, and not logged.
 CUT_OFF = 500
 
@@ -95,6 +97,8 @@ class CallRecord:
         spent.observe(took_s, state["request_id"])
         if "code" in state:
             self._metrics.call_errors.of(state["code"]).inc()
+            if status in REFUSED and "key_id" in state:
+                self._metrics.calls_refused.of(state["key_id"], state["code"]).inc()
 
     def _trace(self, took_s: float, name: str, status: int) -> None:
         """Put a call into the trace of its lookup, which the one that started it begins."""

@@ -56,6 +56,11 @@ class Metrics:
     call_errors: Family[Counter] = counter(
         "cs_call_errors_total", "Answers with an error of the API, by its code.", "code"
     )
+    calls_refused: Family[Counter] = counter(
+        "cs_calls_refused_total",
+        "Calls that a quota, a limit or a pause refused (402, 429, 503), by API key.",
+        *("key", "code"),
+    )
     calls_held: Family[Gauge] = gauge("cs_calls_held", "Calls with `wait` that are held now.")
     calls_queued: Family[Gauge] = gauge(
         "cs_calls_queued",

@@ -23,7 +23,7 @@ BY = {
     "source": "cost_per_email",
     "month": "by_month",
 }
-_TITLES = {"usd": "Cost $", "usd_per_email": "$ each"}
+_TITLES = {"usd": "Cost $", "usd_per_email": "Each $"}
 
 
 def percent(share: float | None) -> str:
