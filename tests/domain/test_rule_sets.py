@@ -42,7 +42,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-8": "c2facc812b176dd9",
     "mail-replies-3": "df92b99b1517d45b",
-    "verification-4": "6f35d3b3a8ea1abc",
+    "verification-4": "feba6cc54429a286",
     "resolution-4": "6e1e61512e673851",
 }
 

@@ -47,7 +47,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
 
     async with serve(answer) as web, TrustedClient(user_agent="test") as trusted:
         context = VerifierContext(
-            settings={"url": f"{web.url}/check", "token": "s3cret"},
+            settings={"url": web.url, "key": "s3cret"},
             resolver=Zone({}),
             guard=Guard([], frozenset()),
             fetcher=trusted,

@@ -30,7 +30,6 @@ from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import Verification
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from cs.plugins.stages import Report, Stage
-from cs.plugins.verifiers import MICROS_OF_COST
 from domain.acme_run import ACME, ADA, BEN
 from paid_calls import test_service as service
 from pipeline import test_asking_stages as sources
@@ -108,7 +107,10 @@ async def test_a_verifier_has_its_questions_and_who_is_verified_by_it() -> None:
         {"ada.kern": (verifiers.UNKNOWN, None)}, otherwise=(verifiers.UNKNOWN, None), name="own"
     )
     paid = verifiers.ScriptedVerifier(
-        {"ada.kern": (verifiers.YES, None)}, name="paid", cost=2, otherwise=(verifiers.NO, None)
+        {"ada.kern": (verifiers.YES, None)},
+        name="paid",
+        cost=0.0002,
+        otherwise=(verifiers.NO, None),
     )
     given = Work(
         lookup="brand-a.1",
@@ -188,8 +190,8 @@ async def test_a_stage_of_another_make_is_counted_by_service() -> None:
 async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why() -> None:
     """The dearer by its price has verified far more people for the money."""
     unsure = (verifiers.UNKNOWN, None)
-    bad = verifiers.ScriptedVerifier(otherwise=unsure, name="bad", cost=40)
-    good = verifiers.ScriptedVerifier(otherwise=unsure, name="good", cost=80)
+    bad = verifiers.ScriptedVerifier(otherwise=unsure, name="bad", cost=0.004)
+    good = verifiers.ScriptedVerifier(otherwise=unsure, name="good", cost=0.008)
     given = Work(
         lookup="brand-a.1",
         stage="verification",
@@ -222,7 +224,7 @@ async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why
 async def test_neither_price_nor_order_makes_two_that_contradict_each_other_agree() -> None:
     """Every order, free and paid: nobody is verified, and both answers are stored."""
     found = []
-    for prices in ((0, 0), (0, 40), (40, 0), (40, 80), (80, 40)):
+    for prices in ((0, 0), (0, 0.4), (0.4, 0), (0.4, 0.8), (0.8, 0.4)):
         yes = verifiers.ScriptedVerifier(otherwise=(verifiers.YES, None), name="yes")
         no = verifiers.ScriptedVerifier(otherwise=(verifiers.CATCH_ALL, None), name="no")
         yes.cost, no.cost = prices
@@ -246,5 +248,5 @@ async def test_neither_price_nor_order_makes_two_that_contradict_each_other_agre
 def in_order_of_cost(
     *asked: verifiers.ScriptedVerifier,
 ) -> list[verifiers.ScriptedVerifier]:
-    priced = [PricedSource(each.name, each.cost * MICROS_OF_COST, each) for each in asked]
+    priced = [PricedSource(each.name, round(each.cost * 1_000_000), each) for each in asked]
     return [place.who for place in in_order("verification", priced)]

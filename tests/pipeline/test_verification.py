@@ -43,7 +43,7 @@ class ScriptedVerifier:
     answers: dict[str, Answer] = field(default_factory=dict)
     otherwise: Answer = (NO, None)
     name: str = "scripted"
-    cost: int = 0
+    cost: float = 0
     learned: DomainFacts = DomainFacts()
     asked: list[str] = field(default_factory=list)
     opened: list[tuple[str, DomainFacts]] = field(default_factory=list)
@@ -282,7 +282,7 @@ async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
 
 def paid(otherwise: Answer = (NO, None), **answers: Answer) -> ScriptedVerifier:
     by_local = {local.replace("_", "."): answer for local, answer in answers.items()}
-    return ScriptedVerifier(by_local, otherwise, name="paid", cost=80)
+    return ScriptedVerifier(by_local, otherwise, name="paid", cost=0.008)
 
 
 async def test_a_paid_verifier_is_asked_only_what_the_free_ones_left_open() -> None:

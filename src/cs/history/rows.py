@@ -24,6 +24,8 @@ Row = tuple[str, Mapping[str, Any]]
 
 #: Why an attempt at verification failed that a mail server told to come back later.
 TRY_LATER = "try-later"
+#: The verifier that asks mail servers; the others ask services.
+SMTP = "smtp"
 #: What an operator did to a key, by the event that says so.
 _ACTS = {
     KeyIssued: "issued",
@@ -256,8 +258,12 @@ def _mail_check(run: Run, closed: ClosedMailDomain) -> Mapping[str, Any]:
     domain, learned = closed.mail_domain, closed.learned
     every = (check for person in run.people for check in person.checks)
     checks = [check for check in every if check.mail_domain == domain]
-    reasons = {found.reason for check in checks for found in check.checked.evidence}
-    later = any(each.item == domain and each.why == TRY_LATER for each in run.attempts)
+    evidence = [found for check in checks for found in check.checked.evidence]
+    reasons = {found.reason for found in evidence}
+    # A hosted verifier that allows no more calls (429) has the stage ask again as well.
+    later = all(found.verifier == SMTP for found in evidence) and any(
+        each.item == domain and each.why == TRY_LATER for each in run.attempts
+    )
     accepts_all = any(check.checked.verdict is Verdict.CATCH_ALL for check in checks)
     return {
         "lookup": run.lookup,

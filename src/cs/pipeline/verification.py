@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from math import ceil
 from typing import NamedTuple
 
 from cs.domain.contact import Candidate, CheckedPerson
@@ -21,12 +22,13 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
+from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.refusals import EvidenceByAddress, Refusals
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
-from cs.plugins.verifiers import MICROS_OF_COST, DomainCheck, Verifier
+from cs.plugins.verifiers import DomainCheck, Verifier
 
 
 class PersonCheck(NamedTuple):
@@ -68,7 +70,9 @@ class Verification:
         if not self.verifiers:
             self.misconfiguration.note_broken("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
-        priced = [PricedSource(v.name, v.cost * MICROS_OF_COST, v) for v in self.verifiers]
+        priced = [
+            PricedSource(v.name, ceil(round(v.cost * MICROS, 3)), v) for v in self.verifiers
+        ]
         order = in_order(self.name, priced, work.figures, first=self.first)
         note_order((place.name, place.expected_micros) for place in order)
         settled: list[CheckedPerson] = []

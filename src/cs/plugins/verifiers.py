@@ -40,7 +40,6 @@ from cs.plugins.paid_context import PaidContext
 
 __all__ = [
     "EVERY_TIME",
-    "MICROS_OF_COST",
     "ORDINARY",
     "SECRET",
     "UNLIMITED",
@@ -102,10 +101,6 @@ class VerifierContext(PaidContext, frozen=True, kw_only=True):
         return self.fetcher
 
 
-#: Millionths of a US dollar in a unit of `Verifier.cost`.
-MICROS_OF_COST = 100
-
-
 class DomainCheck(Protocol):
     """One mail domain being checked; what is learned of it serves its next address."""
 
@@ -123,8 +118,8 @@ class Verifier(Protocol):
         """The name of its entry point; callers see it as ``email_source``.  Never changes."""
 
     @property
-    def cost(self) -> int:
-        """The price of a question in hundredths of a US cent (10,000 in a dollar); 0 is free.
+    def cost(self) -> float:
+        """US dollars that a question costs; 0 is free.
 
         What is free is asked first; the others by what a verified e-mail from each is
         expected to cost: by the price, until the log knows better.

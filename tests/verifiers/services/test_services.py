@@ -18,8 +18,8 @@ from cs.paid_calls.current_lookup import set_current_lookup
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
+from cs.plugins.hosted import HostedVerifier
 from cs.plugins.verifiers import VerifierContext
-from cs.verifiers.services.hosted import HostedVerifier
 from outside.loopback_web import Web, WebRequest, reply, serve
 from verifiers.services.service_answers import ANSWERS, PLAIN
 
@@ -111,7 +111,7 @@ async def test_each_answer_is_read_for_what_it_says() -> None:
     async with verifiers_at(says) as verifiers:
         for number, (name, status, body, verdict, reason) in enumerate(ANSWERS):
             says.status, says.body = status, body
-            await verifiers[name]._service._budgets.resume(name)
+            await verifiers[name].service._budgets.resume(name)
             found = await checked(verifiers[name], f"brand-a.{number}")
             if (found.verdict, found.reason) != (verdict, reason):
                 wrong.append(f"{name} {status} {body!r}: {found.verdict} {found.reason}")
@@ -184,7 +184,7 @@ async def test_an_answer_that_is_not_ready_is_asked_for_again_and_paid_once() ->
         says.status, says.body = 200, PLAIN["hunter"][0]
         second = await checked(verifiers["hunter"])
         third = await checked(verifiers["hunter"])
-        (spent,) = await verifiers["hunter"]._service._budgets.spending()
+        (spent,) = await verifiers["hunter"].service._budgets.spending()
 
     assert [first.reason, second.reason, third.reason] == ["pending", *["said-valid"] * 2]
     assert len(says.web.asked) == 2

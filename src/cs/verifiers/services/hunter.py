@@ -1,8 +1,9 @@
 """Hunter's e-mail verifier (API v2): a status, and whether the domain accepts everybody.
 
 403 is its rate limit and 429 means that the credits are used up, the other way round than
-elsewhere.  202: it is still looking; the same question is asked again.  451: it may not tell
-of this person, who is then suppressed.
+elsewhere.  It allows 10 calls a second and 300 a minute, and names no wait.  202: it is still
+looking; the same question is asked again.  451: it may not tell of this person, who is then
+suppressed.
 """
 
 from typing import Annotated
@@ -10,25 +11,16 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import (
-    ProblemKind,
-    Question,
-    Response,
-    ServiceProblem,
-    Verdict,
-    problem,
-)
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
+    ProblemKind,
+    Question,
     ServiceVerdict,
-    with_key,
+    Verdict,
+    said,
     word,
 )
-
-NAME = "hunter"
-#: It names no wait: 10 calls a second and 300 a minute are what it allows.
-_RATE_PAUSE_S = 10.0
 
 
 class HunterVerifierSettings(HostedSettings, frozen=True, kw_only=True):
@@ -54,39 +46,33 @@ class HunterAnswer(msgspec.Struct):
 
 
 def read(answer: HunterAnswer) -> ServiceVerdict:
-    """Return what Hunter says of an address."""
+    """Return what Hunter says of an address.
+
+    Unknown are a "valid" that hides what the domain does, and a free mailbox.
+    """
     found = answer.data
-    told = (f"status={word(found.status)} accept_all={found.accept_all} block={found.block}",)
-    reason = f"said-{word(found.status)}"
+    told = f"status={word(found.status)} accept_all={found.accept_all} block={found.block}"
     if found.accept_all or found.status == "accept_all":
-        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return said(Verdict.CATCH_ALL, told=told)
     match found.status:
         case "valid" if found.accept_all is False and not (found.block or found.disposable):
-            return ServiceVerdict(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
+            return said(Verdict.DELIVERABLE, found.status, told=told, catch_all=False)
         case "invalid" | "disposable":
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
+            verdict = Verdict.UNDELIVERABLE
         case "webmail" if found.smtp_check is False:
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
-        case _:  # a "valid" that hides what the domain does, a free mailbox, "unknown"
-            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
-
-
-def judge(answer: Response) -> ServiceProblem | None:
-    """Return the problem that a status of Hunter's means."""
-    if answer.status == 403:
-        why = f"{NAME} asks us to come back later (403)"
-        return problem(ProblemKind.RATE_LIMITED, why, _RATE_PAUSE_S)
-    if answer.status == 429:
-        return problem(ProblemKind.NO_CREDITS, f"{NAME} has no credits left (429)")
-    return None
+            verdict = Verdict.UNDELIVERABLE
+        case _:
+            verdict = Verdict.UNKNOWN
+    return said(verdict, found.status, told=told)
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="hunter",
+    settings=HunterVerifierSettings,
+    key_header="X-API-KEY",
     question=lambda address: Question(path="/email-verifier", params={"email": address}),
     answer=HunterAnswer,
     read=read,
-    judge=judge,
+    statuses={403: ProblemKind.RATE_LIMITED, 429: ProblemKind.NO_CREDITS},
 )
-
-from_context = with_key(ADAPTER, HunterVerifierSettings, header="X-API-KEY")
+from_context = ADAPTER.from_context

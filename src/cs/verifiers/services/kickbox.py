@@ -3,29 +3,22 @@
 ``success`` is about the call and not about the mailbox.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import (
-    ProblemKind,
-    Question,
-    Response,
-    ServiceProblem,
-    Verdict,
-)
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
+    ProblemKind,
+    Question,
     ServiceVerdict,
-    decoded,
-    refused,
-    with_key,
+    Verdict,
+    said,
     word,
 )
-
-NAME = "kickbox"
 
 
 class KickboxSettings(HostedSettings, frozen=True, kw_only=True):
@@ -44,47 +37,36 @@ class KickboxAnswer(msgspec.Struct):
     disposable: bool | None = None
 
 
-class _KickboxCall(msgspec.Struct):
-    success: bool = True
-    message: str | None = None
-
-
 def read(answer: KickboxAnswer) -> ServiceVerdict:
     """Return what Kickbox says of an address."""
     result, why = word(answer.result), word(answer.reason)
-    told = (f"result={result} reason={why} accept_all={answer.accept_all}",)
-    reason = f"said-{result}" + (f"-{why}" if why else "")
+    told = f"result={result} reason={why} accept_all={answer.accept_all}"
     if answer.accept_all:
-        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return said(Verdict.CATCH_ALL, told=told)
     match answer.result:
         case "deliverable" if answer.accept_all is False and not answer.disposable:
-            return ServiceVerdict(Verdict.DELIVERABLE, reason, catch_all=False, told=told)
+            return said(Verdict.DELIVERABLE, result, why, told=told, catch_all=False)
         case "undeliverable":
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
+            return said(Verdict.UNDELIVERABLE, result, why, told=told)
         case _:
-            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+            return said(Verdict.UNKNOWN, result, why, told=told)
 
 
-def judge(answer: Response) -> ServiceProblem | None:
-    """Return the problem that a call without ``success`` means."""
-    call = decoded(answer, _KickboxCall) if answer.status == 200 else None
-    if call is None or call.success:
-        return None
-    words = (call.message or "").lower()
-    if "balance" in words or "credit" in words:
-        return refused(NAME, ProblemKind.NO_CREDITS, call.message or "")
-    kind = ProblemKind.KEY_REFUSED if "key" in words else ProblemKind.BAD_QUESTION
-    return refused(NAME, kind, call.message or "")
+def complaint(answer: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a call without ``success``."""
+    return str(answer.get("message") or "") if answer.get("success") is False else None
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="kickbox",
+    settings=KickboxSettings,
+    key_param="apikey",
     question=lambda address: Question(
         path="/verify", params={"email": address, "timeout": "8000"}
     ),
     answer=KickboxAnswer,
     read=read,
-    judge=judge,
+    complaint=complaint,
+    complaints={"balance|credit": ProblemKind.NO_CREDITS, "key": ProblemKind.KEY_REFUSED},
 )
-
-from_context = with_key(ADAPTER, KickboxSettings, param="apikey")
+from_context = ADAPTER.from_context

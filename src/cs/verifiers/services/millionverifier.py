@@ -1,28 +1,28 @@
 """MillionVerifier (API v3): a result, and 200 also for a refused key."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import (
-    ProblemKind,
-    Question,
-    Response,
-    ServiceProblem,
-    Verdict,
-)
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
+    ProblemKind,
+    Question,
     ServiceVerdict,
-    decoded,
-    refused,
-    with_key,
+    Verdict,
+    said,
     word,
 )
 
-NAME = "millionverifier"
+_VERDICTS = {
+    "ok": Verdict.DELIVERABLE,
+    "catch_all": Verdict.CATCH_ALL,
+    "invalid": Verdict.UNDELIVERABLE,
+    "disposable": Verdict.UNDELIVERABLE,
+}
 
 
 class MillionVerifierSettings(HostedSettings, frozen=True, kw_only=True):
@@ -39,44 +39,31 @@ class MillionVerifierAnswer(msgspec.Struct):
     error: str | None = None
 
 
-class _MillionVerifierError(msgspec.Struct):
-    result: str = ""
-    error: str = ""
-
-
 def read(answer: MillionVerifierAnswer) -> ServiceVerdict:
     """Return what MillionVerifier says of an address."""
-    told, reason = (f"result={word(answer.result)}",), f"said-{word(answer.result)}"
-    match answer.result:
-        case "ok" if not answer.error:
-            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
-        case "catch_all":
-            return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
-        case "invalid" | "disposable":
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
-        case _:
-            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+    verdict = _VERDICTS.get(answer.result, Verdict.UNKNOWN)
+    if verdict is Verdict.DELIVERABLE and answer.error:
+        verdict = Verdict.UNKNOWN
+    return said(verdict, answer.result, told=f"result={word(answer.result)}")
 
 
-def judge(answer: Response) -> ServiceProblem | None:
-    """Return the problem that an answer with an error within means."""
-    said = decoded(answer, _MillionVerifierError) if answer.status == 200 else None
-    if said is None or (said.result != "error" and not said.error):
+def complaint(answer: Mapping[str, Any]) -> str | None:
+    """Return the error within *answer*."""
+    error, result = answer.get("error", ""), answer.get("result", "")
+    if not (isinstance(error, str) and isinstance(result, str)):
         return None
-    words = said.error.lower()
-    if "credit" in words:
-        return refused(NAME, ProblemKind.NO_CREDITS, said.error)
-    if "key" in words or "ip" in words.split():
-        return refused(NAME, ProblemKind.KEY_REFUSED, said.error)
-    return refused(NAME, ProblemKind.OUT_OF_ORDER, said.error or said.result)
+    return error or result if error or result == "error" else None
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="millionverifier",
+    settings=MillionVerifierSettings,
+    key_param="api",
     question=lambda address: Question(path="/", params={"email": address, "timeout": "9"}),
     answer=MillionVerifierAnswer,
     read=read,
-    judge=judge,
+    complaint=complaint,
+    complaints={"credit": ProblemKind.NO_CREDITS, r"key|\bip\b": ProblemKind.KEY_REFUSED},
+    complains=ProblemKind.OUT_OF_ORDER,
 )
-
-from_context = with_key(ADAPTER, MillionVerifierSettings, param="api")
+from_context = ADAPTER.from_context

@@ -4,43 +4,34 @@ A list must not be walked with single checks: the account may be locked.  So few
 once, and the calls of a lookup are bounded (`cs.pipeline.verification`).
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import (
-    ProblemKind,
-    Question,
-    Response,
-    ServiceProblem,
-    Verdict,
-    problem,
-)
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
+    ProblemKind,
+    Question,
     ServiceVerdict,
-    decoded,
-    refused,
-    with_key,
+    Verdict,
+    said,
     word,
 )
 
-NAME = "neverbounce"
-_THROTTLED_S = 10.0
 #: Flags with which a "valid" is no proof.
 _DOUBTS = frozenset(
     {
-        *("bad_dns", "bad_syntax", "connect_fails", "disposable_email"),
-        *("spamtrap_network", "temporary_dns_error"),
+        "bad_dns",
+        "bad_syntax",
+        "connect_fails",
+        "disposable_email",
+        "spamtrap_network",
+        "temporary_dns_error",
     }
 )
-_PROBLEMS = {
-    "auth_failure": ProblemKind.KEY_REFUSED,
-    "bad_referrer": ProblemKind.KEY_REFUSED,
-    "temp_unavail": ProblemKind.OUT_OF_ORDER,
-}
 
 
 class NeverBounceSettings(HostedSettings, frozen=True, kw_only=True):
@@ -52,72 +43,62 @@ class NeverBounceSettings(HostedSettings, frozen=True, kw_only=True):
     usd_per_call: Annotated[float, Meta(ge=0, le=1000)] = 0.008
 
 
-class _Credits(msgspec.Struct):
-    paid_credits_remaining: int = 0
-    free_credits_remaining: int = 0
-
-
 class NeverBounceAnswer(msgspec.Struct):
     result: str
     status: str = ""
     flags: tuple[str, ...] = ()
 
 
-class _Envelope(msgspec.Struct):
-    status: str = ""
-    message: str = ""
-    credits_info: _Credits | None = None
-
-
 def read(answer: NeverBounceAnswer) -> ServiceVerdict:
     """Return what NeverBounce says of an address."""
     flags = frozenset(answer.flags)
-    told = (f"result={word(answer.result)} flags={','.join(map(word, sorted(flags)))[:300]}",)
-    reason = f"said-{word(answer.result)}"
+    told = f"result={word(answer.result)} flags={','.join(map(word, sorted(flags)))[:300]}"
     if answer.result == "catchall" or "accepts_all" in flags:
-        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return said(Verdict.CATCH_ALL, told=told)
     match answer.result:
         case "valid" if answer.status == "success" and not flags & _DOUBTS:
-            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
+            verdict = Verdict.DELIVERABLE
         case "invalid" | "disposable":
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
+            verdict = Verdict.UNDELIVERABLE
         case _:
-            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+            verdict = Verdict.UNKNOWN
+    return said(verdict, answer.result, told=told)
 
 
-def judge(answer: Response) -> ServiceProblem | None:
-    """Return the problem that an answer's own ``status`` means."""
-    envelope = decoded(answer, _Envelope) if answer.status == 200 else None
-    if envelope is None or envelope.status in {"success", ""}:
+def complaint(answer: Mapping[str, Any]) -> str | None:
+    """Return the ``status`` of *answer* with its message, unless it is a success."""
+    status, message = answer.get("status", ""), answer.get("message", "")
+    if not (isinstance(status, str) and isinstance(message, str)):
         return None
-    if envelope.status == "throttle_triggered":
-        why = f"{NAME} asks us to come back later"
-        return problem(ProblemKind.RATE_LIMITED, why, _THROTTLED_S)
-    words = envelope.message.lower()
-    kind = _PROBLEMS.get(envelope.status, ProblemKind.BAD_QUESTION)
-    if envelope.status == "general_failure" and ("credit" in words or "balance" in words):
-        kind = ProblemKind.NO_CREDITS
-    return refused(NAME, kind, f"{envelope.status}: {envelope.message}")
+    return None if status in {"success", ""} else f"{status}: {message}"
 
 
-def left(answer: Response) -> str | None:
+def left(answer: Mapping[str, Any]) -> str | None:
     """Return the credits that *answer* says are left."""
-    envelope = decoded(answer, _Envelope)
-    if envelope is None or envelope.credits_info is None:
+    credits_ = answer.get("credits_info")
+    if not isinstance(credits_, dict):
         return None
-    found = envelope.credits_info
-    return f"{found.paid_credits_remaining + found.free_credits_remaining} credits"
+    kinds = ("paid_credits_remaining", "free_credits_remaining")
+    counts = (credits_.get(kind) for kind in kinds)
+    return f"{sum(count for count in counts if isinstance(count, int))} credits"
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="neverbounce",
+    settings=NeverBounceSettings,
+    key_param="key",
     question=lambda address: Question(
         path="/single/check", params={"email": address, "credits_info": "1", "timeout": "8"}
     ),
     answer=NeverBounceAnswer,
     read=read,
-    judge=judge,
+    complaint=complaint,
+    complaints={
+        "^throttle_triggered": ProblemKind.RATE_LIMITED,
+        "^(auth_failure|bad_referrer)": ProblemKind.KEY_REFUSED,
+        "^temp_unavail": ProblemKind.OUT_OF_ORDER,
+        "^general_failure.*(credit|balance)": ProblemKind.NO_CREDITS,
+    },
     left=left,
 )
-
-from_context = with_key(ADAPTER, NeverBounceSettings, param="key")
+from_context = ADAPTER.from_context

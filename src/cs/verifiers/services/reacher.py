@@ -10,17 +10,17 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import Question, Verdict, VerifierContext, takes
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
     HostedVerifier,
+    Question,
     ServiceVerdict,
-    hosted,
+    Verdict,
+    said,
     word,
 )
-
-NAME = "reacher"
+from cs.plugins.verifiers import VerifierContext, takes
 
 
 class ReacherSettings(HostedSettings, frozen=True, kw_only=True):
@@ -74,42 +74,47 @@ class ReacherAnswer(msgspec.Struct):
 
 def read(answer: ReacherAnswer) -> ServiceVerdict:
     """Return what Reacher says of an address."""
-    smtp, said = answer.smtp, word(answer.is_reachable)
-    findings = (
-        f"is_reachable={said} accepts_mail={answer.mx.accepts_mail} "
+    smtp, reachable = answer.smtp, answer.is_reachable
+    told = (
+        f"is_reachable={word(reachable)} accepts_mail={answer.mx.accepts_mail} "
         f"can_connect_smtp={smtp.can_connect_smtp} is_deliverable={smtp.is_deliverable} "
         f"is_catch_all={smtp.is_catch_all} has_full_inbox={smtp.has_full_inbox} "
         f"is_disabled={smtp.is_disabled}"
     )
-    told = (findings,)
-    reason = f"said-{said}"
-    if any(part.error is not None for part in (answer.misc, answer.mx, smtp, answer.syntax)):
-        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+    return said(_verdict(answer), reachable, told=told)
+
+
+def _verdict(answer: ReacherAnswer) -> Verdict:
+    smtp, reachable = answer.smtp, answer.is_reachable
+    parts = (answer.misc, answer.mx, smtp, answer.syntax)
+    if any(part.error is not None for part in parts):
+        return Verdict.UNKNOWN
     if answer.syntax.is_valid_syntax is False:
-        return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
+        return Verdict.UNDELIVERABLE
     if answer.mx.accepts_mail is False:
         # It has no MX records: also where DNS did not answer (Reacher's core/src/mx), and a
         # domain without them may take mail all the same (RFC 5321, section 5.1).
-        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+        return Verdict.UNKNOWN
     if smtp.is_catch_all:
-        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+        return Verdict.CATCH_ALL
     if smtp.has_full_inbox:
-        return ServiceVerdict(Verdict.MAILBOX_FULL, reason, told=told)
+        return Verdict.MAILBOX_FULL
     if not (smtp.can_connect_smtp and answer.mx.accepts_mail):
-        return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
-    if smtp.is_disabled or (answer.is_reachable == "invalid" and smtp.is_deliverable is False):
-        return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
+        return Verdict.UNKNOWN
+    if smtp.is_disabled or (reachable == "invalid" and smtp.is_deliverable is False):
+        return Verdict.UNDELIVERABLE
     proved = (
-        answer.is_reachable == "safe"
+        reachable == "safe"
         and smtp.is_deliverable is True
         and smtp.is_catch_all is False
         and not answer.misc.is_disposable
     )
-    return ServiceVerdict(Verdict.DELIVERABLE if proved else Verdict.UNKNOWN, reason, told=told)
+    return Verdict.DELIVERABLE if proved else Verdict.UNKNOWN
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="reacher",
+    settings=ReacherSettings,
     question=lambda address: Question(path="/check_email", json={"to_email": address}),
     answer=ReacherAnswer,
     read=read,
@@ -120,5 +125,4 @@ ADAPTER = Adapter(
 @takes(ReacherSettings)
 def from_context(context: VerifierContext) -> HostedVerifier[ReacherAnswer] | None:
     settings = msgspec.convert(context.settings, ReacherSettings)
-    headers = {settings.key_header: settings.key} if settings.key else None
-    return hosted(ADAPTER, context, settings, headers=headers)
+    return msgspec.structs.replace(ADAPTER, key_header=settings.key_header).make(context)

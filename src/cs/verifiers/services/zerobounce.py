@@ -5,31 +5,23 @@ known to be about the mailbox count; a new one is `UNKNOWN`.  403 is its shield 
 many calls, not a refused key.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.verifiers import (
-    ProblemKind,
-    Question,
-    Response,
-    ServiceProblem,
-    Verdict,
-    problem,
-)
-from cs.verifiers.services.hosted import (
+from cs.plugins.hosted import (
     Adapter,
     HostedSettings,
+    ProblemKind,
+    Question,
     ServiceVerdict,
-    decoded,
-    refused,
-    with_key,
+    Verdict,
+    said,
     word,
 )
 
-NAME = "zerobounce"
-_SHIELD_PAUSE_S = 60.0
 #: Sub-statuses of "valid" that say nothing against the mailbox.
 _PLAIN_VALID = frozenset({"", "none", "alternate", "gold"})
 
@@ -51,52 +43,48 @@ class ZeroBounceAnswer(msgspec.Struct):
     error: str | None = None
 
 
-class _ZeroBounceError(msgspec.Struct):
-    error: str | None = None
-
-
 def read(answer: ZeroBounceAnswer) -> ServiceVerdict:
-    """Return what ZeroBounce says of an address."""
+    """Return what ZeroBounce says of an address.
+
+    Unknown are also "spamtrap", "abuse", "do_not_mail", and a "valid" with a doubt.
+    """
     status, sub = answer.status.lower(), (answer.sub_status or "").lower()
-    told = (f"status={word(status)} sub_status={word(sub)}",)
-    reason = f"said-{word(status)}" + (f"-{word(sub)}" if sub else "")
-    if status == "catch-all" or (status == "valid" and "accept_all" in sub):
-        return ServiceVerdict(Verdict.CATCH_ALL, "catch-all", catch_all=True, told=told)
+    told = f"status={word(status)} sub_status={word(sub)}"
     match status:
+        case "catch-all":
+            verdict = Verdict.CATCH_ALL
+        case "valid" if "accept_all" in sub:
+            verdict = Verdict.CATCH_ALL
         case "valid" if sub in _PLAIN_VALID and not answer.error:
-            return ServiceVerdict(Verdict.DELIVERABLE, reason, told=told)
+            verdict = Verdict.DELIVERABLE
         case "invalid" if sub == "mailbox_quota_exceeded":
-            return ServiceVerdict(Verdict.MAILBOX_FULL, reason, told=told)
+            verdict = Verdict.MAILBOX_FULL
         case "invalid":
-            return ServiceVerdict(Verdict.UNDELIVERABLE, reason, told=told)
-        case _:  # unknown, spamtrap, abuse, do_not_mail, a "valid" with a doubt
-            return ServiceVerdict(Verdict.UNKNOWN, reason, told=told)
+            verdict = Verdict.UNDELIVERABLE
+        case _:
+            verdict = Verdict.UNKNOWN
+    return said(verdict, status, sub, told=told)
 
 
-def judge(answer: Response) -> ServiceProblem | None:
-    """Return the problem that a status of ZeroBounce's, or an error within, means."""
-    if answer.status == 403:
-        why = f"{NAME} has shut us out for a while (403)"
-        return problem(ProblemKind.RATE_LIMITED, why, _SHIELD_PAUSE_S)
-    within = decoded(answer, _ZeroBounceError) if answer.status == 200 else None
-    said = None if within is None else within.error
-    if not said:
-        return None
-    words = said.lower()
-    if "key" in words or "credit" in words:  # one message for both
-        return refused(NAME, ProblemKind.KEY_REFUSED, said)
-    return refused(NAME, ProblemKind.BAD_QUESTION, said)
+def complaint(answer: Mapping[str, Any]) -> str | None:
+    """Return the error within *answer*."""
+    error = answer.get("error")
+    return error if isinstance(error, str) and error else None
 
 
 ADAPTER = Adapter(
-    name=NAME,
+    name="zerobounce",
+    settings=ZeroBounceSettings,
+    key_param="api_key",
     question=lambda address: Question(
         path="/validate", params={"email": address, "ip_address": ""}
     ),
     answer=ZeroBounceAnswer,
     read=read,
-    judge=judge,
+    statuses={403: ProblemKind.RATE_LIMITED},
+    pause_s=60.0,
+    complaint=complaint,
+    complaints={"key|credit": ProblemKind.KEY_REFUSED},  # one message for both
     charged=lambda answer: 0 if answer.status.lower() == "unknown" else 1,
 )
-
-from_context = with_key(ADAPTER, ZeroBounceSettings, param="api_key")
+from_context = ADAPTER.from_context
