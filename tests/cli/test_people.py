@@ -90,9 +90,9 @@ class PeopleCommands:
         assert by_email["records"] == by_profile["records"]
         acme, zenith = by_profile["records"]
         assert [r["query"]["brand"] for r in (acme, zenith)] == ["Acme", "Zenith"]
-        assert acme["found"]["linkedin_url"] == PROFILE
-        assert [m["checked"]["address"] for m in acme["mailboxes"]] == ["jane@acme.test"]
-        assert zenith["found"]["linkedin_url"] is None
+        assert acme["person"]["found"]["linkedin_url"] == PROFILE
+        assert [m["checked"]["address"] for m in acme["person"]["checks"]] == ["jane@acme.test"]
+        assert zenith["person"]["found"]["linkedin_url"] is None
         assert [d["command"] for d in by_profile["disclosures"]] == ["events show"]
         assert [d["command"] for d in by_email["disclosures"]] == [
             "events show",
@@ -105,7 +105,7 @@ class PeopleCommands:
         made = here("events", "export", "--type=disclosure.made", at)
         assert made.rows[-1]["data"]["file"] == "jane.json"
         assert made.rows[-1]["data"]["asked"]["people"] == [
-            f"{r['lookup']}#{r['person']}" for r in (acme, zenith)
+            f"{r['lookup']}#{r['person']['person']}" for r in (acme, zenith)
         ]
         assert "jane@" not in made.out
         (erased,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
@@ -212,8 +212,8 @@ def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: 
     ]
     assert [s["reused"] for s in record["answered"]] == [False, True, True]
     assert {s["key_label"] for s in record["answered"]} == {"test"}
-    assert record["place"] == 1
-    assert record["mailboxes"][0]["checked"]["evidence"], "with what the verifier found"
+    assert record["person"]["place"] == 1
+    assert record["person"]["checks"][0]["checked"]["evidence"], "with what the verifier found"
     kept = datetime.fromisoformat(record["kept_until"]) - datetime.now(UTC)
     assert timedelta(days=24 * 31) < kept < timedelta(days=24 * 31 + 2)
     assert found["paid_calls"] == []

@@ -74,7 +74,7 @@ class IdentitiesContract:
             async with identities(*stores) as people:
                 assert set(await people.records_of(who[next(iter(group))])) == group
                 held = await held_on(stores[0], sorted(group))
-            assert {f"{r.lookup}#{r.person}" for r in held.records} == group
+            assert {r.name for r in held.records} == group
 
     async def test_all_records_of_one_person_are_told(
         self, stores: tuple[EventLog, KeyStore]

@@ -118,19 +118,19 @@ async def test_it_is_all_that_was_found_and_answered_and_of_nobody_else(
             names = await people.records_of(who)
         held = await held_on(log, names)
 
-        assert {f"{r.lookup}#{r.person}" for r in held.records} == group
+        assert {r.name for r in held.records} == group
         for record in held.records:
-            seen = seen_as[f"{record.lookup}#{record.person}"]
+            seen = seen_as[record.name]
             found, (shown, answered) = by_lookup[record.lookup]
-            assert (record.found.full_name, record.found.linkedin_url) == (
+            assert (record.person.found.full_name, record.person.found.linkedin_url) == (
                 seen.full_name,
                 seen.profile,
             )
-            assert [c.checked.address for c in record.mailboxes] == (
+            assert [c.checked.address for c in record.person.checks] == (
                 [seen.mailbox] if seen.mailbox else []
             )
-            assert (record.contact is not None) == (record.person in shown)
-            expected = answered if record.person in shown else []
+            assert (record.contact is not None) == (record.person.person in shown)
+            expected = answered if record.person.person in shown else []
             assert [s.key for s in record.answered] == [f"key_{k}" for k in sorted(expected)]
             assert {s.key_label for s in record.answered} == {f"of {k}" for k in expected}
             assert {s.brand for s in record.answered} <= {found.brand}

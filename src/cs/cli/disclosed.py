@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from cs.cli.output import console, print_table, warn
-from cs.cli.progress import Progress
+from cs.cli.pseudonyms import reading
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.history.disclosures import HeldBy, disclosures_of
@@ -21,11 +21,7 @@ async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
     Raises:
         LogUnavailable: The log cannot be read now.
     """
-    with Progress() as progress:
-
-        def show(position: int, upto: int) -> None:
-            progress.show(f"looking for disclosures: {position} of {upto} positions read")
-
+    with reading("looking for disclosures") as show:
         try:
             return await disclosures_of(log, people, show)
         except (DamagedEvent, msgspec.MsgspecError):

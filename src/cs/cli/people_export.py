@@ -1,26 +1,25 @@
 """``cs people export``: everything held on a person, as the law lets them ask for it."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from cs.cli.command import Invocation, Output, on_data
 from cs.cli.new_file import check_new, write_new
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, harmless, json_line, print_bytes, stop
-from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
-from cs.cli.person_report import PersonExport, person_report
+from cs.cli.output import console, harmless, json_line, stop
+from cs.cli.person_data import fingerprint_of, open_person_data
+from cs.cli.person_report import person_report
 from cs.cli.person_view import person_lines
 from cs.cli.revealing import check_reason
-from cs.cli.settings_in_force import settings
-from cs.settings import Settings
 
 #: Why, unless --reveal says otherwise.
 ARTICLE_15 = "Asked for by the person, GDPR article 15"
 
 
-def export(
+@on_data
+async def export(
+    call: Invocation,
     *,
     email: Annotated[str | None, Parameter(help="A work e-mail of theirs.")] = None,
     profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None,
@@ -30,10 +29,7 @@ def export(
     reveal: Annotated[
         str, Parameter(help="Why; stored with your name before anything is shown.")
     ] = ARTICLE_15,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Show everything that is held on a person, as the law lets them ask for it.
 
     Every lookup that found them, when, for which brand and from which sources; what was
@@ -48,25 +44,15 @@ def export(
     if print_of is None:
         stop("name the person by --email or by --profile, one of the two", 2)
     check_reason(reveal)
-    chosen = settings(config, data_dir=data_dir)
     if out is not None:
         check_new(out)
-    asyncio.run(_export(chosen, print_of, reveal, out, json=json))
-
-
-async def _export(
-    chosen: Settings, print_of: PrintOf, why: str, out: Path | None, *, json: bool
-) -> None:
-    async with open_person_data(chosen) as at:
-        found = await person_report(chosen, at, print_of, why, out)
-    shown = json_line(found) if json else _lines(found)
+    settings = call.settings()
+    at = await call.opened(open_person_data(settings))
+    found = await person_report(settings, at, print_of, reveal, out)
+    lines = [harmless(line) for line in person_lines(found)]
     if out is None:
-        print_bytes(shown)
-        return
-    write_new(out, shown)
+        return Output(rows=[found], text=lines)
+    write_new(out, json_line(found) if call.json else "\n".join([*lines, ""]).encode())
     records = "1 record" if len(found.records) == 1 else f"{len(found.records)} records"
     console.print(f"{records} written to {out}")
-
-
-def _lines(found: PersonExport) -> bytes:
-    return "".join(f"{harmless(line)}\n" for line in person_lines(found)).encode()
+    return Output()

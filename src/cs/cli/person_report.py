@@ -5,11 +5,12 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.cli.disclosed import Disclosures, may_hold
 from cs.cli.output import stop, warn
 from cs.cli.person_data import PersonData, PrintOf
-from cs.cli.progress import Progress
+from cs.cli.pseudonyms import reading
 from cs.cli.revealing import disclose
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
@@ -26,17 +27,6 @@ from cs.settings import Settings
 
 #: Records that the disclosure names; of somebody with more it says no names, which means all.
 NAMED = 10_000
-
-
-class KeptRecord(PersonRecord, frozen=True, kw_only=True):
-    """With when it goes.
-
-    Attributes:
-        kept_until: When the service forgets it, if no search returns it again; ``None``: its
-            lookup runs.
-    """
-
-    kept_until: datetime | None
 
 
 class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +52,7 @@ class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     known: bool
     pseudonym: str | None
-    records: Sequence[KeptRecord]
+    records: Sequence[PersonRecord]
     unread: Sequence[str]
     suppressed: bool
     suppressed_since: datetime | None
@@ -89,11 +79,7 @@ async def person_report(
     """
     print_ = print_of(at.keys)
     position = await at.log.head()
-    with Progress() as progress:
-
-        def show(read: int, upto: int) -> None:
-            progress.show(f"looking for the person: {read} of {upto} positions read")
-
+    with reading("looking for the person") as show:
         who, names = await _records(at, print_, show)
         opened = DisclosedEvents(
             people=tuple(names) if len(names) <= NAMED else (), upto=position
@@ -111,7 +97,7 @@ async def person_report(
         position=position,
         known=bool(held.records or held.unread or directory),
         pseudonym=who,
-        records=[_kept(record, record.forgotten_at(kept_for)) for record in held.records],
+        records=[replace(r, kept_until=r.forgotten_at(kept_for)) for r in held.records],
         unread=held.unread,
         suppressed=bool(await at.keys.suppressed([print_])),
         suppressed_since=await _suppressed_since(at, print_),
@@ -178,7 +164,3 @@ async def _in_directory(at: PersonData, print_: str) -> Sequence[DirectoryPerson
         )
         return ()
     return found
-
-
-def _kept(record: PersonRecord, kept_until: datetime | None) -> KeptRecord:
-    return KeptRecord(**msgspec.structs.asdict(record), kept_until=kept_until)

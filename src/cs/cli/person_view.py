@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from cs.cli.person_report import KeptRecord, PersonExport
+from cs.cli.person_report import PersonExport
 from cs.domain.contact import Contact, Person
 from cs.domain.mail.mailbox import Evidence
-from cs.history.person import AnsweredSearch
+from cs.history.person import AnsweredSearch, PersonRecord
 from cs.history.runs import MailboxBounce, MailboxCheck
 from cs.projections.searches import instant
 
@@ -54,7 +54,7 @@ def person_lines(found: PersonExport) -> Iterator[str]:
         yield f"They are kept out of later searches{when}: a keyed hash of how they were named."
     for number, record in enumerate(found.records, 1):
         yield ""
-        yield f"{number}. {record.lookup}#{record.person}"
+        yield f"{number}. {record.name}"
         yield from (f"   {line}" for line in _record(record))
     for lookup in found.unread:
         yield ""
@@ -65,32 +65,32 @@ def person_lines(found: PersonExport) -> Iterator[str]:
     yield from _in_directory(found)
 
 
-def _record(record: KeptRecord) -> Iterator[str]:  # noqa: C901 - one branch for each field
+def _record(record: PersonRecord) -> Iterator[str]:  # noqa: C901 - one branch for each field
     asked = [text for text in (record.query.brand, record.query.domain) if text]
     matched = "" if record.brand is None else f", matched {record.brand}"
     yield _field("Searched", " ".join(asked) + matched)
-    named = ", ".join(record.found.sources)
-    yield _field("Found", f"{instant(record.found_at)} by {named or 'an unnamed source'}")
+    named = ", ".join(record.person.found.sources)
+    yield _field("Found", f"{instant(record.person.at)} by {named or 'an unnamed source'}")
     if record.sources:
         ended = ", ".join(f"{name} {how}" for name, how in record.sources.items())
         yield _field("Sources asked", ended)
-    yield from _fields(record.found, _PERSON)
-    if record.found.addresses:
-        yield _field("Named", f"{', '.join(record.found.addresses)} (not proved by it)")
-    if record.ranked is not None:
-        ranked = record.ranked
+    yield from _fields(record.person.found, _PERSON)
+    if record.person.found.addresses:
+        yield _field("Named", f"{', '.join(record.person.found.addresses)} (not proved by it)")
+    if record.person.ranked is not None:
+        ranked = record.person.ranked
         role = f"{ranked.title}: {ranked.family}, {ranked.level}, score {ranked.score:g}"
-        yield _field("Role", f"{role}, place {record.place}")
-    elif record.left_out is not None:
-        yield _field("Role", f"none: {record.left_out}")
-    if record.opinion is not None:
-        said = record.opinion
+        yield _field("Role", f"{role}, place {record.person.place}")
+    elif record.person.left_out is not None:
+        yield _field("Role", f"none: {record.person.left_out}")
+    if record.person.opinion is not None:
+        said = record.person.opinion
         read = f"{said.title or 'no title'}: {said.family}, {said.level}"
         yield _field("Opinion", f"{read}; by {said.model}, the rules: {', '.join(said.doubts)}")
-    for check in record.mailboxes:
+    for check in record.person.checks:
         yield from _mailbox(check)
-    if record.bounced is not None:
-        yield _bounce(record.bounced)
+    if record.person.bounced is not None:
+        yield _bounce(record.person.bounced)
     if record.contact is not None:
         yield from _fields(record.contact, _CONTACT)
     if not record.answered:

@@ -7,12 +7,12 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import from_plain
-from cs.domain.contact import Contact, Opinion, Person, Query, RankedPerson
+from cs.domain.contact import Contact, Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.history.history import History, Progress, unseen
-from cs.history.runs import MailboxBounce, MailboxCheck, Run, runs
+from cs.history.runs import Run, RunPerson, runs
 from cs.history.selection import Selection
 
 
@@ -42,41 +42,33 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         lookup: Its id.
-        person: What they are called in it, ``p1``.
         query: What it was asked for.
         brand: The name of the brand that was matched.
-        found_at: When the person was found.
-        sources: Of people, that were asked; ``found.sources`` are those that named them.
-        found: What was found out.
-        place: In the ranking, from 1; ``None``: not in it.
-        ranked: The role that was read; ``None``: none.
-        left_out: Why they were not ranked.
-        opinion: What a language model said of their headline, if one was asked.
-        mailboxes: Every verdict with all evidence, conversations with mail servers too.
-        bounced: What was told of mail to the verified mailbox that came back.
+        sources: Of people, that were asked; ``person.found.sources`` are those that named them.
+        person: All that was found out, with every conversation with a mail server.
         contact: What searches of this lookup are answered with; ``None``: not with them.
         answered: Those searches, in order.
         outcome: Of the lookup; ``None``: it runs.
         last_returned_at: When a search was last answered by this lookup.
+        kept_until: When the service forgets it, if no search returns it again; ``None``: its
+            lookup runs, or nobody asked.
     """
 
     lookup: str
-    person: str
     query: Query
     brand: str | None
-    found_at: datetime
     sources: dict[str, str]
-    found: Person
-    place: int | None
-    ranked: RankedPerson | None
-    left_out: str | None
-    opinion: Opinion | None
-    mailboxes: tuple[MailboxCheck, ...]
-    bounced: MailboxBounce | None
+    person: RunPerson
     contact: Contact | None
     answered: tuple[AnsweredSearch, ...]
     outcome: str | None
     last_returned_at: datetime | None
+    kept_until: datetime | None = None
+
+    @property
+    def name(self) -> str:
+        """Return what exports call it, ``<lookup>#p1``."""
+        return f"{self.lookup}#{self.person.person}"
 
     def forgotten_at(self, kept_for: timedelta) -> datetime | None:
         """Return when the record is forgotten if no search returns it; ``None``: it runs.
@@ -142,7 +134,7 @@ async def _runs(history: History, lookups: set[str]) -> tuple[dict[str, Run], se
 
 def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRecord | None:
     person = run.find(ref)
-    if person is None or not person.found.full_name:
+    if person is None or person.is_erased:
         return None  # erased meanwhile
     contact = next((each for each in run.contacts if each.person == ref), None)
     times = [search.at for search in searches]
@@ -150,18 +142,10 @@ def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRec
         times.append(run.finished_at)
     return PersonRecord(
         lookup=run.lookup,
-        person=ref,
         query=run.query,
         brand=None if run.brand is None else run.brand.name,
-        found_at=person.at,
         sources={} if run.discovery is None else run.discovery.sources,
-        found=person.found,
-        place=person.place,
-        ranked=person.ranked,
-        left_out=person.left_out,
-        opinion=person.opinion,
-        mailboxes=person.checks,
-        bounced=person.bounced,
+        person=person,
         contact=contact,
         answered=tuple(searches) if contact is not None else (),
         outcome=run.outcome,
