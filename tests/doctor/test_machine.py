@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.doctor import machine
-from cs.doctor.machine import check_disk, check_open_files, check_secret_files
-from cs.doctor.time_of_day import CLOSE_S, FAR_S, check_clock
+from cs.doctor.machine import (
+    CLOSE_S,
+    FAR_S,
+    check_clock,
+    check_disk,
+    check_open_files,
+    check_secret_file,
+)
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
@@ -52,9 +58,8 @@ def test_who_else_may_read_a_key(tmp_path: Path) -> None:
     open_.touch(0o600)
     open_.chmod(0o644)
 
-    found = check_secret_files(
-        {"master_key_file": closed, "stages_key_file": open_, "kafka_key_file": gone}
-    )
+    files = {"master_key_file": closed, "stages_key_file": open_, "kafka_key_file": gone}
+    found = [check_secret_file(setting, path) for setting, path in files.items()]
 
     assert [each.state for each in found] == ["ok", "failed", "failed"]
     assert found[1].check == "file stages_key_file"

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from cs.doctor.databases import check_database
 from cs.doctor.finding import DoctorFinding
+from cs.doctor.machine import check_database
 from cs.domain.codec import UnknownEvent
 from cs.metrics.metrics import Metrics
 from cs.postgres.checkpoints import Checkpoint

@@ -13,12 +13,16 @@ from cs.assembly.people_directory import look_if_readable, open_directory_if_nam
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.directory.errors import DirectoryUnavailable
-from cs.doctor.brokers import check_brokers
-from cs.doctor.databases import check_database
 from cs.doctor.finding import DoctorFinding
-from cs.doctor.machine import check_disk, check_open_files, check_secret_files
+from cs.doctor.machine import (
+    check_brokers,
+    check_clock,
+    check_database,
+    check_disk,
+    check_open_files,
+    check_secret_file,
+)
 from cs.doctor.sender import MAIL_DOMAINS, SenderSettings, check_sender
-from cs.doctor.time_of_day import check_clock
 from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
@@ -87,9 +91,9 @@ async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFin
 
 def _look_at_machine(settings: Settings) -> list[DoctorFinding]:
     own = [] if settings.postgres else [check_disk(settings.data_dir)]
-    named = {name: getattr(settings, name) for name in _SECRET_FILES}
-    files: dict[str, Path] = {name: path for name, path in named.items() if path is not None}
-    return [*own, *check_secret_files(files), check_open_files(settings.holds)]
+    named: dict[str, Path | None] = {name: getattr(settings, name) for name in _SECRET_FILES}
+    secrets = [check_secret_file(name, path) for name, path in named.items() if path]
+    return [*own, *secrets, check_open_files(settings.holds)]
 
 
 async def _ask_web(settings: Settings) -> list[DoctorFinding]:

@@ -1,4 +1,1 @@
-"""The checks of ``cs doctor``: what is right and wrong around the service.
-
-Each check returns findings and raises nothing; `cs.assembly.examination` says which there are.
-"""
+"""The checks of ``cs doctor``: each returns findings and raises nothing."""

@@ -1,16 +1,16 @@
-"""One finding of ``cs doctor``."""
+"""The findings of ``cs doctor``."""
 
 from typing import Literal
 
 import msgspec
 
 #: ``failed``: searches come to nothing or data is in danger; ``warning``: they are worse than
-#: they could be; ``not tried``: nobody could find out, and `DoctorFinding.said` has why.
+#: they could be; ``not tried``: it could not be found out, and `DoctorFinding.said` says why.
 State = Literal["ok", "warning", "failed", "not tried"]
 
 
 class DoctorFinding(msgspec.Struct, frozen=True):
-    """What one check found out.
+    """The result of one check.
 
     Attributes:
         check: Its name, stable: ``port 25``.
@@ -22,3 +22,19 @@ class DoctorFinding(msgspec.Struct, frozen=True):
     state: State
     said: str
     advice: str | None = None
+
+
+def ok(check: str, said: str) -> DoctorFinding:
+    return DoctorFinding(check, "ok", said)
+
+
+def warning(check: str, said: str, advice: str) -> DoctorFinding:
+    return DoctorFinding(check, "warning", said, advice)
+
+
+def failed(check: str, said: str, advice: str) -> DoctorFinding:
+    return DoctorFinding(check, "failed", said, advice)
+
+
+def not_tried(check: str, said: str, advice: str | None = None) -> DoctorFinding:
+    return DoctorFinding(check, "not tried", said, advice)

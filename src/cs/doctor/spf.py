@@ -6,10 +6,9 @@ or a macro, before anything else matches has the result ``unknown``.
 
 from collections.abc import Sequence
 from ipaddress import ip_address, ip_network
-from typing import Literal
+from typing import Literal, Protocol
 
-from cs.doctor.dns_records import DnsRecords
-from cs.outside.port import Unreachable
+from cs.outside.port import Resolver, Unreachable
 
 SpfResult = Literal[
     "none", "pass", "fail", "softfail", "neutral", "temperror", "permerror", "unknown"
@@ -19,6 +18,19 @@ _BY_SIGN: dict[str, SpfResult] = {"+": "pass", "-": "fail", "~": "softfail", "?"
 LOOKUPS = 10
 #: Section 4.6.4: hosts of one ``mx`` whose addresses are asked for.
 _EXCHANGERS = 10
+
+
+class DnsRecords(Resolver, Protocol):
+    """The DNS questions of the checks; `cs.outside.resolver` answers them.
+
+    Every method raises `cs.outside.port.Unreachable` where there is no usable answer.
+    """
+
+    async def texts(self, name: str) -> tuple[str, ...]:
+        """Return the TXT records of *name*, the strings of each joined."""
+
+    async def names(self, address: str) -> tuple[str, ...]:
+        """Return the names that an IP address has by its PTR records, lower-case."""
 
 
 class _SpfEnd(Exception):
