@@ -18,9 +18,8 @@ from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
 from cs.assembly.people_directory import open_directory
-from cs.backup.errors import BackupError
-from cs.backup.making import BackupFolders, backup_folders, make
-from cs.backup.manifest import MANIFEST, Manifest
+from cs.backup.files import MANIFEST, BackupError, BackupFolders, Manifest, backup_folders
+from cs.backup.making import make
 from cs.backup.restoring import RestoreResult, restore
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
@@ -235,10 +234,10 @@ def flip(path: Path) -> None:
         (Path.unlink, "keys/manifest.json", "not finished"),
         (cut, "log/manifest.json", "is damaged"),
         (Path.unlink, "log/log.db", "is missing from the backup"),
-        (cut, "log/log.db", "bytes, not the"),
-        (flip, "log/log.db", "is damaged"),
-        (flip, "keys/keys.db", "is damaged"),
-        (flip, "keys/master.key", "is damaged"),
+        (cut, "log/log.db", "was damaged"),
+        (flip, "log/log.db", "was damaged"),
+        (flip, "keys/keys.db", "was damaged"),
+        (flip, "keys/master.key", "was damaged"),
     ],
 )
 async def test_a_damaged_backup_is_refused_and_nothing_is_put_in_place(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from cs.assembly.folder_clock import clock_of_data, sandbox_clock
 from cs.assembly.folder_stores import open_folder
-from cs.backup.making import backup_folders, make
+from cs.backup.files import backup_folders
+from cs.backup.making import make
 from cs.backup.restoring import restore
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator

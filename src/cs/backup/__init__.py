@@ -1,1 +1,1 @@
-"""Backups of a data folder: made beside a running service, checked, brought back."""
+"""Backups of a data folder: made next to a running service, checked, restored."""

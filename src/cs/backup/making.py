@@ -1,10 +1,10 @@
-"""Making a backup, beside a running service or without one.
+"""Making a backup, next to a running service or without one.
 
 The log and the operator's own directory are copied first and the keys second: a key is
-durable before what needs it, so that the copy of the keys holds every key of the other copies.
+durable before what needs it, so the copy of the keys holds every key of the other copies.
 
-The master keys that the copy is read with, and kept with if that is asked for, are those of one
-moment: if their files change meanwhile, all is copied again.
+The master keys that open the copies, and that are copied if that is asked for, are those of
+one moment: if their files change meanwhile, everything is copied again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,40 +15,107 @@ from pathlib import Path
 import msgspec
 
 from cs.assembly.folder_clock import CLOCK_FILE
+from cs.assembly.folder_keys import open_key_store
+from cs.assembly.folder_stores import open_folder
 from cs.assembly.people_directory import DIRECTORY_FILE
-from cs.backup.checking import Copies, LogCheck, check
-from cs.backup.copying import copy_database, copy_file, settle, write_file
-from cs.backup.errors import BackupError
-from cs.backup.manifest import Manifest, Part, describe_files, sync_folder, write
+from cs.backup.files import (
+    BackupError,
+    BackupFolders,
+    File,
+    Manifest,
+    Part,
+    copy_database,
+    copy_file,
+    settle,
+    written,
+)
+from cs.eventlog.audit import Audit
+from cs.eventlog.streams import Streams
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder, DataFolderError
 from cs.runtime.ids import random_id
 
-#: The folders of the two parts inside a backup.
-LOG, KEYS = "log", "keys"
-
-#: A change of the master key begins once and ends once; a third is somebody who plays.
+#: A change of the master key begins once and ends once; give up after three changes.
 TRIES = 3
-#: More is no master key; reading the copies says so.
+#: A longer file is no master key; reading the copies says so.
 _MASTER_KEY_BYTES = 4_096
 
 
-class BackupFolders(msgspec.Struct, frozen=True):
-    """Where the two parts of a backup are."""
+class Copies(DataFolder):
+    """Copies of a data folder's files, which need not lie together.
 
-    log: Path
-    keys: Path
+    The master key is read where it is: it is never copied just to look at the others.
+    """
+
+    def __init__(
+        self, log: Path, data_keys: Path, master_key: Path, next_master_key: Path | None
+    ) -> None:
+        self._log = log
+        self._data_keys = data_keys
+        if next_master_key is not None and not next_master_key.exists():
+            next_master_key = None
+        super().__init__(
+            log.parent, make=False, master_key=master_key, next_master_key=next_master_key
+        )
+
+    @property
+    def log(self) -> Path:
+        return self._log
+
+    @property
+    def data_keys(self) -> Path:
+        return self._data_keys
 
 
-def backup_folders(target: Path, keys: Path | None) -> BackupFolders:
-    """Return where the parts of the backup *target* are, its keys in *keys* if given."""
-    target = target.absolute()
-    return BackupFolders(target / LOG, keys.absolute() if keys is not None else target / KEYS)
+class LogCheck(msgspec.Struct, frozen=True):
+    """The contents of a log and its keys, as in `Manifest`.
+
+    Attributes:
+        keys_lost: A key that was destroyed is not lost: the key store says so.
+    """
+
+    head: int
+    world: str | None
+    violations: int
+    keys_lost: int
+    master_keys: Sequence[str]
+
+
+async def check(copies: Copies) -> LogCheck:
+    """Read the log of *copies* completely, opening every personal value in it.
+
+    Raises:
+        BackupError: It cannot be read, or an event is missing.
+    """
+    before = set(copies.path.iterdir())
+    try:
+        async with open_folder(copies) as data:
+            audit = Audit()
+            violations = position = 0
+            lost: set[str] = set()
+            with data.keys.lost.listening(lambda value: lost.add(value.name)):
+                while page := await data.log.tail(position):
+                    violations += sum(1 for recorded in page for _ in audit.check(recorded))
+                    position = page[-1].position
+            head = await data.log.head()
+            world = (await Streams(data.log).service()).state.world
+        async with open_key_store(copies) as keys:
+            master_keys = await keys.versions()
+    except DataFolderError as error:
+        raise BackupError(
+            f"{copies.log} and {copies.data_keys} cannot be read: {error.__cause__ or error}"
+        ) from error
+    finally:
+        for made in set(copies.path.iterdir()) - before:
+            made.unlink(missing_ok=True)  # views, and what lies beside an open file
+    if not head == position == audit.events:
+        raise BackupError(f"{copies.log} ends at position {head} and holds {audit.events}")
+    return LogCheck(head, world, violations, len(lost), master_keys)
 
 
 async def make(
     source: DataFolder, at: BackupFolders, made_at: datetime, *, with_master_key: bool
 ) -> Manifest:
-    """Back up *source* and read the copies whole; return the manifest of the log.
+    """Back up *source* and read the copies completely; return the manifest of the log.
 
     Raises:
         DataFolderError: The backup could not be made; nothing of it is left.
@@ -63,21 +130,25 @@ async def make(
             folder.chmod(0o700)
         checked = await _copy(source, at, with_master_key=with_master_key)
         backup = random_id("backup_", 16)
-        _describe(at.keys, "keys", backup, made_at, checked)
-        return _describe(at.log, "log", backup, made_at, checked)
+        _manifest(at.keys, "keys", backup, made_at, checked).write(at.keys)
+        manifest = _manifest(at.log, "log", backup, made_at, checked)
+        manifest.write(at.log)
     except BaseException as error:
         for folder in (at.log, at.keys):
-            _clear(folder)
+            if folder.is_dir():
+                _empty(folder)
+                folder.rmdir()
         if isinstance(error, OSError):
             raise BackupError(f"the backup could not be written: {error}") from error
         raise
+    return manifest
 
 
 async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool) -> LogCheck:
     for _ in range(TRIES):
         before = _master_keys(source)
         try:
-            checked = await _copied(source, at)
+            checked = await _copy_once(source, at)
         except DataFolderError:
             if _master_keys(source) == before:
                 raise
@@ -88,13 +159,13 @@ async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool)
             _empty(folder)
     else:
         raise BackupError("the master key was changed while it was copied; do it again")
-    if with_master_key:
-        for name, key in before.items():
-            write_file(at.keys / name, key)
+    for name, key in before.items() if with_master_key else ():
+        with written(at.keys / name):
+            (at.keys / name).write_bytes(key)
     return checked
 
 
-async def _copied(source: DataFolder, at: BackupFolders) -> LogCheck:
+async def _copy_once(source: DataFolder, at: BackupFolders) -> LogCheck:
     copies = (at.log / source.log.name, at.keys / source.data_keys.name)
     copy_database(source.log, copies[0])
     own = source.path / DIRECTORY_FILE
@@ -112,15 +183,13 @@ async def _copied(source: DataFolder, at: BackupFolders) -> LogCheck:
 
 
 def _master_keys(source: DataFolder) -> Mapping[str, bytes]:
-    """Return what the files of the master keys hold; of two only while it is changed.
+    """Return the contents of the master keys' files: two only during a change.
 
-    The one in use is read first: the other takes its place, never the other way round.
+    The one in use is read first: the other replaces it, never the other way round.
     """
+    files = {MASTER_KEY: source.master_key, NEXT_MASTER_KEY: source.next_master_key}
     held = {}
-    for name, path in (
-        (MASTER_KEY, source.master_key),
-        (NEXT_MASTER_KEY, source.next_master_key),
-    ):
+    for name, path in files.items():
         try:
             with path.open("rb") as file:
                 held[name] = file.read(_MASTER_KEY_BYTES)
@@ -129,11 +198,10 @@ def _master_keys(source: DataFolder) -> Mapping[str, bytes]:
     return held
 
 
-def _describe(
+def _manifest(
     folder: Path, part: Part, backup: str, made_at: datetime, checked: LogCheck
 ) -> Manifest:
-    names = sorted(path.name for path in folder.iterdir())
-    manifest = Manifest(
+    return Manifest(
         part=part,
         backup=backup,
         made_at=made_at,
@@ -142,30 +210,18 @@ def _describe(
         head=checked.head,
         violations=checked.violations,
         keys_lost=checked.keys_lost,
-        files=describe_files(folder, names),
+        files={path.name: File.of(path) for path in sorted(folder.iterdir())},
         master_keys=checked.master_keys if part == "keys" else (),
     )
-    write(folder, manifest)
-    sync_folder(folder.parent)
-    return manifest
 
 
 def _refuse_used(folder: Path) -> None:
     try:
-        used: Sequence[Path] = list(folder.iterdir())
-    except FileNotFoundError:
-        return
+        used = folder.exists() and any(folder.iterdir())
     except OSError as error:
-        raise DataFolderError(f"{folder} cannot be used: {error.strerror}") from error
+        raise BackupError(f"{folder} cannot be used: {error.strerror}") from error
     if used:
         raise BackupError(f"{folder} is not empty; name a new folder for each backup")
-
-
-def _clear(folder: Path) -> None:
-    """Take away what was begun in *folder*, which was empty."""
-    if folder.is_dir():
-        _empty(folder)
-        folder.rmdir()
 
 
 def _empty(folder: Path) -> None:

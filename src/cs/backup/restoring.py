@@ -1,8 +1,8 @@
-"""Bringing a backup back into an empty data folder.
+"""Restoring a backup into an empty data folder.
 
-The files are copied beside their place and read whole there; only then they are moved,
-the log first: whatever moment this ends at, a service finds either nothing, or a log
-whose keys are missing, and refuses.
+The files are copied next to their place and read completely there; only then they are moved,
+the log first: whenever this is cut off, a service finds either nothing, or a log whose keys
+are missing, and refuses.
 """
 
 import shutil
@@ -14,29 +14,34 @@ import msgspec
 
 from cs.assembly.folder_clock import CLOCK_FILE
 from cs.assembly.people_directory import DIRECTORY_FILE
-from cs.backup.checking import Copies, check
-from cs.backup.copying import copy_file, settle
-from cs.backup.errors import BackupError
-from cs.backup.making import BackupFolders
-from cs.backup.manifest import Manifest, read, sync_folder
+from cs.backup.files import (
+    BackupError,
+    BackupFolders,
+    Manifest,
+    copy_file,
+    read_manifest,
+    settle,
+    sync,
+)
+from cs.backup.making import Copies, check
 from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import MASTER_KEY, NEXT_MASTER_KEY, DataFolder
 
-#: Where the files are until they have been read; one left behind is taken away.
+#: Holds the files until they have been read; one that was left behind is removed.
 STAGING = "restoring"
-#: What may be in a data folder that holds no data.
+#: Files that may be in a data folder without data.
 _NO_DATA = {"lock", MASTER_KEY, NEXT_MASTER_KEY, STAGING}
 
 
 class _MasterKeys(NamedTuple):
-    """Files of the master key, and of the one that takes its place while it is changed."""
+    """Files of the master key, and of the one that replaces it while it is changed."""
 
     key: Path
     following: Path | None = None
 
 
 class RestoreResult(msgspec.Struct, frozen=True):
-    """What was brought back; *keys_from* is another backup's id if the keys are its."""
+    """The restored manifest, and the id of the backup that the keys are from."""
 
     manifest: Manifest
     keys_from: str
@@ -45,7 +50,7 @@ class RestoreResult(msgspec.Struct, frozen=True):
 async def restore(
     at: BackupFolders, target: DataFolder, master_keys: Sequence[Path] = ()
 ) -> RestoreResult:
-    """Bring the backup *at* back into *target*.
+    """Restore the backup *at* into *target*.
 
     Args:
         at: The backup.
@@ -58,34 +63,30 @@ async def restore(
             Nothing was changed.
     """
     with target.held():
-        _refuse_data(target)
-        manifest, keys = read(at.log, "log"), read(at.keys, "keys")
+        found = sorted(p.name for p in target.path.iterdir() if p.name not in _NO_DATA)
+        if found:
+            raise BackupError(
+                f"{target.path} holds data ({', '.join(found)}); nothing was changed. Restore "
+                "into an empty folder: name another with --data-dir, or move this one away"
+            )
+        manifest, keys = read_manifest(at.log, "log"), read_manifest(at.keys, "keys")
         if keys.made_at < manifest.made_at:
             raise BackupError(
                 f"the keys in {at.keys} are older than the log in {at.log}; "
                 "use those of the same backup or newer ones"
             )
-        master = _ordered(_master_keys(at, target, master_keys), keys)
         staging = target.path / STAGING
         try:
+            master = _ordered(_master_keys(at, target, master_keys), keys)
             shutil.rmtree(staging, ignore_errors=True)
             staging.mkdir(mode=0o700)
             await _stage(at, staging, target, manifest, master)
             _move(staging, target)
         except OSError as error:
-            raise BackupError(f"{target.path} could not be written: {error}") from error
+            raise BackupError(f"{target.path} could not be restored: {error}") from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return RestoreResult(manifest, keys.backup)
-
-
-def _refuse_data(target: DataFolder) -> None:
-    found = sorted(path.name for path in target.path.iterdir() if path.name not in _NO_DATA)
-    if found:
-        raise BackupError(
-            f"{target.path} holds data ({', '.join(found)}); nothing was changed. Restore "
-            "into an empty folder: name another with --data-dir, or move this one away"
-        )
 
 
 def _master_keys(
@@ -118,9 +119,14 @@ def _ordered(files: Sequence[Path], keys: Manifest) -> _MasterKeys:
     """Return which of *files* is the master key of *keys*.
 
     Raises:
-        BackupError: *keys* are wrapped with two, and one of them is not there.
+        BackupError: *keys* are wrapped with two, and one of them is missing.
     """
-    found = {_version(path): path for path in files}
+    found = {}
+    for path in files:
+        key = path.read_bytes()
+        if len(key) != 32:
+            raise BackupError(f"{path} holds {len(key)} bytes, not a 32-byte key")
+        found[Wrapping(key).version] = path
     if len(keys.master_keys) < 2:
         wanted = next(iter(keys.master_keys), None)
         return _MasterKeys(found.get(wanted or "", files[0]))
@@ -132,16 +138,6 @@ def _ordered(files: Sequence[Path], keys: Manifest) -> _MasterKeys:
             "name both with --master-key OLD --master-key NEW"
         )
     return _MasterKeys(found[older[0]], found[following])
-
-
-def _version(path: Path) -> str:
-    try:
-        key = path.read_bytes()
-    except OSError as error:
-        raise BackupError(f"{path} cannot be read: {error.strerror}") from error
-    if len(key) != 32:
-        raise BackupError(f"{path} holds {len(key)} bytes, not a 32-byte key")
-    return Wrapping(key).version
 
 
 async def _stage(
@@ -190,6 +186,6 @@ def _move(staging: Path, target: DataFolder) -> None:
     for name in names:
         if (staging / name).exists():
             (staging / name).rename(target.path / name)
-            sync_folder(target.path)
+            sync(target.path)
     if target.own_master_key:
         target.master_key.chmod(0o600)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from cs.assembly.folder_keys import folder_of
-from cs.backup.making import backup_folders, make
-from cs.backup.manifest import Manifest
+from cs.backup.files import Manifest, backup_folders
+from cs.backup.making import make
 from cs.backup.restoring import restore as bring_back
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import warn
