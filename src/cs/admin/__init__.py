@@ -1,1 +1,1 @@
-"""The admin port: readiness, the page of the API, and the clock of a sandbox."""
+"""The admin port: health, metrics, the API's description, bounces, and a sandbox's clock."""

@@ -1,7 +1,7 @@
 """The clock of a sandbox service: the real time, moved ahead by an offset it keeps.
 
-The offset is one number in a file beside the data, or in a row that all roles follow, so
-that a restart, and an operator's command beside the service, go by the same time.
+The offset is one number in a file next to the data, or in a row that all roles follow, so
+that a restart, and an operator's command, go by the same time.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeAlias
 
-from cs.admin.errors import BadClockOffset
 from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import open_private
 
 #: How far ahead of the machine's time it may be moved, all together.
@@ -32,7 +32,7 @@ class SandboxClock:
 
     Args:
         ahead: How far it was moved before.
-        store: Stores an offset, before anybody goes by it.
+        store: Stores an offset, before the clock goes by it.
         real: The clock that ticks.
     """
 
@@ -49,7 +49,7 @@ class SandboxClock:
         """Return a clock whose offset is kept in *file*, made by the first move.
 
         Raises:
-            BadClockOffset: *file* holds something else.
+            DataFolderError: *file* holds something else.
         """
 
         async def store(ahead: timedelta) -> None:
@@ -87,7 +87,7 @@ class SandboxClock:
 
     @property
     def ahead(self) -> timedelta:
-        """By how far it was moved."""
+        """The offset."""
         return self._ahead
 
     def next_due(self) -> datetime | None:
@@ -124,7 +124,7 @@ def read_offset(file: Path) -> timedelta:
     """Return the offset that *file* holds; none if there is no file.
 
     Raises:
-        BadClockOffset: It holds something else.
+        DataFolderError: It holds something else.
     """
     try:
         ahead = timedelta(seconds=float(file.read_text()))
@@ -133,7 +133,7 @@ def read_offset(file: Path) -> timedelta:
     except (OSError, ValueError, OverflowError):
         ahead = -MOST
     if not timedelta() <= ahead <= MOST:
-        raise BadClockOffset(
+        raise DataFolderError(
             f"{file} is not a number of seconds from 0 to {MOST.total_seconds():.0f}; "
             "delete it to go by the machine's time again"
         )

@@ -37,7 +37,7 @@ class RecordedBody(msgspec.Struct, frozen=True):
 
 
 class JsonBounces:
-    """Records bounces that come as JSON (`cs.admin.bounce_routes.BounceIntake`).
+    """Records bounces that come as JSON (`cs.admin.app.RecordBounces`).
 
     Args:
         reflected: Returns when the views reflect all that is in the log.

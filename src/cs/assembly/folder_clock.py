@@ -5,7 +5,6 @@ How far it was moved is in a file beside the data, so that a restart goes on fro
 
 from pathlib import Path
 
-from cs.admin.errors import BadClockOffset
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.log_world import world_of
 from cs.domain.service import World
@@ -24,10 +23,7 @@ def sandbox_clock(data_dir: Path) -> SandboxClock:
     Raises:
         DataFolderError: The file that says how far it was moved is damaged.
     """
-    try:
-        return SandboxClock.on_file(data_dir / CLOCK_FILE)
-    except BadClockOffset as error:
-        raise DataFolderError(str(error)) from error
+    return SandboxClock.on_file(data_dir / CLOCK_FILE)
 
 
 async def clock_of_data(log: EventLog, data_dir: Path) -> Clock:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from structlog import get_logger
 
-from cs.admin.readiness import ReadinessCheck
+from cs.admin.health import ReadinessCheck
 from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.settings import in_clear as kafka_in_clear

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 import msgspec
 from starlette.types import ASGIApp
 
-from cs.admin.measures import Measures
-from cs.admin.readiness import Readiness
+from cs.admin.app import RecordBounces
+from cs.admin.health import Measures, Readiness
 from cs.api.api import Api
 from cs.api.app import build
 from cs.assembly.bounce_intake import JsonBounces
@@ -61,7 +61,7 @@ class RunningService(msgspec.Struct, frozen=True):
     ready: Readiness
     measures: Measures
     manager: ProcessManager
-    bounces: JsonBounces
+    bounces: RecordBounces
 
 
 def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) -> MemoryBus:
@@ -196,7 +196,7 @@ async def run_service(
             ready,
             measures,
             manager,
-            JsonBounces(streams, keys, clock, reflected),
+            JsonBounces(streams, keys, clock, reflected).record,
         )
         for role in roles:
             role.cancel()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cs.admin.errors import BadClockOffset
 from cs.admin.sandbox_clock import MOST, SandboxClock
 from cs.runtime.clock import ManualClock, SystemClock
+from cs.runtime.data_folder import DataFolderError
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -74,7 +74,7 @@ async def test_it_moves_ten_years_at_most(file: Path) -> None:
 def test_a_damaged_file_is_refused(file: Path, text: str) -> None:
     file.write_text(text)
 
-    with pytest.raises(BadClockOffset, match="delete it"):
+    with pytest.raises(DataFolderError, match="delete it"):
         SandboxClock.on_file(file)
 
 

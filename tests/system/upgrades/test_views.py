@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from contracts.views import History
-from cs.admin.readiness import Readiness
+from cs.admin.health import Readiness
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.port import EventLog
 from cs.projections.catalogue import projections

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.readiness import Readiness
+from cs.admin.clock_advance import SharedClockAdvancer
+from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SandboxClock
-from cs.admin.shared_clock_advance import SharedClockAdvancer
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
 from cs.assembly.postgres_stores import SharedStores

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from cs.admin.readiness import Readiness
+from cs.admin.health import Readiness
 from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
@@ -121,5 +121,5 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             streams.set_aside.watch(),
         )
         async with keep_time(shared.time, *work):
-            bounces = JsonBounces(streams, data.keys, clock, reflected)
+            bounces = JsonBounces(streams, data.keys, clock, reflected).record
             yield RunningRole(ready, shared.measures(ready), bounces=bounces)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from cs.admin.readiness import Readiness
+from cs.admin.health import Readiness
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.shared_time import keep_time

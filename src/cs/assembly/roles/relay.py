@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.readiness import Readiness
+from cs.admin.health import Readiness
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.parted_roles import part_leaders
 from cs.assembly.roles.running import RunningRole, lease_holder

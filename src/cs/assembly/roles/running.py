@@ -7,10 +7,9 @@ import socket
 import msgspec
 from starlette.types import ASGIApp
 
-from cs.admin.bounce_routes import BounceIntake
-from cs.admin.clock_routes import ClockAdvancer
-from cs.admin.measures import Measures
-from cs.admin.readiness import ReadinessCheck
+from cs.admin.app import RecordBounces
+from cs.admin.clock_advance import ClockAdvancer
+from cs.admin.health import Measures, ReadinessCheck
 
 
 class RunningRole(msgspec.Struct, frozen=True):
@@ -30,7 +29,7 @@ class RunningRole(msgspec.Struct, frozen=True):
     app: ASGIApp | None = None
     draining: asyncio.Event | None = None
     clock_advancer: ClockAdvancer | None = None
-    bounces: BounceIntake | None = None
+    bounces: RecordBounces | None = None
 
 
 def lease_holder() -> str:

@@ -5,8 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
-from cs.admin.measures import Measures
-from cs.admin.readiness import ReadinessCheck
+from cs.admin.health import Measures, ReadinessCheck
 from cs.assembly.measured_process import measured_process
 from cs.assembly.postgres_pools import open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores

@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from cs.admin.measures import Measures
-from cs.admin.readiness import Readiness
+from cs.admin.health import Measures, Readiness
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.measured_process import measured_process
 from cs.assembly.people_directory import kept_directory

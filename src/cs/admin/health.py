@@ -1,0 +1,272 @@
+"""``/readyz`` and ``/metrics``: whether a role can do its work now, and its figures.
+
+Most figures are counted as things happen.  `Measures` adds those that have to be asked for:
+whether the role is ready and why, and how far each follower of the log is.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from structlog import get_logger
+
+from cs.domain.messages import STANDS_STILL
+from cs.eventlog.damage import DamagedStreams
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.port import EventLog, SealedEvent
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
+from cs.metrics.exposition import Exposition
+from cs.metrics.metrics import Metrics
+from cs.pipeline.misconfiguration import Misconfiguration
+from cs.projections.follower import Follower
+from cs.runtime.clock import Clock
+
+if TYPE_CHECKING:  # each role starts with no more than it needs
+    from cs.pipeline.outcomes import OutcomeRecorder
+    from cs.pipeline.process_manager import ProcessManager
+    from cs.postgres.clock import DatabaseTime
+    from cs.postgres.lease import Leader
+    from cs.postgres.part_leaders import PartLeaders
+
+log = get_logger()
+
+#: Events the views may be behind before a node says it is not ready.
+LAG = 10_000
+#: A name that no data key has, so the store is asked and no key is kept open.
+_NO_KEY = "readyz"
+#: Time limit of each measurement of `Measures`: Prometheus waits 10 s unless told otherwise.
+WITHIN_S = 5.0
+
+
+class ReadinessCheck(Protocol):
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        """Return whether the role can do its work, and the details."""
+
+
+class MeasuredBus(Protocol):
+    """A bus with figures of its own, whether it is ``reachable`` among them."""
+
+    async def measure(self) -> msgspec.Struct: ...
+
+
+class Readiness:
+    """Asks each of the parts that are given.
+
+    Args:
+        events: The event log.
+        keys: The store of data keys.
+        clock: Dates the events.
+        time: The database's time, where all roles go by it.
+        views: Shown with how far they are behind; too far is not ready.
+        leader: Whether this process leads its role.
+        bus: The bus.
+        parts: Returns the parts of its role that this process leads, if it is shared out.
+        misconfiguration: Settings that do not work.
+        set_aside: Damaged streams.
+        outcomes: Counts forged outcomes.
+    """
+
+    def __init__(
+        self,
+        events: EventLog | None = None,
+        keys: KeyStore | None = None,
+        *,
+        clock: Clock | None = None,
+        time: "DatabaseTime | None" = None,
+        views: Follower | None = None,
+        leader: "Leader | PartLeaders | None" = None,
+        bus: MeasuredBus | None = None,
+        parts: Callable[[], Sequence[str]] = tuple,
+        misconfiguration: Misconfiguration | None = None,
+        set_aside: DamagedStreams | None = None,
+        outcomes: "OutcomeRecorder | ProcessManager | None" = None,
+    ) -> None:
+        self._events = events
+        self._keys = keys
+        self._clock = clock
+        self._time = time
+        self._views = views
+        self._leader = leader
+        self._bus = bus
+        self._parts = parts
+        self._misconfiguration = misconfiguration or Misconfiguration()
+        self._set_aside = set_aside
+        self._outcomes = outcomes
+        self._from_future = False
+
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        body: dict[str, Any] = {"ready": True}
+        if self._events is not None:
+            await self._check_log(self._events, body)
+        if self._keys is not None:
+            await self._check_keys(self._keys, body)
+        if self._time is not None:
+            body["clock_off_s"] = round(self._time.skew_s, 3)
+            body["ready"] &= self._time.ready
+        if self._leader is not None:
+            self._check_leader(self._leader, body)
+        # Neither of the next two is a reason not to work.
+        if self._set_aside is not None and (damaged := self._set_aside.why) is not None:
+            body["set_aside"] = damaged
+        if self._outcomes is not None and (forged := self._outcomes.forged):
+            body["outcomes_forged"] = forged
+        if self._bus is not None:
+            body["bus"] = msgspec.to_builtins(await self._bus.measure())
+            body["ready"] &= body["bus"]["reachable"]
+        if self._misconfiguration.reasons:
+            body["misconfigured"] = self._misconfiguration.reasons
+        body["ready"] &= not self._misconfiguration.blocks
+        return body["ready"], body
+
+    async def _check_log(self, events: EventLog, body: dict[str, Any]) -> None:
+        try:
+            body["head"] = await events.head()
+        except LogUnavailable as error:
+            body["ready"], body["log"] = False, str(error)
+            return
+        body["log"] = "ok"
+        await self._check_newest(events, body)
+        if self._views is not None:
+            body["views_behind"] = max(0, body["head"] - self._views.position)
+            body["ready"] &= body["views_behind"] <= LAG
+            if (held := self._views.gate.why) is not None:
+                body["ready"], body["held"] = False, held
+
+    async def _check_newest(self, events: EventLog, body: dict[str, Any]) -> None:
+        """Show how far the newest event is ahead of the clock: no reason not to work."""
+        if self._clock is None or not body["head"]:
+            return
+        try:
+            (newest,) = await events.stored(body["head"] - 1, 1)
+            ahead = _at(newest) - self._clock.wall()
+        except (LogUnavailable, DamagedEvent, msgspec.MsgspecError):
+            return  # shown elsewhere
+        before, self._from_future = self._from_future, ahead > STANDS_STILL
+        if self._from_future:
+            body["events_ahead_s"] = round(ahead.total_seconds())
+            if not before:
+                log.warning("events_ahead_of_clock", seconds=body["events_ahead_s"])
+
+    async def _check_keys(self, keys: KeyStore, body: dict[str, Any]) -> None:
+        try:
+            await keys.find([_NO_KEY])
+            body["keys"] = "ok"
+            if lost := keys.lost.keys:  # no reason not to work
+                body["keys_lost"] = lost
+        except KeysUnavailable as error:
+            body["ready"], body["keys"] = False, str(error)
+
+    def _check_leader(self, leader: "Leader | PartLeaders", body: dict[str, Any]) -> None:
+        body["leads"] = leader.epoch is not None
+        if parts := self._parts():
+            body["parts"] = list(parts)
+        if leader.held is not None:
+            body["ready"], body["held"] = False, leader.held
+
+
+class Measures:
+    """The page of ``/metrics`` of a role, or of all of them in one process.
+
+    Args:
+        metrics: The figures of this process.
+        health: Answers ``/readyz``.
+        log: The event log, if the role reads it.
+        clock: Dates the events; of a role that reads the log.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        health: ReadinessCheck,
+        *,
+        log: EventLog | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._metrics = metrics
+        self._health = health
+        self._log = log
+        self._clock = clock
+        self._exposition = Exposition(metrics)
+
+    async def page(self, accept: str) -> tuple[bytes, str]:
+        """Return the metrics as they are now, and their media type, by the header *accept*."""
+        self._metrics.not_measured.clear()
+        with self._noted("health"):
+            async with asyncio.timeout(WITHIN_S):
+                await self._measure_health()
+        with self._noted("followers"):
+            async with asyncio.timeout(WITHIN_S):
+                await self._measure_followers()
+        return self._exposition.page(accept)
+
+    @contextmanager
+    def _noted(self, part: str) -> Iterator[None]:
+        try:
+            yield
+        except (TimeoutError, LogUnavailable):
+            self._metrics.not_measured.of(part).set(1)
+
+    async def _measure_health(self) -> None:
+        metrics = self._metrics
+        ready, body = await self._health.check()
+        metrics.ready.of().set(ready)
+        metrics.misconfigured.clear()
+        for name in _mapping(body.get("misconfigured")):
+            metrics.misconfigured.of(name).set(1)
+        metrics.streams_set_aside.of().set("set_aside" in body)
+        for name, family in (
+            ("clock_off_s", metrics.clock_off_seconds),
+            ("head", metrics.log_position),
+        ):
+            if isinstance(value := body.get(name), int | float):
+                family.of().set(value)
+        metrics.data_keys_lost.of().set(sum(_mapping(body.get("keys_lost")).values()))
+        if isinstance(forged := body.get("outcomes_forged", 0), int):
+            metrics.outcomes_forged.of().value = forged
+        if bus := _mapping(body.get("bus")):
+            self._show_bus(bus)
+
+    def _show_bus(self, bus: Mapping[str, Any]) -> None:
+        metrics = self._metrics
+        metrics.bus_reachable.of().set(bus["reachable"])
+        metrics.bus_waiting.clear()
+        for each in bus["subscriptions"]:
+            of = each["topic"], each["group"]
+            metrics.bus_partitions.of(*of).set(each["partitions"])
+            metrics.bus_paused.of(*of).set(each["paused"])
+            metrics.bus_in_flight.of(*of).set(each["in_flight"])
+            metrics.bus_idle_seconds.of(*of).set(each["idle_s"])
+            metrics.consumers_rebuilt.of(*of).value = each["rebuilt"]
+            if each["lag"] is not None:
+                metrics.bus_waiting.of(*of).set(each["lag"])
+
+    async def _measure_followers(self) -> None:
+        metrics = self._metrics
+        metrics.follower_lag_events.clear()
+        metrics.follower_lag_seconds.clear()
+        positions = metrics.follower_position.read()
+        if self._log is None or self._clock is None:
+            return
+        head = await self._log.head()
+        for (follower,), position in positions.items():
+            done = int(position.value)
+            metrics.follower_lag_events.of(follower).set(max(0, head - done))
+            rows = await self._log.stored(done, 1) if done < head else ()
+            age_s = (self._clock.now() - _at(rows[0])).total_seconds() if rows else 0.0
+            metrics.follower_lag_seconds.of(follower).set(max(0.0, age_s))
+
+
+class _EventTime(msgspec.Struct):
+    at: datetime
+
+
+def _at(stored: SealedEvent) -> datetime:
+    return msgspec.json.decode(stored.state, type=_EventTime).at
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
