@@ -15,7 +15,6 @@ from cs.admin.app import RecordBounces
 from cs.admin.health import Measures, Readiness
 from cs.api.api import Api
 from cs.api.app import build
-from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.bus.measured import MeasuredBus
@@ -28,6 +27,7 @@ from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
+from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.retention import Retention
@@ -196,7 +196,7 @@ async def run_service(
             ready,
             measures,
             manager,
-            JsonBounces(streams, keys, clock, reflected).record,
+            BounceRecorder(streams, keys, clock, reflected, caused_by=POSTED).record_body,
         )
         for role in roles:
             role.cancel()

@@ -13,7 +13,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.bounces.recording import BounceRecorder, RecordedBounce
+from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.operations.operator import NewSecret
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
@@ -57,7 +57,7 @@ async def found_at_acme() -> AsyncIterator[tuple[Erasable, InterruptedLog, NewSe
         yield service, log, key
 
 
-async def report(service: Erasable) -> RecordedBounce:
+async def report(service: Erasable) -> RowResult:
     """Record that mail to Ada came back."""
     views = ViewRunner(service.log, service.views, service.keys)
     recorder = BounceRecorder(
@@ -67,13 +67,15 @@ async def report(service: Erasable) -> RecordedBounce:
         views.catch_up,
         caused_by=CAUSE,
     )
-    (became,) = await recorder.record([Bounce(address=ADA_MAILBOX, at=NOW, status="5.1.1")])
+    (became,) = await recorder.record(
+        [(1, Bounce(address=ADA_MAILBOX, at=NOW, status="5.1.1"))]
+    )
     return became
 
 
 async def test_a_bounce_between_a_check_and_its_storing_refutes_it() -> None:
     async with found_at_acme() as (service, log, key):
-        became: list[RecordedBounce] = []
+        became: list[RowResult] = []
 
         async def bounce() -> None:
             became.append(await report(service))

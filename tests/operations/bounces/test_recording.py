@@ -13,7 +13,7 @@ from cs.domain.causation import OperatorCause
 from cs.domain.mail.bounce import Bounce, BounceKind
 from cs.domain.mail_domain import REFUTED_FOR, BounceReported, MailDomain
 from cs.eventlog.streams import Streams
-from cs.operations.bounces.recording import BounceRecorder, RecordedBounce
+from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
 from harness.outside import ADA, Mailboxes
@@ -37,6 +37,13 @@ def recorder(service: Erasable, clock: Any) -> BounceRecorder:
     )
 
 
+async def record(
+    service: Erasable, clock: Any, bounces: list[Bounce], *, dry_run: bool = False
+) -> list[RowResult]:
+    rows = list(enumerate(bounces, 1))
+    return await recorder(service, clock).record(rows, dry_run=dry_run)
+
+
 def gone(address: str, at: datetime = NOW, **more: Any) -> Bounce:
     return Bounce(address=address, at=at, **{"status": "5.1.1", **more})
 
@@ -55,11 +62,17 @@ async def test_a_reused_result_no_longer_has_it_and_nothing_of_the_past_is_charg
         before = (await service.search(key, brand="Acme")).json()
         assert emails(before) == [ADA_MAILBOX, BEN_MAILBOX]
 
-        (told,) = await recorder(service, clock).record([gone(ADA_MAILBOX.upper())])
+        (told,) = await record(service, clock, [gone(ADA_MAILBOX.upper())])
         again = (await service.search(key, brand="Acme")).json()
         reread = await service.read(key, before["id"])
 
-        assert told == RecordedBounce("recorded", BounceKind.PERMANENT, "recipient-refused", 1)
+        assert told == RowResult(
+            row=1,
+            result="recorded",
+            kind=BounceKind.PERMANENT,
+            why="recipient-refused",
+            corrected=1,
+        )
         assert (again["cached"], again["charged"], again["usage"]["used"]) == (True, True, 2)
         assert [c["full_name"] for c in again["contacts"]] == ["Ben Ode", "Ada Kern"]
         assert emails(again) == [BEN_MAILBOX, None]
@@ -78,7 +91,7 @@ async def test_events_say_who_vouched_for_it_and_who_told_of_it_and_the_address_
         key = await service.new_key()
         await service.search(key, brand="Acme")
 
-        await recorder(service, clock).record([gone(ADA_MAILBOX, diagnostic="no such user")])
+        await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no such user")])
 
         events = await service.log.tail(0, 1_000)
         told = [e for e in events if isinstance(e.event, BounceReported | ContactBounced)]
@@ -102,11 +115,11 @@ async def test_the_same_twice_changes_nothing() -> None:
             gone("nobody@acme.test"),
         ]
 
-        foreseen = await recorder(service, clock).record(bounces, dry_run=True)
+        foreseen = await record(service, clock, bounces, dry_run=True)
         head = await service.log.head()
-        first = await recorder(service, clock).record(bounces)
+        first = await record(service, clock, bounces)
         after = await service.log.head()
-        second = await recorder(service, clock).record(bounces)
+        second = await record(service, clock, bounces)
 
         assert (foreseen, await service.log.head()) == (first, after)
         assert after == head + 4, "three told of the mail domain, one correction"
@@ -128,7 +141,7 @@ async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_va
         key = await service.new_key()
         await service.search(key, brand="Acme")
 
-        await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        await record(service, clock, [gone(ADA_MAILBOX)])
         mailboxes.checked.clear()
         again = (await service.search(key, brand="Acme")).json()
         asked = list(mailboxes.checked)
@@ -154,7 +167,7 @@ async def test_another_brand_with_the_same_mailbox_is_corrected_too() -> None:
         await service.search(key, brand="Acme")
         await service.search(key, brand="Zenith")
 
-        results = await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        results = await record(service, clock, [gone(ADA_MAILBOX)])
 
         assert [each.corrected for each in results] == [2]
 
@@ -167,7 +180,7 @@ async def test_a_bounce_of_before_stands_against_a_check_for_thirty_days(days: i
         answer = (await service.search(key, brand="Acme")).json()
 
         old = gone(ADA_MAILBOX, NOW - timedelta(days=days))
-        (told,) = await recorder(service, clock).record([old])
+        (told,) = await record(service, clock, [old])
 
         assert told.corrected == (1 if days < 30 else 0)
         reread = await service.read(key, answer["id"])
@@ -180,8 +193,10 @@ async def test_a_temporary_bounce_and_a_block_are_counted_only() -> None:
         key = await service.new_key()
         answer = (await service.search(key, brand="Acme")).json()
 
-        told = await recorder(service, clock).record(
-            [gone(ADA_MAILBOX, status="5.2.2"), gone(BEN_MAILBOX, status="5.7.1")]
+        told = await record(
+            service,
+            clock,
+            [gone(ADA_MAILBOX, status="5.2.2"), gone(BEN_MAILBOX, status="5.7.1")],
         )
 
         assert [each.kind for each in told] == [BounceKind.TEMPORARY, BounceKind.OTHER]
@@ -197,11 +212,11 @@ async def test_who_is_erased_is_erased_from_what_came_back_too() -> None:
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         answer = (await service.search(key, brand="Acme")).json()
-        await recorder(service, clock).record([gone(ADA_MAILBOX, diagnostic="no Ada Kern")])
+        await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no Ada Kern")])
 
         await service.erasure.erase_mailbox(ADA_MAILBOX)
         reread = await service.read(key, answer["id"])
-        (told,) = await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        (told,) = await record(service, clock, [gone(ADA_MAILBOX)])
 
         assert service.names(reread) == ["Ben Ode"]
         assert "Ada" not in await service.stored()
@@ -216,7 +231,7 @@ async def test_the_pattern_that_led_to_it_is_no_longer_believed() -> None:
         streams = Streams(service.log)
         before = (await streams.mail_domain("acme.test")).state
 
-        await recorder(service, clock).record([gone(ADA_MAILBOX)])
+        await record(service, clock, [gone(ADA_MAILBOX)])
 
         after = (await streams.mail_domain("acme.test")).state
         assert (before.facts.pattern, after.facts.pattern) == ("first.last", None)

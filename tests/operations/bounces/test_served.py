@@ -186,8 +186,8 @@ def test_a_file_that_cannot_be_read_changes_nothing_and_bad_rows_are_told(
     file.write_text("name\nAnn\n")
 
     assert told.code == 1
-    assert "row 1: what it names is no e-mail address" in told.err
+    assert "line 2: what it names is no e-mail address" in told.err
     assert "1 without a time are taken to be of now" in told.err
     assert "ann@" not in told.out + told.err
     assert "No such file" in missing.told(1)
-    assert "no column is called email" in ran("mailboxes", "bounced", str(file), here).told(1)
+    assert "lacks a column email" in ran("mailboxes", "bounced", str(file), here).told(1)

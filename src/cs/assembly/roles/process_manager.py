@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from cs.admin.health import Readiness
-from cs.assembly.bounce_intake import JsonBounces
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.parted_roles import part_leaders
@@ -17,6 +16,7 @@ from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresPrints
 from cs.domain.service import World
+from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure.ageing import Ageing
 from cs.operations.erasure.person import Erasure
 from cs.operations.retention import Retention
@@ -121,5 +121,5 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             streams.set_aside.watch(),
         )
         async with keep_time(shared.time, *work):
-            bounces = JsonBounces(streams, data.keys, clock, reflected).record
-            yield RunningRole(ready, shared.measures(ready), bounces=bounces)
+            bounces = BounceRecorder(streams, data.keys, clock, reflected, caused_by=POSTED)
+            yield RunningRole(ready, shared.measures(ready), bounces=bounces.record_body)

@@ -1,1 +1,1 @@
-"""Mail that came back: read from what sending tools write, and recorded."""
+"""Mail that came back: read from files and bodies, and recorded."""

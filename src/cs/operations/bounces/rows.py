@@ -1,142 +1,91 @@
-"""Rows of what sending tools export about bounces, by the names of their columns.  Pure.
+"""Rows of bounces: cells of a table, objects of JSON, notifications of Amazon SES.  Pure."""
 
-Any table is read whose columns are called so.  Two exports whose names are documented by who
-writes them: the events of SendGrid's Event Webhook (``email, timestamp, event, type, status,
-reason, bounce_classification``: Twilio, "Event Webhook Reference"), and Amazon SES's
-notifications (`cs.operations.bounces.notifications` makes rows of those).
-"""
-
-import math
 import re
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from itertools import islice
+from importlib.resources import files
 from typing import Any
 
 import msgspec
 
 from cs.domain.mail.bounce import Bounce, ToolWord, enhanced_code
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
+from cs.sources.tables.table_file import BadRow
 
-#: By field what its column may be called, the best first; case and signs say nothing.
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "address": (
-        *("email", "email address", "recipient", "recipient email", "to email", "rcpt to"),
-        *("rcpt", "mailbox", "address", "final recipient", "to"),
-    ),
-    "event": ("event", "event type", "notification type", "record type"),
-    "type": ("bounce type", "type", "severity", "bounce", "kind"),
-    "class": ("bounce classification", "bounce category", "bounce cat", "classification"),
-    "status": (
-        *("enhanced status", "enhanced code", "enhanced status code", "dsn status", "dsn"),
-        *("status", "status code"),
-    ),
-    "code": ("smtp code", "reply code", "response code", "bounce code", "error code", "code"),
-    "diagnostic": (
-        *("diagnostic code", "diagnostic", "dsn diag", "smtp response", "response", "reason"),
-        *("bounce reason", "error message", "error", "message", "description", "details"),
-    ),
-    "at": (
-        *("bounced at", "bounce time", "bounce date", "timestamp", "time", "date", "created"),
-        *("created at", "occurred at", "event time", "time logged"),
-    ),
-}
-#: What tools call what happened, without blanks and signs.
-_WORDS: Mapping[str, ToolWord] = {
-    **dict.fromkeys(
-        (
-            *("hard", "hardbounce", "hardbounced", "permanent", "permanentfail", "bounce"),
-            *("invalid", "invalidaddress", "bademailaddress", "badmailbox", "nosuchuser"),
-        ),
-        ToolWord.HARD,
-    ),
-    **dict.fromkeys(
-        (
-            *("soft", "softbounce", "softbounced", "transient", "temporary", "temporaryfail"),
-            *("deferred", "deferral", "delayed", "mailboxfull", "quotaissues"),
-        ),
-        ToolWord.SOFT,
-    ),
-    **dict.fromkeys(
-        (
-            *("block", "blocked", "policy", "policyrelated", "spam", "spamrelated", "content"),
-            *(
-                "contentrelated",
-                "reputation",
-                "spamnotification",
-                "dmarcpolicy",
-                "virusrelated",
-            ),
-            *("contentrejected", "attachmentrejected", "messagetoolarge", "frequencyorvolume"),
-        ),
-        ToolWord.BLOCK,
-    ),
-}
-#: What happened if an event is no bounce at all, or nothing was sent.
-_NO_BOUNCE = frozenset(
-    (
-        *("delivered", "delivery", "processed", "sent", "send", "accepted", "open", "opened"),
-        *("click", "clicked", "unsubscribe", "unsubscribed", "groupunsubscribe", "dropped"),
-        *("groupresubscribe", "spamreport", "complaint", "complained", "reject", "rejected"),
-        *("renderingfailure", "subscription", "suppressed", "onaccountsuppressionlist"),
-        *("unsubscribedrecipient", "relayed", "expanded"),
-    )
-)
-#: Of which kind it is whoever says so does not know: Amazon SES, SendGrid.
-_UNDECIDED = frozenset({"undetermined", "unclassified", "technical"})
-#: "Bounce" as a type is SendGrid's word for a permanent one; as an event it says no kind.
-_BOUNCE = "bounce"
+_SIGNS = re.compile(r"[^a-z0-9]+")
 #: Fields that may say what happened.
 _SAYING_WHAT = ("event", "type", "class", "status")
-_SIGNS = re.compile(r"[^a-z0-9]+")
+#: Of several words for what happened, the one that takes least away counts.
+_STRONGEST_FIRST = (ToolWord.BLOCK, ToolWord.SOFT, ToolWord.HARD)
 _LONGEST_TEXT = 2_000
-_MOST_COLUMNS = 1_000
 #: How far ahead of our clock a time may be: clocks differ, and time zones are mistaken.
 AHEAD = timedelta(days=1)
 #: Seconds since 1970 beyond which a number is milliseconds: the year 5138.
 _MILLISECONDS = 1e11
 
 
-class BadRow(ValueError):
-    """A row that tells of no bounce that could be recorded; never names the address."""
+def _word(text: str) -> str:
+    return _SIGNS.sub("", text.lower())
 
 
-def columns_of(names: Iterable[str]) -> dict[str, str]:
-    """Return by field which of the first *names* holds it, each at most once."""
-    by_word: dict[str, str] = {}
-    for name in islice(names, _MOST_COLUMNS):
-        by_word.setdefault(_word(name), name)
-    found: dict[str, str] = {}
-    for field, called in _COLUMN_WORDS.items():
-        taken = set(found.values())
-        column = next((by_word[word] for word in called if word in by_word), None)
-        if column is not None and column not in taken:
-            found[field] = column
-    return found
+_WORDS = tomllib.loads((files(__package__) / "reports.toml").read_text("utf-8"))
+#: By field, the names of its column.
+FIELDS: Mapping[str, Sequence[str]] = _WORDS["columns"]
+_KINDS = {kind: {_word(each) for each in words} for kind, words in _WORDS["kinds"].items()}
+_TOOL_WORDS = {word: kind for kind in ToolWord for word in _KINDS[kind.value]}
+_BOUNCE = "bounce"
+
+
+def rows_of(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows in *item*: itself, or one for each recipient of a notification of SES."""
+    if item.get("Type") == "Notification" and isinstance(text := item.get("Message"), str):
+        # SNS's envelope has the notification as text.
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            item = msgspec.json.decode(text, type=dict[str, Any])
+    bounce = item.get("bounce")
+    recipients = bounce.get("bouncedRecipients") if isinstance(bounce, dict) else None
+    if not isinstance(recipients, list):
+        yield item
+        return
+    assert isinstance(bounce, dict)
+    for recipient in recipients:
+        if isinstance(recipient, dict):
+            yield {
+                "email": recipient.get("emailAddress"),
+                "event": item.get("notificationType") or item.get("eventType"),
+                "bounce type": bounce.get("bounceType"),
+                "bounce classification": bounce.get("bounceSubType"),
+                "status": recipient.get("status"),
+                "diagnostic": recipient.get("diagnosticCode"),
+                "time": bounce.get("timestamp"),
+            }
 
 
 def bounce_of(
     row: Mapping[str, Any], columns: Mapping[str, str], now: datetime
 ) -> Bounce | None:
-    """Return the bounce that *row* tells of; ``None``: it tells of something else.
+    """Return the bounce of *row*; ``None`` if it reports another event.
 
     Raises:
-        BadRow: It should tell of one, and does not.
+        BadRow: It should report one, and does not.
     """
     texts = {field: _text(row.get(column)) for field, column in columns.items()}
     what = {field: _word(texts.get(field, "")) for field in _SAYING_WHAT}
-    if _NO_BOUNCE.intersection(what.values()):
+    words = set(what.values())
+    if words.intersection(_KINDS["no_bounce"]):
         return None
-    is_type = what["type"] == _BOUNCE and not _UNDECIDED.intersection(what.values())
-    kinds = [*({*what.values()} - {_BOUNCE}), *([_BOUNCE] if is_type else [])]
+    if what["type"] != _BOUNCE or words.intersection(_KINDS["undecided"]):
+        words.discard(_BOUNCE)
     return make_bounce(
         address=texts.get("address", ""),
         at=_time(texts["at"], columns["at"], now) if texts.get("at") else None,
         status=texts.get("status", ""),
         code=texts.get("code", ""),
         diagnostic=texts.get("diagnostic", ""),
-        words=kinds,
+        words=words,
     )
 
 
@@ -149,17 +98,17 @@ def make_bounce(
     code: str = "",
     words: Iterable[str] = (),
 ) -> Bounce:
-    """Return the bounce that these tell of; all but *address* may be empty.
+    """Return a bounce; all but *address* may be empty.
 
     Raises:
-        BadRow: One of them is not what it is to be.
+        BadRow: *address* is none.
     """
     mailbox = ascii_mailbox(address.strip().strip("<>")).lower()
     if not mailbox:
         raise BadRow("it names no e-mail address")
     if not is_mailbox(mailbox):
         raise BadRow("what it names is no e-mail address")
-    said = {_WORDS[word] for each in words if (word := _word(each)) in _WORDS}
+    kinds = {_TOOL_WORDS[word] for word in words if word in _TOOL_WORDS}
     codes = [text for text in (status, code) if text]
     number = next((int(c[:3]) for c in codes if re.match(r"[45]\d\d(?!\d)", c)), None)
     enhanced = next((e for c in codes if (e := _enhanced_in(c)) is not None), None)
@@ -169,14 +118,8 @@ def make_bounce(
         status=enhanced,
         code=number,
         diagnostic=diagnostic[:_LONGEST_TEXT],
-        tool_word=_strongest(said),
+        tool_word=next((each for each in _STRONGEST_FIRST if each in kinds), None),
     )
-
-
-def _strongest(said: set[ToolWord]) -> ToolWord | None:
-    """Return of several words the one that takes least away."""
-    order = (ToolWord.BLOCK, ToolWord.SOFT, ToolWord.HARD)
-    return next((word for word in order if word in said), None)
 
 
 def _enhanced_in(code: str) -> str | None:
@@ -184,27 +127,15 @@ def _enhanced_in(code: str) -> str | None:
     return found if found is not None and found[0] in "45" else None
 
 
-def _word(text: str) -> str:
-    return _SIGNS.sub("", text.lower())
-
-
-_COLUMN_WORDS = {field: [_word(each) for each in names] for field, names in COLUMNS.items()}
-
-
 def _text(value: Any) -> str:
     if value is None or isinstance(value, bool | list | dict):
         return ""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return str(value).strip()
+    return str(value).strip().encode(errors="replace").decode()
 
 
 def _time(text: str, column: str, now: datetime) -> datetime:
-    """Return the moment that *text*, a cell of *column*, names.
-
-    Raises:
-        BadRow: It names none, or one that is still to come; never says what stands there.
-    """
     at = read_time(text)
     if at is None:
         raise BadRow(
@@ -217,7 +148,7 @@ def _time(text: str, column: str, now: datetime) -> datetime:
 
 
 def read_time(text: str) -> datetime | None:
-    """Return the moment *text* names, in UTC; ``None``: none.
+    """Return the moment of *text*, in UTC; ``None`` if it is no time.
 
     Read are ISO 8601, seconds or milliseconds since 1970, and times as in mail (RFC 5322).
     Eight digits are a day of ISO 8601, not seconds of the year 1970.
@@ -225,35 +156,17 @@ def read_time(text: str) -> datetime | None:
     >>> read_time("20261101") == read_time("2026-11-01") == read_time("1793491200")
     True
     """
-    at = _read_time(text)
-    try:
-        return None if at is None else at.astimezone(UTC)
-    except OverflowError:
-        return None
-
-
-def _read_time(text: str) -> datetime | None:
-    try:
-        if len(text) != len("20261101"):
-            return _since_1970(float(text))
-    except ValueError:
-        pass
-    for read in (_iso, parsedate_to_datetime):
+    for read in (_since_1970, datetime.fromisoformat, parsedate_to_datetime):
         try:
             at = read(text)
-        except (ValueError, TypeError, OverflowError, msgspec.ValidationError):
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, TypeError, OverflowError, OSError):
             continue
-        return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return None
 
 
-def _since_1970(number: float) -> datetime | None:
-    seconds = number / 1000 if number > _MILLISECONDS else number
-    try:
-        return datetime.fromtimestamp(seconds, UTC) if math.isfinite(seconds) else None
-    except (OverflowError, OSError):
-        return None
-
-
-def _iso(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+def _since_1970(text: str) -> datetime:
+    if len(text) == len("20261101"):
+        raise ValueError("a day")
+    number = float(text)
+    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)

@@ -1,10 +1,14 @@
-"""Delivery status notifications (RFC 3464): what mail servers send back, as it came.
+"""Delivery status notifications (RFC 3464): mails that mail servers send back.
 
 The bounced recipients are in the part ``message/delivery-status``: fields about the message
-first, then those of each recipient (RFC 3464, 2.2 and 2.3).  It is to be 7bit there; what
-gateways have encoded on the way is decoded.  ``message/global-delivery-status`` is the same in
-UTF-8 (RFC 6533).  The part after it returns the message, or its header (RFC 6522, 3): its
-``Message-ID`` is what proves that the report is about a message of the operator's.
+first, then those of each recipient (RFC 3464, 2.2 and 2.3).  It should be 7bit; what gateways
+have encoded on the way is decoded.  ``message/global-delivery-status`` is the same in UTF-8
+(RFC 6533).  The part after it returns the message, or its header (RFC 6522, 3).
+
+Anybody can write a report that names any mailbox.  The ``Message-ID`` of a message is known to
+its sender and its recipients, so a report counts for a recipient if it returns a message with
+an ID that was sent to that very recipient.  A recipient who knows the ID of their own message
+proves nothing about others.
 """
 
 import re
@@ -14,11 +18,15 @@ from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
 from email.policy import Compat32
+from hashlib import blake2b
 from itertools import islice
+from pathlib import Path
 
 from cs.domain.mail.bounce import Bounce
-from cs.operations.bounces.rows import AHEAD, BadRow, make_bounce, read_time
-from cs.operations.bounces.sent_messages import SentMessages
+from cs.domain.mail.syntax import ascii_mailbox
+from cs.operations.bounces.rows import AHEAD, make_bounce, read_time
+from cs.runtime.table_text import open_bounded
+from cs.sources.tables.table_file import BadRow
 
 #: Bytes of a mail that are read.  Status and header of the returned message come before its
 #: body, so of a longer report no more is needed.
@@ -32,6 +40,51 @@ _RETURNED_PARTS = frozenset(
     {"message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers"}
 )
 _BLANK_LINES = re.compile(rb"(?:\r?\n[ \t]*){2,}")
+#: A larger file of sent messages is to be split, with the mails that belong to each part.
+_MOST_SENT_BYTES, _MOST_SENT, _LONGEST_SENT = 1 << 30, 2_000_000, 2_000
+#: Between Message-ID and recipient: neither holds one of these.
+_BETWEEN = re.compile(r"[\s,;|]+")
+
+
+class SentMessages:
+    """Pairs of a ``Message-ID`` and a recipient of that message; held as hashes."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._known = {_digest(id_, recipient) for id_, recipient in pairs}
+
+    @classmethod
+    def read(cls, path: Path) -> "SentMessages":
+        """Return the messages in *path*, a line ``message-id,recipient`` each.
+
+        A line that names columns is a message that no report returns.
+
+        Raises:
+            ValueError: A line is something else; the message says which.
+            OSError: It cannot be read.
+        """
+        with open_bounded(path, _MOST_SENT_BYTES, _MOST_SENT) as file:
+            return cls(_pairs(iter(lambda: file.readline(_LONGEST_SENT), b"")))
+
+    def prove(self, ids: Iterable[str], recipient: str) -> bool:
+        """Return whether a message with one of *ids* was sent to *recipient*."""
+        return any(_digest(each, recipient) in self._known for each in ids if each.strip("<> "))
+
+
+def _pairs(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines, 1):
+        match _BETWEEN.split(line.decode("utf-8-sig", errors="replace").strip()):
+            case [""]:
+                continue
+            case [id_, recipient]:
+                yield id_, recipient
+            case _:
+                raise ValueError(f"line {number} is not `message-id,recipient`")
+
+
+def _digest(id_: str, recipient: str) -> bytes:
+    mailbox = ascii_mailbox(recipient.strip('<>"')).lower()
+    pair = id_.strip('<>" ') + "\n" + mailbox
+    return blake2b(pair.encode(errors="backslashreplace"), digest_size=16).digest()
 
 
 class Unproven:
@@ -39,7 +92,7 @@ class Unproven:
 
 
 class _Policy(Compat32):
-    """Fields of a mail, cut to `_LONGEST_FIELD`: some readers of them are quadratic."""
+    """Cuts fields to `_LONGEST_FIELD`: some of their readers are quadratic."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
@@ -56,6 +109,11 @@ class _Part(Message):
     def get_content_type(self) -> str:
         return "text/plain" if self.kind.startswith("message/") else self.kind
 
+    @property
+    def content(self) -> bytes:
+        payload = self.get_payload(decode=True)
+        return payload if isinstance(payload, bytes) else b""
+
 
 class _TooManyParts(MessageError):
     """A mail of more than `_PARTS` parts."""
@@ -64,22 +122,22 @@ class _TooManyParts(MessageError):
 def bounces_of(
     mail: bytes, now: datetime, sent: SentMessages
 ) -> Iterator[Bounce | Unproven | str | None]:
-    """Yield of each recipient the bounce, what is wrong with it, or ``None``: it is none.
+    """Yield for each recipient the bounce, what is wrong with it, or ``None`` if it is none.
 
     A bounce that *sent* does not prove is `Unproven`.  A mail that is no such report yields
     what is wrong, too.  Of *mail* no more than `READ_BYTES` are read.
     """
     mail = mail[:READ_BYTES]
-    recipients: list[tuple[Message | None, Message]] = []
-    ids: set[str] = set()
-    sent_at = ""
+    parts: list[_Part] = []
     try:
-        if b"delivery-status" in mail.lower():
-            message = _parsed(mail)
-            parts = [part for part in message.walk() if isinstance(part, _Part)]
-            recipients = list(islice(_recipients(parts), _RECIPIENTS + 1))
-            ids = {_field(each, "Message-ID") for each in _returned(parts)}
-            sent_at = _field(message, "Date")
+        message = _parsed(mail) if b"delivery-status" in mail.lower() else Message()
+        parts = [part for part in message.walk() if isinstance(part, _Part)]
+        recipients = list(islice(_recipients(parts), _RECIPIENTS + 1))
+        ids = {
+            _field(_header(part.content), "Message-ID")
+            for part in parts
+            if part.kind in _RETURNED_PARTS
+        }
     except _TooManyParts:
         yield f"it has more than {_PARTS} parts"
         return
@@ -90,7 +148,7 @@ def bounces_of(
         yield "it has no delivery status in it (RFC 3464, message/delivery-status)"
     for about, recipient in recipients[:_RECIPIENTS]:
         try:
-            bounce = _bounce_of(about, recipient, sent_at, now)
+            bounce = _bounce_of(about, recipient, _field(message, "Date"), now)
         except BadRow as error:
             yield str(error)
         else:
@@ -114,29 +172,17 @@ def _parsed(mail: bytes) -> Message:
     return BytesParser(part, policy=_Policy()).parsebytes(mail)  # type: ignore[arg-type]
 
 
-def _returned(parts: Iterable[_Part]) -> Iterator[Message]:
-    """Yield the header of each message that is returned."""
-    for part in parts:
-        if part.kind in _RETURNED_PARTS:
-            yield _header(_payload(part))
-
-
-def _recipients(parts: Iterable[_Part]) -> Iterator[tuple[Message | None, Message]]:
+def _recipients(parts: Iterable[_Part]) -> Iterator[tuple[Message, Message]]:
     """Yield the fields of each recipient, after those of the message that it is about."""
     for part in parts:
         if part.kind not in _STATUS_PARTS:
             continue
-        about: Message | None = None
-        for block in map(_header, _BLANK_LINES.split(_payload(part).strip())):
+        about = Message()
+        for block in map(_header, _BLANK_LINES.split(part.content.strip())):
             if block.get("Final-Recipient") or block.get("Original-Recipient"):
                 yield about, block
-            elif about is None:
+            elif not about.keys():
                 about = block
-
-
-def _payload(part: _Part) -> bytes:
-    payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b""
 
 
 def _header(data: bytes) -> Message:
@@ -144,19 +190,19 @@ def _header(data: bytes) -> Message:
 
 
 def _bounce_of(
-    about: Message | None, recipient: Message, sent_at: str, now: datetime
+    about: Message, recipient: Message, sent_at: str, now: datetime
 ) -> Bounce | None:
     action = _field(recipient, "Action").lower()
     if action in {"delivered", "relayed", "expanded"}:
         return None
-    # The address that was written to, if somebody forwarded it to another one.
+    # The address that was written to, if it was forwarded to another one.
     address = _typed(recipient, "Original-Recipient") or _typed(recipient, "Final-Recipient")
     status = _field(recipient, "Status").partition(" ")[0]
     if action == "delayed" and not status.startswith("4"):
         status = "4.0.0"
-    arrived = _field(about, "Arrival-Date") if about is not None else ""
-    # The first that can be read; without any it is taken to be of now, and counted as such.
-    times = map(read_time, (_field(recipient, "Last-Attempt-Date"), sent_at, arrived))
+    # The first that can be read; without any the bounce is of now, and counted as undated.
+    texts = (_field(recipient, "Last-Attempt-Date"), sent_at, _field(about, "Arrival-Date"))
+    times = (read_time(text) for text in texts)
     return make_bounce(
         address=address,
         at=next((at for at in times if at is not None and at <= now + AHEAD), None),
