@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from cs.domain.contact import Query
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from harness.in_process import in_memory
 from harness.outside import tools

@@ -21,7 +21,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.keystore.postgres.store import PostgresKeyStore
 from cs.keystore.sqlite.store import SqliteKeyStore
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.clock import SystemClock

@@ -29,8 +29,7 @@ from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
@@ -268,8 +267,8 @@ class Lifetime:
             if isinstance(recorded.event, LookupFinished)
         ]
         runner = ViewRunner(stores.log, stores.views, stores.keys)
-        ageing = Ageing(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
-        await ageing.age_out(ended)
+        erasure = Erasure(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
+        await erasure.age_out(ended)
 
     async def forget(self, brand: str) -> None:
         await self.service.operator.forget_brand(Query(brand=brand))

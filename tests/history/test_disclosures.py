@@ -27,7 +27,7 @@ from cs.history.lines import event_lines
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
-from cs.operations.disclosing import Disclosing
+from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
 from history.people import (
     AT,
@@ -61,7 +61,7 @@ async def export(log: EventLog, keys: KeyStore, chosen: Selection) -> tuple[int,
     """Disclose as the command does; return the position of that, and who was opened."""
     head = await log.head()
     upto = head if chosen.upto is None else min(head, chosen.upto)
-    disclosing = Disclosing(Streams(log), SystemClock(), "ada")
+    disclosing = Operator(Streams(log), SystemClock(), "ada")
     position = await disclosing.disclose(
         "events export", "Ticket 4711 of today", chosen.asked(), upto=upto, file="a.ndjson"
     )
@@ -147,7 +147,7 @@ class DisclosuresContract:
         self, stores: tuple[EventLog, KeyStore]
     ) -> None:
         log, _ = stores
-        disclosing = Disclosing(Streams(log), SystemClock(), None)
+        disclosing = Operator(Streams(log), SystemClock(), None)
         asked = DisclosedEvents(categories=("brand",))
         for days in (0, 1):
             await disclosing.disclose(
@@ -167,7 +167,7 @@ class DisclosuresContract:
     ) -> None:
         log, _ = stores
         await store(log, HISTORY)
-        disclosing = Disclosing(Streams(log), SystemClock(), None)
+        disclosing = Operator(Streams(log), SystemClock(), None)
         asked = DisclosedEvents(people=(IN_ZENITH,))
         upto = await log.head()
         position = await disclosing.disclose(
@@ -203,7 +203,7 @@ async def test_a_selection_of_a_newer_version_counts_as_all() -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     await store(log, HISTORY)
-    disclosing = Disclosing(Streams(log), SystemClock(), None)
+    disclosing = Operator(Streams(log), SystemClock(), None)
     asked = DisclosedEvents(types=("people-cloned",))
     position = await disclosing.disclose(
         "events export", "Ticket 4711 of today", asked, upto=await log.head()

@@ -12,7 +12,7 @@ from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog
 from cs.keystore.port import KeyStore
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.projections.follower import Follower
 from cs.runtime.private_files import DeletedDataRemains

@@ -28,8 +28,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.bounces.recording import POSTED, BounceRecorder
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.retention import Retention
 from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.misconfiguration import Misconfiguration
@@ -147,8 +146,7 @@ async def run_service(
     )
     retention = None
     if kept_for_months is not None:
-        ageing = Ageing(streams, keys, clock, reflected, forget_calls=forget_calls)
-        retention = Retention(log, views, ageing, clock, months=kept_for_months)
+        retention = Retention(log, views, erasure, clock, months=kept_for_months)
     ready = Readiness(
         log,
         keys,

@@ -26,7 +26,7 @@ from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.contact import LeftOut, Query
 from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work
 from cs.eventlog.fingerprints import email_print
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret, Operator
 from cs.pipeline.ranking import Ranking
 from cs.plugins.stages import Report

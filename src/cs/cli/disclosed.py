@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from cs.cli.output import console, print_table, warn
+from cs.cli.output import warn
 from cs.cli.pseudonyms import reading
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.history.disclosures import HeldBy, disclosures_of
-from cs.projections.searches import instant
 
 #: ``None``: some of the log is damaged, and nobody can say.
 Disclosures = Sequence[HeldBy] | None
@@ -30,17 +29,3 @@ async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
                 "damaged; mend it (`cs log verify` lists it all), then run this again"
             )
             return None
-
-
-def show_disclosures(found: Disclosures) -> None:
-    """Print *found* as a table, if there are any."""
-    if not found:
-        return
-    made = "1 disclosure" if len(found) == 1 else f"{len(found)} disclosures"
-    console.print(f"{made} may hold this person; delete what was written then:")
-    rows = [
-        (instant(e.at), e.by or "?", e.command, e.file or "(printed)", e.why, str(e.position))
-        for e in found
-    ]
-    columns = ("At", "By", "Command", "File", "Why", "Position")
-    print_table(columns, rows, folds=["Why", "File"])

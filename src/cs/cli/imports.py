@@ -23,8 +23,8 @@ from cs.cli.options import DryRun
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.directory.errors import DirectoryUnavailable
-from cs.operations.directory_prints import DirectoryPrints
 from cs.operations.retention import MONTH
+from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
 from cs.runtime.table_text import is_hopeless
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexFault, batches

@@ -1,59 +1,52 @@
-"""``cs people``: what somebody who was found may ask of the operator."""
+"""``cs people``: erase a person, list who is erased, and export what is held on somebody."""
 
-import asyncio
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
 
-import msgspec
 from cyclopts import App, Parameter
 
-from cs.assembly.operator_command import open_command_context
-from cs.cli.disclosed import Disclosures, may_hold, show_disclosures
-from cs.cli.options import Config, DataDir, Json
-from cs.cli.output import console, print_json, print_table, stop
+from cs.cli.command import Invocation, Output, on_data
+from cs.cli.disclosed import Disclosures, may_hold
+from cs.cli.options import DryRun
+from cs.cli.output import Table, stop
 from cs.cli.people_export import export
-from cs.cli.person_data import PrintOf, fingerprint_of, open_person_data
-from cs.cli.settings_in_force import settings
+from cs.cli.person_data import PersonData, PrintOf, fingerprint_of, open_person_data
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.errors import DamagedEvent
-from cs.operations.erasure.person import ErasureResult
-from cs.operations.erasure.reapplying import reapply as reapply_all
-from cs.operations.erasure.suppressions import SuppressionEntry
+from cs.operations.erasure import ErasureResult
 from cs.projections.searches import instant
-from cs.settings import Settings
 
-DryRun = Annotated[
-    bool, Parameter(negative="", help="Only say what it would hit; change nothing.")
-]
-#: Lifts whoever is named, whatever their ids.
+#: Lifts everybody who is named, whatever their ids.
 ALL = "all"
-SUPPRESSED = "and keep the person out of later searches"
+Email = Annotated[str | None, Parameter(help="A work e-mail of the person.")]
+Profile = Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")]
 
 app = App(
     name="people",
-    help="Erase a person who asks to be forgotten; list who is; show somebody all that is held "
-    "on them.",
+    help="Erase a person who asks to be forgotten; list who is; export all that is held on a "
+    "person.",
 )
 app.command(export)
 
 
 @app.command
-def erase(
+@on_data
+async def erase(
+    at: Invocation,
     *,
-    email: Annotated[str | None, Parameter(help="A work e-mail of theirs.")] = None,
-    profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None,
+    email: Email = None,
+    profile: Profile = None,
     dry_run: DryRun = False,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """Erase a person from everything stored, and keep later searches from finding them.
 
-    With --dry-run it says what that would be: lookups, data keys and brands. Both tell which
-    exports that were made with --reveal may hold the person: delete those.
+    With --dry-run it prints what would be erased: lookups, data keys and brands. Both list the
+    exports made with --reveal that may hold the person: delete those.
 
-    Works on the data folder, beside a running service or without one; a running one
-    drops what it holds in memory within a second. Cannot be undone. Doing it again does
-    no harm, and finishes one that was interrupted. Neither the address nor the profile
+    Works on the data folder, next to a running service or without one; a running one
+    drops what it holds in memory within a second. Cannot be undone. Running it again does
+    no harm, and finishes an erasure that was interrupted. Neither the address nor the profile
     is stored or printed.
 
     Example: `cs people erase --profile https://www.linkedin.com/in/jane-doe-1a2b`
@@ -61,77 +54,50 @@ def erase(
     print_of = fingerprint_of(email, profile)
     if print_of is None:
         stop("name the person by --email or by --profile, one of the two", 2)
-    chosen = settings(config, data_dir=data_dir)
+    data = await at.opened(open_person_data(at.settings()))
     if dry_run:
-        _show_foreseen(asyncio.run(_foreseen(chosen, print_of)), json=json)
-        return
-
-    async def run() -> tuple[ErasureResult, Disclosures] | DamagedEvent:
-        async with open_person_data(chosen) as at:
-            try:
-                done = await at.erasure.erase(print_of(at.keys))
-            except DamagedEvent as damaged:
-                return damaged
-            return done, await may_hold(at.log, done.names)
-
-    ended = asyncio.run(run())
-    if isinstance(ended, DamagedEvent):
-        stop(_unfinished(ended))
-    done, disclosed = ended
-    if json:
-        print_json(
-            {
-                "known": done.lookups > 0,
-                "lookups": done.lookups,
-                "keys_destroyed": done.keys,
-                "directory_rows": done.directory,
-                "suppressed": True,
-                "changed": done.new,
-                "disclosed": disclosed,
-            }
-        )
-    else:
-        console.print(_describe(done))
-        show_disclosures(disclosed)
+        return await _foresee(data, print_of)
+    with _unfinished_if_damaged():
+        done = await data.erasure.erase(print_of(data.keys))
+        disclosed = await may_hold(data.log, done.names)
+    row = {
+        "known": done.lookups > 0,
+        "lookups": done.lookups,
+        "keys_destroyed": done.keys,
+        "directory_rows": done.directory,
+        "suppressed": True,
+        "changed": done.new,
+        "disclosed": disclosed,
+    }
+    return Output([row], [_describe(done), *_disclosures(disclosed)])
 
 
 @app.command
-def reapply(*, json: Json = False, data_dir: DataDir = None, config: Config = None) -> None:
+@on_data
+async def reapply(at: Invocation) -> Output:
     """Erase again everybody who was ever erased.
 
-    For after `keys.db` came back from a backup: it has keys that were destroyed since.
+    For after `keys.db` was restored from a backup: it has keys that were destroyed since.
 
     Example: `cs people reapply --data-dir /var/lib/cs`
     """
-
-    async def run() -> int | DamagedEvent:
-        async with open_person_data(settings(config, data_dir=data_dir)) as at:
-            try:
-                return await reapply_all(at.erasure, at.suppressions, at.ageing)
-            except DamagedEvent as damaged:
-                return damaged
-
-    people = asyncio.run(run())
-    if isinstance(people, DamagedEvent):
-        stop(_unfinished(people))
-    if json:
-        print_json({"people": people})
-    else:
-        console.print(f"{people} erased again")
+    data = await at.opened(open_person_data(at.settings()))
+    with _unfinished_if_damaged():
+        people = await data.erasure.reapply()
+    return Output([{"people": people}], [f"{people} erased again"])
 
 
 @app.command
-def suppressed(
+@on_data
+async def suppressed(
+    at: Invocation,
     *,
-    email: Annotated[str | None, Parameter(help="Only whoever has this e-mail.")] = None,
-    profile: Annotated[str | None, Parameter(help="Only whoever has this profile.")] = None,
+    email: Email = None,
+    profile: Profile = None,
     lift: Annotated[
         str | None, Parameter(help="Id of one erased by mistake, or all: those named.")
     ] = None,
-    json: Json = False,
-    data_dir: DataDir = None,
-    config: Config = None,
-) -> None:
+) -> Output:
     """List who is kept out of later searches, ask about one person, or lift a mistake.
 
     Only keyed hashes are kept: the list has an id, since when, from how many lookups, and
@@ -146,84 +112,67 @@ def suppressed(
     print_of = fingerprint_of(email, profile)
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
-
-    async def run() -> tuple[list[SuppressionEntry], int]:
-        async with open_person_data(settings(config, data_dir=data_dir)) as at:
-            fingerprint = print_of(at.keys) if print_of is not None else None
-            found = await at.suppressions.listed(fingerprint)
-            if lift is not None:
-                found = [each for each in found if lift in {ALL, each.id}]
-                return found, await at.suppressions.lift(each.id for each in found)
-            return found, 0
-
-    found, lifted = asyncio.run(run())
+    data = await at.opened(open_person_data(at.settings()))
+    suppressions = data.erasure.suppressions
+    found = await suppressions.listed(print_of(data.keys) if print_of is not None else None)
+    if lift is not None:
+        found = [each for each in found if lift in {ALL, each.id}]
     if not found and (lift is not None or print_of is not None):
         stop("nobody suppressed goes by that; `cs people suppressed` lists all")
-    if json:
-        for each in found:
-            print_json({**_shown(each), "lifted": lift is not None})
-    elif lift is not None:
-        console.print(f"{lifted} may be found again by later searches")
-    else:
-        columns = ("Id", "Since", "Lookups", "By")
-        print_table(
-            columns,
-            [(e.id, instant(e.since), str(e.lookups), e.by or "-") for e in found],
-            folds=["By"],
+    rows = [(e.id, instant(e.since), len(e.state.erased_from), e.by) for e in found]
+    shown = [
+        {"id": id_, "since": since, "lookups": lookups, "by": by, "lifted": lift is not None}
+        for id_, since, lookups, by in rows
+    ]
+    if lift is not None:
+        lifted = await suppressions.lift(each.id for each in found)
+        return Output(shown, [f"{lifted} may be found again by later searches"])
+    cells = [(id_, since, str(lookups), by or "-") for id_, since, lookups, by in rows]
+    return Output(shown, [Table(("Id", "Since", "Lookups", "By"), cells, ["By"])])
+
+
+@contextmanager
+def _unfinished_if_damaged() -> Iterator[None]:
+    """End the command if an erasure within is not finished."""
+    try:
+        yield
+    except DamagedEvent as damaged:
+        stop(
+            f"the erasure is not finished: {damaged}; whoever is erased is shown nowhere any "
+            "more; mend that event (`cs log verify` lists all), then run this again"
         )
 
 
-def _shown(each: SuppressionEntry) -> dict[str, Any]:
-    since = instant(each.since)
-    return {"id": each.id, "since": since, "lookups": each.lookups, "by": each.by}
-
-
-class ErasurePreview(msgspec.Struct, frozen=True):
-    """What an erasure would hit."""
-
-    lookups: int
-    keys: int
-    brands: list[str]
-    suppressed: bool  # already
-    disclosed: Disclosures
-    directory_rows: int = 0  # of the operator's own directory
-
-
-async def _foreseen(chosen: Settings, print_of: PrintOf) -> ErasurePreview:
-    async with open_command_context(chosen) as data:
-        reading = await data.reading()
-        brands = {stream: row.query for stream, row in await reading.brands()}
-    async with open_person_data(chosen) as at:
-        fingerprint = print_of(at.keys)
-        names = await at.erasure.foreseen(fingerprint)
-        rows = await at.erasure.foreseen_in_directory(fingerprint)
-        before = await at.suppressions.listed(fingerprint)
-        disclosed = await may_hold(at.log, names)
-    lookups = {name.rpartition("#")[0] for name in names}
-    queries = [brands[s] for s in sorted({stream_of(each) for each in lookups}) if s in brands]
+async def _foresee(at: PersonData, print_of: PrintOf) -> Output:
+    """Return what an erasure would hit."""
+    brands = {stream: row.query for stream, row in await (await at.data.reading()).brands()}
+    fingerprint = print_of(at.keys)
+    found = await at.erasure.foresee(fingerprint)
+    suppressed = bool(await at.erasure.suppressions.listed(fingerprint))
+    disclosed = await may_hold(at.log, found.names)
+    streams = sorted({stream_of(name.rpartition("#")[0]) for name in found.names})
+    queries = [brands[stream] for stream in streams if stream in brands]
     searched = [query.brand or query.domain or "" for query in queries]
-    return ErasurePreview(len(lookups), len(names), searched, bool(before), disclosed, rows)
-
-
-def _show_foreseen(found: ErasurePreview, *, json: bool) -> None:
-    if json:
-        print_json({**msgspec.to_builtins(found), "dry_run": True})
-        return
-    lookups = "lookup" if found.lookups == 1 else "lookups"
-    where = f" ({', '.join(found.brands)})" if found.brands else ""
-    later = "already kept out of later searches" if found.suppressed else SUPPRESSED
-    console.print(
-        f"nothing is changed; it would destroy {found.keys} data keys of {found.lookups} "
-        f"{lookups}{where}{_rows_of_directory(found.directory_rows)} for good; {later}"
+    row = {
+        "lookups": found.lookups,
+        "keys": found.keys,
+        "brands": searched,
+        "suppressed": suppressed,
+        "disclosed": disclosed,
+        "directory_rows": found.directory,
+        "dry_run": True,
+    }
+    where = f" ({', '.join(searched)})" if searched else ""
+    later = (
+        "already kept out of later searches"
+        if suppressed
+        else "and keep the person out of later searches"
     )
-    show_disclosures(found.disclosed)
-
-
-def _unfinished(damaged: DamagedEvent) -> str:
-    return (
-        f"the erasure is not finished: {damaged}; whoever is erased is shown nowhere any more; "
-        "mend that event (`cs log verify` lists all), then run this again"
+    line = (
+        f"nothing is changed; it would destroy {found.keys} data keys of "
+        f"{_counted(found, where)} for good; {later}"
     )
+    return Output([row], [line, *_disclosures(disclosed)])
 
 
 def _describe(done: ErasureResult) -> str:
@@ -234,10 +183,26 @@ def _describe(done: ErasureResult) -> str:
         return f"nothing is known of this person; {later}"
     if not done.new:
         return f"this person was erased before; {later}"
-    found = "lookup" if done.lookups == 1 else "lookups"
-    rows = _rows_of_directory(done.directory)
-    return f"erased from {done.lookups} {found}{rows}; {later}"
+    return f"erased from {_counted(done)}; {later}"
 
 
-def _rows_of_directory(rows: int) -> str:
-    return f" and {rows} of your own directory" if rows else ""
+def _counted(result: ErasureResult, where: str = "") -> str:
+    lookups = "1 lookup" if result.lookups == 1 else f"{result.lookups} lookups"
+    rows = f" and {result.directory} of your own directory" if result.directory else ""
+    return f"{lookups}{where}{rows}"
+
+
+def _disclosures(found: Disclosures) -> Sequence[str | Table]:
+    """Return *found* as a table under its heading, if there are any."""
+    if not found:
+        return ()
+    made = "1 disclosure" if len(found) == 1 else f"{len(found)} disclosures"
+    rows = [
+        (instant(e.at), e.by or "?", e.command, e.file or "(printed)", e.why, str(e.position))
+        for e in found
+    ]
+    columns = ("At", "By", "Command", "File", "Why", "Position")
+    return (
+        f"{made} may hold this person; delete what was written then:",
+        Table(columns, rows, ["Why", "File"]),
+    )

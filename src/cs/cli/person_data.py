@@ -11,9 +11,7 @@ from cs.domain.names.profile_url import person_page
 from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.port import EventLog
 from cs.keystore.port import KeyStore
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
-from cs.operations.erasure.suppressions import Suppressions
+from cs.operations.erasure import Erasure
 from cs.settings import Settings
 
 #: Makes the fingerprint of a person with the key store that has their data.
@@ -47,8 +45,6 @@ class PersonData:
     log: EventLog
     keys: KeyStore
     erasure: Erasure
-    suppressions: Suppressions
-    ageing: Ageing
 
 
 @asynccontextmanager
@@ -67,6 +63,4 @@ async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
                 directory=data.directory_erasure,
                 by=data.by,
             ),
-            Suppressions(*stores, by=data.by),
-            Ageing(*stores, reflected, forget_calls=calls),
         )

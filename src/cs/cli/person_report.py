@@ -19,8 +19,8 @@ from cs.domain.person import PersonSuppressed, SuppressionLifted
 from cs.history.history import Progress as ProgressOf
 from cs.history.identities import identities
 from cs.history.person import PersonRecord, held_on
-from cs.operations.erasure.suppressions import person_stream
 from cs.operations.retention import MONTH
+from cs.operations.suppressions import person_stream
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.port import RememberedCall
 from cs.settings import Settings

@@ -10,7 +10,6 @@ from cs.assembly.operator_command import CommandContext
 from cs.cli.output import stop
 from cs.domain.disclosure import DisclosedEvents, clean_reason
 from cs.domain.refusal import Refusal
-from cs.operations.disclosing import Disclosing
 
 Reveal = Annotated[
     str | None,
@@ -52,6 +51,7 @@ async def disclose(
         open_until: The same.
         out: The file that it writes them to; ``None``: it prints them.
     """
-    disclosing = Disclosing(data.streams, data.clock, data.by)
     file = None if out is None else out.name
-    await disclosing.disclose(command, why, asked, upto=upto, open_until=open_until, file=file)
+    await data.operator.disclose(
+        command, why, asked, upto=upto, open_until=open_until, file=file
+    )

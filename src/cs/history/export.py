@@ -248,7 +248,7 @@ async def export_tables(
         form: ``duckdb``: one file; ``tables``: a folder of Parquet files.
         people: Tells people apart.
         reveal: Write who people are, too; that it is done is stored before
-            (`cs.operations.disclosing`).
+            (`Operator.disclose`).
         head: The last position to read, as that event has it; ``None``: the log's last one.
         progress: Called with the positions read so far, and the last there is to read.
 

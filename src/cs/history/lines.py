@@ -79,7 +79,7 @@ async def event_lines(
     Args:
         events: In order.
         people: Tells the people in them apart.
-        keys: Opens them (which is noted before: `cs.operations.disclosing`); ``None``: they
+        keys: Opens them (which is noted before: `Operator.disclose`); ``None``: they
             stay sealed.
 
     Raises:

@@ -99,7 +99,7 @@ async def held_on(
 ) -> HeldOnPerson:
     """Return what *log* holds on the person of the records *names*, ``<lookup>#p1``.
 
-    People are opened: note it before (`cs.operations.disclosing`).
+    People are opened: note it before (`Operator.disclose`).
 
     Raises:
         LogUnavailable: The log cannot be read now.

@@ -1,14 +1,15 @@
-"""What the operator may do to the log: keys, quota, the pause switch, one brand's reuse.
+"""The operator's commands on the log: keys, quota, pausing, one brand's reuse, disclosures.
 
-Works while a service runs: each is one append with an expected version.
+They work while a service runs: each is one append with an expected version.
 """
 
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 import msgspec
 
-from cs.domain import key, service
+from cs.domain import disclosure, key, service
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
@@ -16,6 +17,7 @@ from cs.domain.brand.events import ForgetBrand
 from cs.domain.causation import AnyCause, OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
+from cs.domain.disclosure import DisclosedEvents, MakeDisclosure
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
 from cs.domain.service import ChooseWorld, Pause, Resume, ServiceCommand, World
 from cs.eventlog.streams import Streams
@@ -34,7 +36,7 @@ class NewSecret(msgspec.Struct, frozen=True):
 
 
 class Operator:
-    """Appends what is asked of it.
+    """Appends the events of each command.
 
     Args:
         by: Account or label of who asks; it is stored in the events.
@@ -128,6 +130,41 @@ class Operator:
                 self._command("brands forget"),
             )
         )
+
+    async def disclose(
+        self,
+        command: str,
+        why: str,
+        asked: DisclosedEvents,
+        *,
+        upto: int | None,
+        open_until: datetime | None = None,
+        file: str | None = None,
+    ) -> int:
+        """Record that people are opened, before they are; return the event's position.
+
+        Args: as the fields of `cs.domain.disclosure.DisclosureMade`.
+
+        Raises:
+            Refusal: ``reason-invalid``: *why* is no reason.
+            LogUnavailable: It may or may not be stored.
+        """
+        make = MakeDisclosure(
+            command=command,
+            why=why,
+            asked=asked,
+            upto=upto,
+            open_until=open_until,
+            file=file,
+            by=self._by,
+            at=self._clock.now(),
+        )
+        _, position = await self._streams.change(
+            random_id("disclosure-", 16),
+            lambda state: disclosure.decide(make, state),
+            caused_by=self._command(command),
+        )
+        return position
 
     def _command(self, name: str) -> OperatorCause:
         return OperatorCause(command=name, who=self._by)

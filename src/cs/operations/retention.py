@@ -12,7 +12,7 @@ from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import EventLog
-from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure import Erasure
 from cs.projections.port import Views
 from cs.projections.returned import RETURNED
 from cs.runtime.clock import Clock
@@ -40,11 +40,11 @@ class Retention:
     """
 
     def __init__(
-        self, events: EventLog, views: Views, ageing: Ageing, clock: Clock, *, months: int
+        self, events: EventLog, views: Views, erasure: Erasure, clock: Clock, *, months: int
     ) -> None:
         self._events = events
         self._views = views
-        self._ageing = ageing
+        self._erasure = erasure
         self._clock = clock
         self._kept_for = MONTH * months
         self._from: date | None = None  # nothing is due that was returned before
@@ -69,12 +69,12 @@ class Retention:
 
         Raises:
             LogUnavailable: The log, the views, the keys or remembered calls are away.
-            DeletedDataRemains: As from `Ageing.age_out`.
+            DeletedDataRemains: As from `Erasure.age_out`.
         """
         due = await self._due(self._clock.now() - self._kept_for)
         if not due:
             return 0
-        aged_out = await self._ageing.age_out(due)
+        aged_out = await self._erasure.age_out(due)
         self._damaged.update(set(due) - set(aged_out.lookups))
         self.lookups += len(aged_out.lookups)
         self.people += aged_out.people

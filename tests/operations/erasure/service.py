@@ -14,11 +14,9 @@ from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
-from cs.operations.erasure.reapplying import reapply
-from cs.operations.erasure.suppressions import Suppressions
+from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
+from cs.operations.suppressions import Suppressions
 from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
@@ -89,11 +87,13 @@ class Erasable(Service):
     log: MemoryEventLog
     views: SqliteViews
     erasure: Erasure
-    suppressions: Suppressions
-    ageing: Ageing
+
+    @property
+    def suppressions(self) -> Suppressions:
+        return self.erasure.suppressions
 
     async def reapply(self) -> int:
-        return await reapply(self.erasure, self.suppressions, self.ageing)
+        return await self.erasure.reapply()
 
     def names(self, answer: Mapping[str, Any]) -> list[str]:
         return [contact["full_name"] for contact in answer["contacts"]]
@@ -141,8 +141,6 @@ async def erasable(
                 log,
                 views,
                 Erasure(streams, keys, clock, another.catch_up),
-                Suppressions(streams, keys, clock),
-                Ageing(streams, keys, clock, another.catch_up),
             )
     finally:
         await views.close()

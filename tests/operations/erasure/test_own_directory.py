@@ -13,11 +13,8 @@ from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.directory_prints import DirectoryPrints
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
-from cs.operations.erasure.reapplying import reapply
-from cs.operations.erasure.suppressions import Suppressions
+from cs.operations.erasure import Erasure
+from cs.operations.suppressions import DirectoryPrints, Suppressions
 from cs.runtime.clock import SystemClock
 from harness.memory_directory import MemoryDirectory
 
@@ -43,7 +40,6 @@ class Directory:
         parts = (streams, self.keys, clock)
         self.erasure = Erasure(*parts, self._reflected, directory=self.people)
         self.suppressions = Suppressions(*parts)
-        self.ageing = Ageing(*parts, self._reflected)
 
     async def _reflected(self) -> None:
         """Nothing is read from views here."""
@@ -72,7 +68,7 @@ async def test_by_the_profile_only_who_has_it_is_suppressed(own: Directory) -> N
     assert BEN.profile is not None
     print_ = profile_print(own.keys, ADA.profile)
 
-    foreseen = await own.erasure.foreseen_in_directory(print_)
+    foreseen = (await own.erasure.foresee(print_)).directory
     done = await own.erasure.erase_profile(ADA.profile)
 
     # Ada's address is theirs: whoever else has it as their own goes, too, as everywhere.
@@ -100,7 +96,7 @@ async def test_again_does_no_harm_and_reapplying_takes_out_who_came_back(
     again = await own.erasure.erase_profile(ADA.profile)
     await own.put(ADA)  # as a backup of the directory brings them back
 
-    people = await reapply(own.erasure, own.suppressions, own.ageing)
+    people = await own.erasure.reapply()
 
     assert (again.directory, again.new, people) == (0, False, 1)
     assert await own.left() == set()

@@ -14,7 +14,7 @@ from cs.assembly.folder_stores import open_folder
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidCalls

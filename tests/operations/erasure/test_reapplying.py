@@ -13,10 +13,7 @@ from cs.domain.brand.events import PeopleFound
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
-from cs.operations.erasure.reapplying import reapply
-from cs.operations.erasure.suppressions import Suppressions
+from cs.operations.erasure import Erasure
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
@@ -39,9 +36,7 @@ async def again(data: FolderStores) -> int:
     """Erase again everybody who ever was."""
     stores = (Streams(data.log), data.keys, SystemClock())
     reflected = ViewRunner(data.log, data.views, data.keys).catch_up
-    return await reapply(
-        Erasure(*stores, reflected), Suppressions(*stores), Ageing(*stores, reflected)
-    )
+    return await Erasure(*stores, reflected).reapply()
 
 
 async def search(path: Path, *brands: str) -> None:

@@ -19,7 +19,7 @@ from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure import Erasure
 from cs.operations.retention import EVERY, MONTH, PAGE, Retention
 from cs.projections.catalogue import projections
 from cs.projections.returned import RETURNED
@@ -38,7 +38,7 @@ OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode
 
 
 def retention(service: Erasable, clock: ManualClock) -> Retention:
-    return Retention(service.log, service.views, service.ageing, clock, months=MONTHS)
+    return Retention(service.log, service.views, service.erasure, clock, months=MONTHS)
 
 
 async def told(service: Erasable) -> list[str]:
@@ -118,8 +118,8 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
     reflected = ViewRunner(log, views, keys).catch_up
     await reflected()
     clock.set(AT + KEPT_FOR + DAY)
-    ageing = Ageing(streams, keys, clock, reflected)
-    aging = Retention(log, views, ageing, clock, months=MONTHS)
+    erasure = Erasure(streams, keys, clock, reflected)
+    aging = Retention(log, views, erasure, clock, months=MONTHS)
 
     rounds = []
     while done := await aging.round():

@@ -16,7 +16,7 @@ from cs.domain.person import PersonErased
 from cs.domain.personal import Personal
 from cs.eventlog.follow import follow
 from cs.eventlog.streams import Streams
-from cs.operations.erasure.person import Erasure, ErasureResult
+from cs.operations.erasure import Erasure, ErasureResult
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder

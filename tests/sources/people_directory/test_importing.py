@@ -5,7 +5,7 @@ import pytest
 
 from cs.directory.port import DirectoryStatus
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.directory_prints import DirectoryPrints
+from cs.operations.suppressions import DirectoryPrints
 from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import ImportCounts, Importing
 from cs.sources.people_directory.people_rows import PEOPLE

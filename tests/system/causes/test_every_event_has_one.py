@@ -15,9 +15,9 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
 from cs.keystore.memory import MemoryKeyStore
-from cs.operations.disclosing import Disclosing
-from cs.operations.erasure.person import Erasure
-from cs.operations.erasure.suppressions import Suppressions
+from cs.operations.erasure import Erasure
+from cs.operations.operator import Operator
+from cs.operations.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service as InProcess
 from harness.in_process import in_memory
@@ -58,7 +58,7 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
         await service.operator.pause()
         await service.operator.resume()
         await erase_and_lift(service, keys)
-        disclosing = Disclosing(service.running.streams, SystemClock(), "ada")
+        disclosing = Operator(service.running.streams, SystemClock(), "ada")
         await disclosing.disclose(
             "events show", "Ticket 4711 of today", DisclosedEvents(), upto=1
         )

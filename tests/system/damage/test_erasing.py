@@ -22,7 +22,7 @@ from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.operations.erasure.person import Erasure, ErasureResult
+from cs.operations.erasure import Erasure, ErasureResult
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.port import Views
 from cs.projections.runner import ViewRunner

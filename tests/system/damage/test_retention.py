@@ -8,7 +8,7 @@ from pathlib import Path
 from cs.assembly.folder_stores import FolderStores, open_folder
 from cs.domain.brand.events import BrandEvent
 from cs.eventlog.streams import Streams
-from cs.operations.erasure.ageing import Ageing
+from cs.operations.erasure import Erasure
 from cs.operations.retention import MONTH, Retention
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
@@ -54,8 +54,8 @@ def state(folder: Path, position: int, new: bytes) -> bytes:
 def retention(data: FolderStores) -> Retention:
     clock = ManualClock(AT + MONTHS * MONTH + timedelta(days=1))
     views = ViewRunner(data.log, data.views, data.keys)
-    ageing = Ageing(Streams(data.log), data.keys, clock, views.catch_up)
-    return Retention(data.log, data.views, ageing, clock, months=MONTHS)
+    erasure = Erasure(Streams(data.log), data.keys, clock, views.catch_up)
+    return Retention(data.log, data.views, erasure, clock, months=MONTHS)
 
 
 def keys_left(folder: Path) -> int:

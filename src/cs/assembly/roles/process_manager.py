@@ -17,8 +17,7 @@ from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresPrints
 from cs.domain.service import World
 from cs.operations.bounces.recording import POSTED, BounceRecorder
-from cs.operations.erasure.ageing import Ageing
-from cs.operations.erasure.person import Erasure
+from cs.operations.erasure import Erasure
 from cs.operations.retention import Retention
 from cs.paid_calls.postgres import erase_calls
 from cs.pipeline.driver import Driver
@@ -65,9 +64,8 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             forget_calls=forget_calls,
             directory=directory,
         )
-        ageing = Ageing(streams, data.keys, clock, reflected, forget_calls=forget_calls)
         retention = Retention(
-            data.log, data.views, ageing, clock, months=settings.people_kept_for
+            data.log, data.views, erasure, clock, months=settings.people_kept_for
         )
         refuted = RefutedMailboxes(streams, data.keys, clock)
         recorder = OutcomeRecorder(

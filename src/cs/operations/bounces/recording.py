@@ -45,7 +45,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.bounces.files import Row, rows_in
 from cs.operations.bounces.status_mail import Unproven
-from cs.operations.erasure.brand_streams import by_stream, contacts_in, folded, results_of
+from cs.operations.brand_streams import by_stream, contacts_in, folded, results_of
 from cs.runtime.clock import Clock
 from cs.runtime.table_text import is_hopeless
 from cs.sources.tables.table_file import BadFile

@@ -1,0 +1,182 @@
+"""People in the streams of brands: where they are, and leaving them out."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from cs.domain.brand import brand
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import (
+    BrandEvent,
+    ContactBounced,
+    ContactsErased,
+    EraseContacts,
+    LookupFinished,
+    LookupStarted,
+)
+from cs.domain.causation import AnyCause
+from cs.domain.codec import to_plain
+from cs.domain.contact import Contact
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.sealing import personal_values
+from cs.eventlog.streams import Streams
+from cs.projections.searches import key_of, later_result_key, result_key
+from cs.runtime.clock import Clock
+
+#: Events read at once where some are damaged.
+PAGE = 500
+#: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
+PASSED = 1_000
+
+
+async def leave_out(
+    streams: Streams,
+    stream: str,
+    people: Mapping[str, tuple[str, ...]],
+    caused_by: AnyCause,
+    *,
+    clock: Clock,
+    aged_out: bool = False,
+) -> list[str]:
+    """Leave *people*, by lookup, out of *stream*; return the keys of older results.
+
+    Raises:
+        DamagedEvent: Some of *stream* cannot be read, or makes no sense.
+    """
+
+    async def attempt() -> None:
+        recorded = await streams.log.read(stream)
+        events: list[BrandEvent] = []
+        state = folded(recorded)
+        started = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
+        for lookup in sorted(started & people.keys()):
+            results = results_of(recorded, lookup)
+            command = EraseContacts(
+                lookup=lookup,
+                people=people[lookup],
+                contacts=contacts_in(results[-1]) if results else (),
+                aged_out=aged_out,
+                at=clock.now(),
+            )
+            new = brand.decide(command, state)
+            state = brand.fold(new, state)
+            events += new
+        if events:
+            append = Append(stream, recorded[-1].version, events, caused_by)
+            await streams.log.append([append])
+
+    async with streams.lock(stream):
+        await streams.retry_on_conflict(attempt)
+    recorded = await streams.log.read(stream)
+    return _keys(result for lookup in people for result in results_of(recorded, lookup)[:-1])
+
+
+async def people_of(streams: Streams, lookup: str) -> tuple[str, ...]:
+    """Return everybody of *lookup*, shown or not, erased or not."""
+    found: set[str] = set()
+    for recorded in await streams.log.read(stream_of(lookup)):
+        plain = to_plain(recorded.event)
+        if plain.get("lookup") == lookup:
+            found.update(value["person"] for value in personal_values(plain))
+    return tuple(sorted(found))
+
+
+async def bodies_of(streams: Streams, lookup: str) -> list[str]:
+    """Return the names of the data keys of the results of *lookup*."""
+    return _keys(results_of(await streams.log.read(stream_of(lookup)), lookup))
+
+
+def _keys(results: Iterable[RecordedEvent]) -> list[str]:
+    return [key for each in results if (key := key_of(each)) is not None]
+
+
+async def bodies_past_damage(
+    streams: Streams, stream: str, lookups: Collection[str]
+) -> frozenset[str]:
+    """Return the names that data keys of results of *lookups* may have.
+
+    For a *stream* of which some cannot be read: each such event may have been one that holds
+    a result.
+
+    Raises:
+        LogUnavailable: The log is away.
+    """
+    names = {result_key(lookup) for lookup in lookups}
+    after, passed, limit = NO_STREAM, 0, PAGE
+    while passed < PASSED:
+        try:
+            page = await streams.log.read(stream, after, limit)
+        except DamagedEvent as damaged:
+            limit = damaged.version - after - 1  # the events before it
+            if limit:
+                continue
+            after, passed = damaged.version, passed + 1
+            names |= {later_result_key(lookup, after) for lookup in lookups}
+        else:
+            if not page:
+                break
+            names.update(
+                _keys(
+                    each
+                    for each in page
+                    if isinstance(each.event, ContactsErased | ContactBounced)
+                    and each.event.lookup in lookups
+                )
+            )
+            after = page[-1].version
+        limit = PAGE
+    return frozenset(names)
+
+
+def lookups_of(names: Iterable[str]) -> frozenset[str]:
+    """Return the lookups of the data keys *names*, each ``<lookup>#<person>``."""
+    return frozenset(name.rpartition("#")[0] for name in names)
+
+
+def by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the people that *names* stand for: by brand stream, by lookup."""
+    streams: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in sorted(names):
+        lookup, _, ref = name.rpartition("#")
+        lookups = streams.setdefault(stream_of(lookup), {})
+        lookups[lookup] = (*lookups.get(lookup, ()), ref)
+    return streams
+
+
+def folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
+    """Return the state of a brand after *recorded*, its whole stream.
+
+    Raises:
+        DamagedEvent: One of them can be read, but nobody can have written it there.
+    """
+    state = brand.INITIAL
+    for each in recorded:
+        try:
+            assert isinstance(each.event, BrandEvent), "a brand's stream"
+            state = brand.evolve(state, each.event)
+        except Exception as error:
+            name = type(error).__name__
+            why = f"event {each.position}, {each.stream} version {each.version}: {name}"
+            raise DamagedEvent(each.position, each.stream, each.version, why) from error
+    return state
+
+
+def results_of(recorded: Iterable[RecordedEvent], lookup: str) -> list[RecordedEvent]:
+    """Return the events that hold the result of *lookup*, oldest first; none while it runs."""
+    results: list[RecordedEvent] = []
+    for each in recorded:
+        match each.event:
+            case LookupFinished(lookup=of) if of == lookup:
+                results.append(each)
+            case ContactsErased(lookup=of) | ContactBounced(lookup=of) if (
+                of == lookup and results
+            ):
+                results.append(each)
+            case _:
+                pass
+    return results
+
+
+def contacts_in(result: RecordedEvent) -> tuple[Contact, ...]:
+    """Return the contacts that *result*, one of `results_of`, holds."""
+    assert isinstance(result.event, LookupFinished | ContactsErased | ContactBounced)
+    return result.event.contacts

@@ -1,0 +1,408 @@
+"""Erasing people: one who asks for it, and everybody of a lookup that is too old.
+
+A person is erased in this order, so that an interrupted erasure is finished by doing it again:
+
+1. The person's stream says by which fingerprints they are suppressed; the key store refuses
+   them.  From here on nothing new can be stored about them.
+2. They are taken out of the operator's own directory.
+3. The data keys of their values are destroyed: the log no longer names them.
+4. Each lookup they were in goes on, or answers, without them (*contacts erased*).
+5. When the views have sealed those results again, the keys of the old ones are destroyed.
+   Those of a stream that cannot be read are destroyed at once: what is left of them without
+   this person is unknown, so they are shown to nobody until the stream is mended.
+6. The remembered answers to paid calls for those lookups are deleted.
+7. *Person erased* makes every running service drop what it holds in memory.
+
+Where a store cannot be cleaned, all others are, and the erasure ends with the reason: a stream
+is damaged (`DamagedEvent`), or a file that another process reads may keep deleted bytes
+(`DeletedDataRemains`).
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.port import DirectoryErasure
+from cs.domain import person
+from cs.domain.brand.brand import stream_of
+from cs.domain.brand.events import ContactsErased
+from cs.domain.causation import AnyCause, OperatorCause, TimerCause
+from cs.domain.codec import to_plain
+from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
+from cs.eventlog.damage import read_past
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.fingerprints import email_print, identities_of, profile_print
+from cs.eventlog.sealing import key_name, personal_values
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.operations.brand_streams import (
+    bodies_of,
+    bodies_past_damage,
+    by_stream,
+    leave_out,
+    lookups_of,
+    people_of,
+)
+from cs.operations.suppressions import Suppressions, person_id, person_stream
+from cs.paid_calls.errors import CallsUnavailable
+from cs.runtime.clock import Clock
+from cs.runtime.private_files import DeletedDataRemains
+
+#: The cause of ageing, unless an operator has it done again.
+DUE = TimerCause(timer="ageing")
+#: Forgets the remembered answers for lookups; returns how many they were.
+ForgetCalls = Callable[[Iterable[str]], Awaitable[int]]
+
+
+class ErasureResult(msgspec.Struct, frozen=True):
+    """The result of an erasure.
+
+    Attributes:
+        lookups: Lookups that had found the person, those erased before included.
+        keys: Data keys destroyed for good, this time or before.
+        new: Whether anything was known or open that was not before.
+        names: The names of those keys, ``<lookup>#p1``.
+        directory: Rows of the operator's own directory that were deleted this time.
+    """
+
+    lookups: int
+    keys: int
+    new: bool
+    names: frozenset[str] = frozenset()
+    directory: int = 0
+
+
+class AgeingResult(msgspec.Struct, frozen=True):
+    """Lookups whose people are forgotten, and how many people they are.
+
+    Attributes:
+        unread: Why others are left out; ``None`` if none is.
+    """
+
+    lookups: Sequence[str]
+    people: int
+    unread: DamagedEvent | None = None
+
+
+class Unfinished:
+    """The steps of an erasure that failed; the others are done first.
+
+    Attributes:
+        damaged: The last event that could not be read; ``None`` if all could be.
+        files: Files that keep bytes of deleted data.
+    """
+
+    def __init__(self) -> None:
+        self.damaged: DamagedEvent | None = None
+        self.files: dict[str, None] = {}
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after a step that fails."""
+        try:
+            yield
+        except DamagedEvent as error:
+            self.damaged = error
+        except DeletedDataRemains as error:
+            self.files.update(dict.fromkeys(error.files))
+
+    def check(self) -> None:
+        """Raise `DamagedEvent` or `DeletedDataRemains` unless everything is done."""
+        if self.damaged is not None:
+            raise self.damaged
+        if self.files:
+            raise DeletedDataRemains(*self.files)
+
+
+class Erasure:
+    """Erases people, while a service runs or not.
+
+    Every method that changes something raises, unless it says otherwise:
+
+    * `LogUnavailable`: A store is away.  Do it again; it goes on from where it was.
+    * `DamagedEvent`: The same, once a stream with something of them is mended.  They are shown
+      nowhere any more, and from all other streams they are gone.
+    * `DeletedDataRemains`: The same, once no other process reads the files: they are gone from
+      all that is read, but bytes of them are left.
+
+    Args:
+        reflected: Returns when the views reflect all that is in the log.
+        forget_calls: Forgets remembered answers to paid calls; ``None`` if there are none.
+        directory: The operator's own people; ``None`` if the settings do not say where.
+        by: Account or label of who asks for it; it is stored in the events.
+
+    Attributes:
+        suppressions: The people who are kept out of later searches.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        keys: KeyStore,
+        clock: Clock,
+        reflected: Callable[[], Awaitable[None]],
+        *,
+        forget_calls: ForgetCalls | None = None,
+        directory: DirectoryErasure | None = None,
+        by: str | None = None,
+    ) -> None:
+        self._streams = streams
+        self._keys = keys
+        self._clock = clock
+        self._reflected = reflected
+        self._forget_calls = forget_calls
+        self._directory = directory
+        self._by = by
+        self.suppressions = Suppressions(streams, keys, clock, by=by)
+
+    async def erase_mailbox(self, address: str) -> ErasureResult:
+        """Erase the person with the e-mail *address*."""
+        return await self.erase(email_print(self._keys, address))
+
+    async def erase_profile(self, url: str) -> ErasureResult:
+        """Erase the person with the profile *url*, in the form the people sources give it."""
+        return await self.erase(profile_print(self._keys, url))
+
+    async def foresee(self, print_: str) -> ErasureResult:
+        """Return what `erase` of *print_* would do now; nothing is changed.
+
+        Keys that an earlier erasure destroyed are left out.
+        """
+        state: person.PersonState = (await self._streams.load(person_stream(print_))).state
+        known = await self._with_directory(print_, frozenset({print_, *state.prints}))
+        prints = await self._known_by(print_, {print_, *state.prints}, frozenset())
+        found = await self._keys.matching(prints)
+        names = frozenset((await self._keys.find(found - state.erased_from)).keys())
+        rows = 0 if self._directory is None else len(await self._directory.printed(known))
+        return ErasureResult(len(lookups_of(names)), len(names), True, names, rows)
+
+    async def erase(
+        self,
+        print_: str,
+        prints: Iterable[str] = (),
+        names: Iterable[str] = (),
+        *,
+        caused_by: AnyCause | None = None,
+    ) -> ErasureResult:
+        """Erase the person with the fingerprint *print_*, and suppress them.
+
+        Args:
+            print_: Names the person's stream.
+            prints: Other fingerprints of this person.
+            names: Data keys of this person, wherever they are indexed.
+            caused_by: The cause, if not an operator's ``cs people erase``.
+        """
+        unfinished = Unfinished()
+        caused_by = caused_by or OperatorCause(command="people erase", who=self._by)
+        stream = person_stream(print_)
+        before: person.PersonState = (await self._streams.load(stream)).state
+        known = frozenset({print_, *prints, *before.prints})
+        known = await self._with_directory(print_, known)
+        every_print = await self._known_by(print_, known, frozenset(names))
+        suppress = SuppressPerson(prints=every_print, by=self._by, at=self._clock.now())
+        suppressed = await self._append(stream, suppress, caused_by)
+        await self._keys.suppress(every_print)
+        gone = 0
+        with unfinished.noted():
+            gone = await self._erase_from_directory(frozenset(every_print))
+        found = frozenset(names) | before.erased_from | await self._keys.matching(every_print)
+        await self._take_out(found, caused_by, unfinished)
+        # Also if a step failed: running services have to drop the keys they hold.
+        erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
+        erased = await self._append(stream, erase, caused_by)
+        unfinished.check()
+        new = suppressed or erased or gone > 0
+        return ErasureResult(len(lookups_of(found)), len(found), new, found, gone)
+
+    async def age_out(self, lookups: Sequence[str], caused_by: AnyCause = DUE) -> AgeingResult:
+        """Forget everybody whom *lookups*, which have ended, found.
+
+        Nobody is suppressed: a later search may find them again.  The event of each lookup
+        comes last, so that whatever is interrupted is done again.  A lookup whose stream is
+        damaged is set aside and left out, and raises nothing.
+        """
+        people: dict[str, tuple[str, ...]] = {}
+        gone: list[str] = []
+        unread: DamagedEvent | None = None
+        for lookup in lookups:
+            try:
+                refs = await people_of(self._streams, lookup)
+                gone += await bodies_of(self._streams, lookup)
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unread = damaged
+            else:
+                people[lookup] = refs
+                gone += (key_name(lookup, ref) for ref in refs)
+        await self._keys.destroy(gone)
+        await self._forget_answers(people)
+        for lookup, refs in list(people.items()):
+            try:
+                await leave_out(
+                    self._streams,
+                    stream_of(lookup),
+                    {lookup: refs},
+                    caused_by,
+                    clock=self._clock,
+                    aged_out=True,
+                )
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unread = damaged
+                del people[lookup]
+        await self._reflected()
+        return AgeingResult(tuple(people), sum(map(len, people.values())), unread)
+
+    async def reapply(self) -> int:
+        """Erase again everybody who is suppressed; return how many they are.
+
+        For a key store that was restored from a backup: it has keys that were destroyed since,
+        and its suppressions are old.  Lookups that were aged out are aged out again, and so is
+        what was erased of people whose suppression was lifted.
+        """
+        command = OperatorCause(command="people reapply", who=self._by)
+        records = await self.suppressions.records()
+        suppressed = [stream for stream, each in records.items() if each.state.suppressed]
+        lifted = records.keys() - set(suppressed)
+        await self.suppressions.unsuppress(records, lifted)
+        gone = frozenset[str]().union(*(records[s].state.erased_from for s in lifted))
+        unfinished = Unfinished()
+        await self._take_out(gone, command, unfinished)
+        for stream in suppressed:
+            with unfinished.noted():
+                await self.erase(person_id(stream), caused_by=command)
+        if lookups := await self._aged_out():
+            with unfinished.noted():
+                aged_out = await self.age_out(lookups, command)
+                unfinished.damaged = aged_out.unread or unfinished.damaged
+        unfinished.check()
+        return len(suppressed)
+
+    async def _with_directory(self, person: str, known: frozenset[str]) -> frozenset[str]:
+        """Return *known* with the fingerprints that the operator's own directory adds.
+
+        A row is this person's if it has the fingerprint *person* itself, or is of one of the
+        profiles in *known*: one that shares only an address or a name is a namesake's.
+        """
+        if self._directory is None:
+            return known
+        with _as_log_unavailable():
+            rows = await self._directory.printed(known)
+        theirs = [row for row in rows if person in row or row[0] in known]
+        return known.union(*theirs)
+
+    async def _erase_from_directory(self, prints: frozenset[str]) -> int:
+        if self._directory is None:
+            return 0
+        with _as_log_unavailable():
+            return await self._directory.erase(prints)
+
+    async def _forget_answers(self, lookups: Iterable[str]) -> None:
+        if self._forget_calls is not None:
+            with _as_log_unavailable():
+                await self._forget_calls(lookups)
+
+    async def _take_out(
+        self, names: frozenset[str], caused_by: AnyCause, unfinished: Unfinished
+    ) -> None:
+        """Destroy the data keys *names*, and take their people out of the lookups."""
+        with unfinished.noted():
+            await self._keys.destroy(names)
+        stale: list[str] = []
+        closed: set[str] = set()
+        for stream, people in by_stream(names).items():
+            try:
+                stale += await leave_out(
+                    self._streams, stream, people, caused_by, clock=self._clock
+                )
+            except DamagedEvent as damaged:
+                self._streams.set_aside.note(damaged)
+                unfinished.damaged = damaged
+                closed |= await bodies_past_damage(self._streams, stream, people)
+        if closed:
+            # Only keys that exist: a lookup that runs on once its stream is mended has none
+            # yet, and would never get one.
+            with unfinished.noted():
+                await self._keys.destroy((await self._keys.find(closed)).keys())
+        if stale:
+            await self._reflected()
+            with unfinished.noted():
+                await self._keys.destroy(stale)
+        if names:
+            with unfinished.noted():
+                await self._forget_answers(lookups_of(names))
+
+    async def _known_by(
+        self, person: str, prints: Iterable[str], names: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Return all fingerprints of the person with the fingerprint *person*.
+
+        A record of another profile that shares only an address or a name is a namesake's:
+        nothing is learned from it.
+
+        Args:
+            person: A fingerprint.
+            prints: Others of the same person, *person* among them.
+            names: Data keys of this person, wherever they are indexed.
+        """
+        known = set(prints)
+        theirs = names | await self._keys.matching([person])
+        left, seen = names | await self._keys.matching(known), set[str]()
+        while left:
+            for name, values in (await self._values(left)).items():
+                identities = [
+                    each for value in values for each in identities_of(self._keys, value)
+                ]
+                profiles = {print_ for kind, print_ in identities if kind == "profile"}
+                if name in theirs or profiles <= known:
+                    known.update(print_ for _, print_ in identities)
+            seen |= left
+            left = await self._keys.matching(known) - seen
+        return tuple(sorted(known))
+
+    async def _values(self, names: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
+        """Return the personal values sealed under each of *names*, opened."""
+        values: dict[str, list[Mapping[str, Any]]] = {name: [] for name in names}
+        for stream in by_stream(values):
+            try:
+                events = await self._streams.log.read(stream)
+            except DamagedEvent as damaged:  # nothing is learned from it
+                self._streams.set_aside.note(damaged)
+                continue
+            for recorded in events:
+                plain = to_plain(recorded.event)
+                for value in personal_values(plain):
+                    name = f"{plain.get('lookup')}#{value['person']}"
+                    if name in values:
+                        values[name].append(value)
+        return values
+
+    async def _aged_out(self) -> tuple[str, ...]:
+        """Return the lookups whose people have aged out, according to the log."""
+        found: dict[str, None] = {}
+        position = 0
+        while page := await read_past(self._streams.log, position):
+            position = page[-1].position
+            for recorded in page:
+                if isinstance(recorded.event, ContactsErased) and recorded.event.aged_out:
+                    found[recorded.event.lookup] = None
+        return tuple(found)
+
+    async def _append(self, stream: str, command: PersonCommand, caused_by: AnyCause) -> bool:
+        events, _ = await self._streams.change(
+            stream, lambda s: person.decide(command, s), caused_by=caused_by
+        )
+        return bool(events)
+
+
+@contextmanager
+def _as_log_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except DirectoryUnavailable as error:
+        raise LogUnavailable(str(error)) from error
+    except CallsUnavailable as error:
+        raise LogUnavailable(f"answers of paid calls: {error}") from error

@@ -1,0 +1,151 @@
+"""The people who are kept out of later searches: a list, and lifting mistakes.
+
+They are read from the log: everybody who asked to be erased has a stream of their own.
+"""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import asdict
+
+from cs.directory.person import DirectoryPerson
+from cs.domain import person
+from cs.domain.causation import OperatorCause
+from cs.domain.person import LiftSuppression, PersonEvent, PersonSuppressed
+from cs.eventlog.damage import read_past
+from cs.eventlog.fingerprints import fingerprints
+from cs.eventlog.port import RecordedEvent, Where
+from cs.eventlog.streams import Streams
+from cs.keystore.port import KeyStore
+from cs.runtime.clock import Clock
+
+#: Streams of people who asked to be erased; of a long log they are few.
+PEOPLE = Where(prefixes=frozenset({"person-"}))
+#: Positions that are read at once.
+WINDOW = 5_000
+
+
+class SuppressionRecord(msgspec.Struct, frozen=True):
+    """One person who was ever suppressed; nothing here says who it is.
+
+    Attributes:
+        id: The id of the person's stream, a keyed hash.
+        prints: Every fingerprint they were suppressed by.
+        since: When it was first asked for, since it was last lifted.
+        by: Who had it done; ``None`` if that was not stored.
+    """
+
+    id: str
+    prints: frozenset[str]
+    since: datetime
+    by: str | None
+    state: person.PersonState = person.INITIAL
+
+
+class Suppressions:
+    """Args: as those of `cs.operations.erasure.Erasure`."""
+
+    def __init__(
+        self, streams: Streams, keys: KeyStore, clock: Clock, *, by: str | None = None
+    ) -> None:
+        self._streams = streams
+        self._keys = keys
+        self._clock = clock
+        self._by = by
+
+    async def listed(self, print_: str | None = None) -> list[SuppressionRecord]:
+        """Return who is suppressed, the earliest first; with *print_*, only who has it."""
+        return [
+            each
+            for each in (await self.records()).values()
+            if each.state.suppressed and (print_ is None or print_ in each.prints)
+        ]
+
+    async def lift(self, people: Iterable[str]) -> int:
+        """Let later searches find *people*, ids of records; return how many changed.
+
+        What was erased stays erased.  Fingerprints of other suppressed people stay refused.
+        """
+        wanted = {person_stream(each) for each in people}
+        records = await self.records()
+        lifted = records.keys() & wanted
+        await self.unsuppress(records, lifted)
+        lift = LiftSuppression(at=self._clock.now(), by=self._by)
+        command = OperatorCause(command="people suppressed --lift", who=self._by)
+        changed = 0
+        for stream in (each for each in records if each in lifted):
+            events, _ = await self._streams.change(
+                stream, lambda s: person.decide(lift, s), caused_by=command
+            )
+            changed += bool(events)
+        return changed
+
+    async def unsuppress(
+        self, records: Mapping[str, SuppressionRecord], lifted: AbstractSet[str]
+    ) -> None:
+        """Let the key store accept the fingerprints of *lifted* streams that no other has."""
+        theirs = (each.prints for stream, each in records.items() if stream in lifted)
+        others = (
+            each.prints
+            for stream, each in records.items()
+            if stream not in lifted and each.state.suppressed
+        )
+        await self._keys.unsuppress(frozenset().union(*theirs) - frozenset().union(*others))
+
+    async def records(self) -> dict[str, SuppressionRecord]:
+        """Return everybody who was ever suppressed, by stream."""
+        records: dict[str, SuppressionRecord] = {}
+        log = self._streams.log
+        head = await log.head()
+        for after in range(0, head, WINDOW):
+            for stored in await log.select(PEOPLE, after, min(after + WINDOW, head)):
+                for each in await read_past(log, stored.position - 1, 1):
+                    if isinstance(each.event, PersonEvent):
+                        records[each.stream] = _after(records.get(each.stream), each)
+        return records
+
+
+def person_stream(id_: str) -> str:
+    return f"person-{id_}"
+
+
+def person_id(stream: str) -> str:
+    return stream.removeprefix("person-")
+
+
+def _after(before: SuppressionRecord | None, recorded: RecordedEvent) -> SuppressionRecord:
+    event = recorded.event
+    assert isinstance(event, PersonEvent)
+    if before is None:
+        id_ = person_id(recorded.stream)
+        before = SuppressionRecord(id_, frozenset({id_}), event.at, event.by)
+    prints = before.prints
+    if isinstance(event, PersonSuppressed):
+        prints |= frozenset(event.prints)
+    # After a lift, suppression begins again.
+    since, by = (before.since, before.by) if before.state.suppressed else (event.at, event.by)
+    return SuppressionRecord(before.id, prints, since, by, person.evolve(before.state, event))
+
+
+class DirectoryPrints:
+    """The fingerprints by which people of the operator's own directory are erased.
+
+    Args:
+        keys: The key store, which has the secret of fingerprints and the suppressions.
+    """
+
+    def __init__(self, keys: KeyStore) -> None:
+        self._keys = keys
+
+    def of(self, person: DirectoryPerson) -> tuple[str, ...]:
+        """Return those of *person*, the one of their profile or mailbox first."""
+        every = fingerprints(self._keys, {**asdict(person), "linkedin_url": person.profile})
+        found = tuple(every)
+        # That of the profile comes last there.
+        return found if person.profile is None else tuple(dict.fromkeys(found[::-1]))
+
+    async def suppressed(self, prints: frozenset[str]) -> frozenset[str]:
+        """Return those of *prints* whose people are suppressed."""
+        return await self._keys.suppressed(prints)
