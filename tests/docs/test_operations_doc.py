@@ -96,7 +96,7 @@ def test_what_the_procedures_look_for_is_in_the_table() -> None:
 
 def test_every_field_of_readyz_in_the_source_is_explained() -> None:
     section = MONITORING.partition("\n## Health\n")[2].partition("\n## ")[0]
-    source = (SOURCE / "admin" / "readiness.py").read_text()
+    source = (SOURCE / "admin" / "health.py").read_text()
     fields = set(re.findall(r'body\["(\w+)"\]', source)) - {"ready"}
 
     assert "views_behind" in fields
