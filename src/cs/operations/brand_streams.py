@@ -1,6 +1,6 @@
 """People in the streams of brands: where they are, and leaving them out."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from cs.domain.brand import brand
 from cs.domain.brand.brand import stream_of
@@ -13,7 +13,7 @@ from cs.domain.brand.events import (
     LookupStarted,
 )
 from cs.domain.causation import AnyCause
-from cs.domain.codec import to_plain
+from cs.domain.codec import AnyEvent, to_plain
 from cs.domain.contact import Contact
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
@@ -26,6 +26,33 @@ from cs.runtime.clock import Clock
 PAGE = 500
 #: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
 PASSED = 1_000
+
+
+async def change_by_events(
+    streams: Streams,
+    stream: str,
+    decide: Callable[[Sequence[RecordedEvent]], Sequence[AnyEvent]],
+    caused_by: AnyCause,
+    *,
+    dry_run: bool = False,
+) -> Sequence[AnyEvent]:
+    """Append what *decide* makes of all events of *stream*, and return it.
+
+    Raises:
+        DamagedEvent: Some of *stream* cannot be read, or makes no sense.
+        LogUnavailable: The append may or may not have been stored.
+    """
+
+    async def attempt() -> Sequence[AnyEvent]:
+        recorded = await streams.log.read(stream)
+        events = decide(recorded)
+        if events and not dry_run:
+            version = recorded[-1].version if recorded else NO_STREAM
+            await streams.log.append([Append(stream, version, events, caused_by)])
+        return events
+
+    async with streams.lock(stream):
+        return await streams.retry_on_conflict(attempt)
 
 
 async def leave_out(
@@ -43,8 +70,7 @@ async def leave_out(
         DamagedEvent: Some of *stream* cannot be read, or makes no sense.
     """
 
-    async def attempt() -> None:
-        recorded = await streams.log.read(stream)
+    def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BrandEvent]:
         events: list[BrandEvent] = []
         state = folded(recorded)
         started = {e.event.lookup for e in recorded if isinstance(e.event, LookupStarted)}
@@ -60,12 +86,9 @@ async def leave_out(
             new = brand.decide(command, state)
             state = brand.fold(new, state)
             events += new
-        if events:
-            append = Append(stream, recorded[-1].version, events, caused_by)
-            await streams.log.append([append])
+        return events
 
-    async with streams.lock(stream):
-        await streams.retry_on_conflict(attempt)
+    await change_by_events(streams, stream, decide, caused_by)
     recorded = await streams.log.read(stream)
     return _keys(result for lookup in people for result in results_of(recorded, lookup)[:-1])
 

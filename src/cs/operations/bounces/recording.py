@@ -21,12 +21,14 @@ import msgspec
 
 from cs.domain.brand import brand
 from cs.domain.brand.events import (
+    BrandEvent,
     ContactsDiscovered,
     MailboxVerified,
     PeopleFound,
     RecordBounce,
 )
 from cs.domain.causation import AnyCause, OperatorCause
+from cs.domain.codec import AnyEvent
 from cs.domain.contact import BouncedMailbox, CheckedPerson, Person
 from cs.domain.mail.bounce import Bounce, BounceKind, BounceMeaning, bounce_meaning
 from cs.domain.mail.patterns import pattern_of
@@ -40,12 +42,18 @@ from cs.domain.mail_domain import (
 )
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.bounces.files import Row, rows_in
 from cs.operations.bounces.status_mail import Unproven
-from cs.operations.brand_streams import by_stream, contacts_in, folded, results_of
+from cs.operations.brand_streams import (
+    by_stream,
+    change_by_events,
+    contacts_in,
+    folded,
+    results_of,
+)
 from cs.runtime.clock import Clock
 from cs.runtime.table_text import is_hopeless
 from cs.sources.tables.table_file import BadFile
@@ -336,13 +344,12 @@ class BounceRecorder:
         self, domain: str, ours: Sequence[tuple[_Judged, str | None]], *, dry_run: bool
     ) -> frozenset[_Judged]:
         """Report the bounces to the stream of *domain*; return those that are new to it."""
-        stream = f"mail-domain-{domain}"
+        new: dict[_Judged, BounceReported] = {}
 
-        async def attempt() -> frozenset[_Judged]:
-            recorded = await self._streams.log.read(stream)
+        def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BounceReported]:
+            new.clear()
             before = (each.event for each in recorded)
             state = ReportedBounces.of(e for e in before if isinstance(e, MailDomainEvent))
-            new: dict[_Judged, BounceReported] = {}
             for judged, pattern in ours:
                 command = ReportBounce(
                     mailbox=judged.print_,
@@ -357,14 +364,10 @@ class BounceRecorder:
                 if event is not None:
                     new[judged] = event
                     state = state.after(event)
-            if new and not dry_run:
-                version = recorded[-1].version if recorded else NO_STREAM
-                append = Append(stream, version, tuple(new.values()), self._caused_by)
-                await self._streams.log.append([append])
-            return frozenset(new)
+            return tuple(new.values())
 
-        async with self._streams.lock(stream):
-            return await self._streams.retry_on_conflict(attempt)
+        await self._change(f"mail-domain-{domain}", decide, dry_run=dry_run)
+        return frozenset(new)
 
     async def _correct_all(
         self, judged: _Judged, done: set[tuple[str, str]], *, dry_run: bool
@@ -385,10 +388,7 @@ class BounceRecorder:
         )
 
     async def _correct(self, judged: _Judged, delivery: _Delivery, *, dry_run: bool) -> bool:
-        stream = brand.stream_of(delivery.lookup)
-
-        async def attempt() -> bool:
-            recorded = await self._streams.log.read(stream)
+        def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BrandEvent]:
             results = results_of(recorded, delivery.lookup)
             command = RecordBounce(
                 lookup=delivery.lookup,
@@ -405,11 +405,18 @@ class BounceRecorder:
                 contacts=contacts_in(results[-1]) if results else (),
                 at=self._clock.now(),
             )
-            events = brand.decide(command, folded(recorded))
-            if events and not dry_run:
-                append = Append(stream, recorded[-1].version, events, self._caused_by)
-                await self._streams.log.append([append])
-            return bool(events)
+            return brand.decide(command, folded(recorded))
 
-        async with self._streams.lock(stream):
-            return await self._streams.retry_on_conflict(attempt)
+        stream = brand.stream_of(delivery.lookup)
+        return bool(await self._change(stream, decide, dry_run=dry_run))
+
+    async def _change(
+        self,
+        stream: str,
+        decide: Callable[[Sequence[RecordedEvent]], Sequence[AnyEvent]],
+        *,
+        dry_run: bool,
+    ) -> Sequence[AnyEvent]:
+        return await change_by_events(
+            self._streams, stream, decide, self._caused_by, dry_run=dry_run
+        )
