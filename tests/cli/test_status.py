@@ -11,13 +11,20 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from cli.command import Here
 from conformance.target import until
 from cs.assembly.folder_stores import open_folder
 from cs.cli.status import _describe_health
 from cs.domain.brand.brand import INITIAL, decide
-from cs.domain.brand.events import DEADLINE, AttemptFailed, LookupFinished, StartLookup
+from cs.domain.brand.events import (
+    DEADLINE,
+    AttemptFailed,
+    LookupFinished,
+    StageIssued,
+    StartLookup,
+)
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append
 from cs.projections.runner import ViewRunner
@@ -245,7 +252,10 @@ def test_a_status_tells_all_that_the_admin_port_complains_of(
 def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:
     resolved = golden_event("brand.resolved.v1+causes")
     failed = golden_event("brand.attempt-failed.v1+causes")
+    issued = golden_event("brand.stage-issued.v1")
     assert isinstance(failed, AttemptFailed)
+    assert isinstance(issued, StageIssued)
+    asked = replace(issued, lookup=failed.lookup, stage=failed.stage, item="", at=failed.at)
     ended = LookupFinished(
         lookup=failed.lookup, outcome="scrape_error", reusable=False, verified=0, at=failed.at
     )
@@ -254,7 +264,7 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
         async with open_folder(DataFolder(folder)) as data:
             stream = failed.lookup.partition(".")[0]
             started = golden_event("brand.lookup-started.v1")
-            events = [started, resolved, failed, ended]
+            events = [started, resolved, asked, failed, ended]
             await data.log.append([Append(stream, NO_STREAM, events)])
 
     asyncio.run(append())

@@ -8,7 +8,7 @@ import msgspec
 
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import Table
-from cs.operations.service_state import RecentRuns, ServiceState, read_state
+from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.projections.searches import instant
 from cs.settings import Settings
 
@@ -51,12 +51,12 @@ async def status(at: Invocation) -> Output:
 
     Read from the data folder or the databases, next to a running service or without one,
     and from the admin port of the settings if a service answers there. How sources and
-    verifiers ended is counted over the newest 5,000 events.
+    verifiers ended is counted over the runs of the newest 5,000 events.
 
     Example: `cs status --data-dir /var/lib/cs`
     """
     data = await at.data()
-    found = await read_state(data.log, data.views, data.streams, data.clock)
+    found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
     admin = _admin(at.settings())
     health = await _health(admin)
     lines = [f"{name:<16}{value}" for name, value in _lines(found, health, admin)]

@@ -5,38 +5,32 @@ empty, and as far behind as the log is long.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from cs.domain.brand.events import (
-    AttemptFailed,
-    BrandResolved,
-    ContactsDiscovered,
-    LookupFinished,
-    MailboxNotVerified,
-    MailboxVerified,
-)
 from cs.domain.service import WorldChosen
-from cs.eventlog.damage import read_past
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent
+from cs.eventlog.port import NO_STREAM, EventLog
 from cs.eventlog.streams import Streams
+from cs.history.loading import load
+from cs.history.runs import Run
+from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.port import Views
 from cs.projections.searches import SEARCHES
 from cs.runtime.clock import Clock
 
-#: Newest events that are read for how sources, verifiers and lookups ended.
+#: Newest events of which the runs are read, for how sources, verifiers and lookups ended.
 RECENT = 5_000
-_PAGE = 500
 #: Running lookups whose open work is counted, and failures that are returned.
 LOOKUPS, FAILURES = 100, 5
 
 
 class RecentRuns(msgspec.Struct):
-    """How the recent runs of one source or verifier ended: counts, and the last one.
+    """How the recent calls of one source or verifier ended: counts, and the last one.
 
     ``why`` is the cause of the last end; empty if it answered, or gave none.
     """
@@ -71,7 +65,7 @@ class ServiceState(msgspec.Struct, kw_only=True):
             `LOOKUPS` running lookups; ``oldest_work_s`` is the age of the oldest.
         damaged: Lookups among those that cannot be read.
         events: Position of the log's end, from which ``views_behind`` is counted.
-        recent: Number of newest events that sources, verifiers and failures are from.
+        recent: Number of newest events whose runs sources, verifiers and failures are from.
     """
 
     world: str | None = None
@@ -90,9 +84,9 @@ class ServiceState(msgspec.Struct, kw_only=True):
 
 
 async def read_state(
-    log: EventLog, views: Views, streams: Streams, clock: Clock
+    log: EventLog, keys: KeyStore, views: Views, streams: Streams, clock: Clock
 ) -> ServiceState:
-    """Return the state of the service whose log and views these are."""
+    """Return the state of the service with these stores."""
     views_at = await views.position()
     head = await log.head()
     live = await views.tagged(BRANDS, "live")
@@ -101,6 +95,7 @@ async def read_state(
         searches=len(await views.tagged(SEARCHES, "running")),
         events=head,
         views_behind=max(0, head - views_at),
+        recent=min(head, RECENT),
     )
     await _read_service(state, log, streams)
     work: Counter[str] = Counter()
@@ -117,14 +112,17 @@ async def read_state(
     state.work = dict(work)
     if issued:
         state.oldest_work_s = round(max(0.0, (clock.now() - min(issued)).total_seconds()), 1)
-    position = max(0, head - RECENT)
-    state.recent = head - position
-    failures: list[FailedLookup] = []
-    causes: dict[str, str] = {}
-    while position < head and (page := await read_past(log, position, _PAGE)):
-        _count(state, failures, causes, page)
-        position = page[-1].position
-    state.failures = failures[-FAILURES:][::-1]
+    newest = Selection(after=head - state.recent, upto=head)
+    runs = [
+        run
+        async for loaded in load(log, keys, newest, unreadable=lambda _: None)
+        for run in loaded.runs
+    ]
+    for run in sorted(runs, key=lambda run: run.last_position):
+        _count(state, run)
+    failed = [run for run in runs if run.finished_at and run.outcome != "done"]
+    failed.sort(key=lambda run: run.finish_position or 0, reverse=True)
+    state.failures = [_failure(run) for run in failed[:FAILURES]]
     return state
 
 
@@ -142,31 +140,21 @@ async def _read_service(state: ServiceState, log: EventLog, streams: Streams) ->
         state.world = next(worlds, None)
 
 
-def _count(
-    state: ServiceState,
-    failures: list[FailedLookup],
-    why_of: dict[str, str],
-    page: Iterable[RecordedEvent],
-) -> None:
-    for recorded in page:
-        match recorded.event:
-            case (
-                BrandResolved(sources=sources, causes=causes, at=at)
-                | ContactsDiscovered(sources=sources, causes=causes, at=at)
-            ):
-                for name, how in sources.items():
-                    runs = state.sources.setdefault(name, RecentRuns())
-                    runs.add(how, at, causes.get(name, ""))
-            case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
-                for each in checked.evidence:
-                    how = "answered" if each.answered else f"no answer ({each.reason})"
-                    state.verifiers.setdefault(each.verifier, RecentRuns()).add(how, each.at)
-            case AttemptFailed(lookup=lookup, stage=stage, why=why, causes=causes):
-                of_sources = [f"{name}: {cause}" for name, cause in causes.items()]
-                why_of[lookup] = "; ".join([f"{stage}: {why}", *of_sources])
-            case LookupFinished(lookup=lookup, outcome=outcome, at=at):
-                why = why_of.pop(lookup, "")
-                if outcome != "done":
-                    failures.append(FailedLookup(at, lookup, outcome, why))
-            case _:
-                pass
+def _count(state: ServiceState, run: Run) -> None:
+    for end in (each for each in (run.resolution, run.discovery) if each is not None):
+        for name, how in end.sources.items():
+            runs = state.sources.setdefault(name, RecentRuns())
+            runs.add(how, end.at, end.causes.get(name, ""))
+    for evidence in (e for p in run.people for c in p.checks for e in c.checked.evidence):
+        how = "answered" if evidence.answered else f"no answer ({evidence.reason})"
+        state.verifiers.setdefault(evidence.verifier, RecentRuns()).add(how, evidence.at)
+
+
+def _failure(run: Run) -> FailedLookup:
+    assert run.finished_at is not None
+    why = ""
+    for attempt in run.attempts:
+        if attempt.end == "failed":
+            of_sources = [f"{name}: {cause}" for name, cause in attempt.causes.items()]
+            why = "; ".join([f"{attempt.stage}: {attempt.why}", *of_sources])
+    return FailedLookup(run.finished_at, run.lookup, run.outcome or "", why)
