@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pytest
 from msgspec.structs import replace
 
 from cs.domain.brand.events import RetryDue
@@ -10,6 +11,7 @@ from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import DomainVerified, Failed
 from cs.eventlog.port import RecordedEvent
 from cs.history.asked import asked_by, cost_in_words
+from cs.history.rows import run_rows
 from cs.history.runs import runs
 from domain.acme_run import HOME, RESOLVED, STREAM, AcmeRun, checked
 
@@ -55,3 +57,20 @@ def test_prices_that_are_given_win() -> None:
         assert cost_in_words(asked_by(found, prices), prices).startswith(
             "5 by the prices given"
         )
+
+
+@pytest.mark.parametrize(("verifier", "put_off"), [("smtp", True), ("kickbox", False)])
+def test_only_a_mail_server_puts_a_domain_off(verifier: str, *, put_off: bool) -> None:
+    """A hosted verifier that allows no more calls (429) has the stage ask again as well."""
+    run = AcmeRun().verifying()
+    run.failed("verification", Failed(why="try-later", retryable=True, retry_in_s=5), item=HOME)
+    run.send(RetryDue(lookup=run.live.id, at=run.live.next_due))
+    person = checked("p1", Verdict.DELIVERABLE)
+    evidence = tuple(replace(each, verifier=verifier) for each in person.evidence)
+    done = DomainVerified((replace(person, evidence=evidence),))
+    run.record("verification", done, item=HOME, attempt=2)
+
+    (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
+    [row] = [row for table, row in run_rows(found) if table == "mail_checks"]
+
+    assert row["put_off"] is put_off
