@@ -174,6 +174,12 @@ def test_what_is_written_wrongly_is_told(
     assert said in here("events", *words, f"--data-dir={history}").told(2)
 
 
+def test_following_a_key_that_is_not_there_is_an_error(history: Path, here: Here) -> None:
+    told = here("events", "tail", "--key=key_nobody", f"--data-dir={history}").told()
+
+    assert told.startswith("there is no key key_nobody; there are key_")
+
+
 def test_one_event_is_shown(history: Path, here: Here) -> None:
     ran = here("events", "show", "3", f"--data-dir={history}")
 

@@ -1,5 +1,6 @@
 """`cs report` on the data that a real service left, in a folder and in databases."""
 
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from cli.command import Here, Ran
 from cli.year import year
+from cs.history.report import figures
 from harness.outside import tools
 from system.older_keys.forms import Form, form_of
 
@@ -118,6 +120,31 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
 )
 def test_a_mistake_is_told(here: Here, folder: Path, words: list[str], told: str) -> None:
     assert here("report", *words, f"--data-dir={folder}").told(2).startswith(told)
+
+
+def test_its_tables_are_private_hold_no_name_and_are_removed(
+    data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    seen: list[tuple[int, bytes]] = []
+    run = figures._rows
+
+    def watched(*arguments: Any) -> figures.FigureRows:
+        there = [file for file in temporary.rglob("*") if file.is_file()]
+        seen.extend((file.stat().st_mode & 0o777, file.read_bytes()) for file in there)
+        return run(*arguments)
+
+    monkeypatch.setattr(figures, "_rows", watched)
+
+    assert data.cs("report").code == 0
+
+    assert {mode for mode, _ in seen} == {0o600}
+    assert any(b"brand-" in content for _, content in seen)
+    for personal in (b"Ada", b"Kern", b"ada.kern", b"linkedin.com/in"):
+        assert not any(personal in content for _, content in seen)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_file_that_is_there_is_left_alone(here: Here, folder: Path, tmp_path: Path) -> None:

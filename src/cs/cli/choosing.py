@@ -69,12 +69,15 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
         Args:
             history: What is there.
-            growing: What is not there yet may come: only brands are looked for.
+            growing: What is not there yet may come: only keys and brands are looked for.
 
         Raises:
             SystemExit: It names something that is not there.
         """
         chosen = self.checked()
+        for key in chosen.keys:
+            if not await history.is_there(f"key-{key}"):
+                stop(f"there is no key {key}; there are {await _keys(history)}")
         if not growing:
             await self._check_there(history, chosen)
         query = query_of(self.brand, self.domain)
@@ -88,9 +91,6 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         for option, position in (("--after", self.after), ("--upto", self.upto)):
             if position is not None and position > head:
                 stop(f"{option}: the log ends at position {head}, before {position}")
-        for key in chosen.keys:
-            if not await history.is_there(f"key-{key}"):
-                stop(f"there is no key {key}; there are {await _keys(history)}")
         for stream in chosen.streams:
             if not await history.is_there(stream):
                 stop(f"there is no stream {stream}; `cs events export` shows those there are")

@@ -132,7 +132,7 @@ class History:
         Raises:
             LogUnavailable, DamagedEvent: As `events`.
         """
-        where, where_is_all = selection.where(), selection.is_told_by_where
+        where = selection.where()
         after, upto = await self._limits(selection)
         while after < upto:
             end = min(after + WINDOW, upto)
@@ -147,7 +147,7 @@ class History:
                 except DamagedEvent as error:
                     _report(error, unreadable)
                     continue
-                if where_is_all or selection.holds(event.stream, event.at, event.lookup):
+                if selection.holds(event.stream, event.at, event.lookup):
                     page.append(event)
             yield end, page
             after = end

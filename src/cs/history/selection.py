@@ -89,12 +89,6 @@ class Selection(EventSelection, frozen=True, kw_only=True):
         """Return whether it holds every event up to its last position."""
         return self.where() == EVERYTHING and self.since is None and self.after <= 0
 
-    @property
-    def is_told_by_where(self) -> bool:
-        """Return whether `holds` is true of every event that `where` selects."""
-        told = (self.since, self.until, self.lookup, self.query)
-        return not self.brands and all(each is None for each in told)
-
     def is_between(self, at: datetime) -> bool:
         """Return whether *at* is in its period."""
         return (self.since is None or at >= self.since) and (
