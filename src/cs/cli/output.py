@@ -2,15 +2,17 @@
 
 Text from outside is shown with its control characters written out, and never obeyed by a
 terminal or a spreadsheet; only `styled` reads markup.  Commands print through this module
-alone.
+alone.  A file for what was found is a new one, private to its owner.
 """
 
 import csv
 import io
+import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
@@ -193,3 +195,27 @@ def stop(message: str, code: int = 1) -> NoReturn:
     """Print *message*, the problem and what to do, and end the command."""
     warn(message)
     raise SystemExit(code)
+
+
+def check_new(file: Path) -> None:
+    """End the command if *file* is there, or its folder is not: before anything is read."""
+    if file.exists():
+        stop(f"{file} is there already: name another file", 2)
+    if not file.parent.is_dir():
+        stop(f"{file} cannot be written: there is no folder {file.parent}", 2)
+
+
+def write_new(file: Path, content: bytes) -> None:
+    """Write *content* into *file*, mode 0600.
+
+    Raises:
+        SystemExit: It is there already, or cannot be written.
+    """
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(content)
+    except FileExistsError:
+        stop(f"{file} is there already: name another file", 2)
+    except OSError as error:
+        stop(f"{file} cannot be written: {error.strerror}")

@@ -6,8 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.new_file import check_new, write_new
-from cs.cli.output import console, harmless, json_line, stop
+from cs.cli.output import check_new, console, harmless, json_line, stop, write_new
 from cs.cli.person_data import fingerprint_of, open_person_data
 from cs.cli.person_report import person_report
 from cs.cli.person_view import person_lines

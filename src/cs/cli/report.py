@@ -11,9 +11,8 @@ from rich.text import Text
 
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import time_of
-from cs.cli.new_file import check_new, write_new
 from cs.cli.options import number
-from cs.cli.output import Table, stop, styled, warn
+from cs.cli.output import Table, check_new, stop, styled, warn, write_new
 from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html

@@ -15,8 +15,7 @@ from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
-from cs.cli.new_file import check_new, write_new
-from cs.cli.output import Table, all_harmless, stop, styled, warn
+from cs.cli.output import Table, all_harmless, check_new, stop, styled, warn, write_new
 from cs.cli.prices import Prices, prices_by_name
 from cs.cli.pseudonyms import pseudonyms, reading
 from cs.cli.revealing import Reveal, check_reason, disclose
