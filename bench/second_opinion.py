@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from cs.domain.contact import Opinion
-from cs.domain.headline.doubt import doubts
-from cs.domain.headline.role import JobRole, classify
-from cs.domain.headline.role_family import Family
 from cs.domain.opinions import settled
+from cs.domain.roles.doubt import doubts
+from cs.domain.roles.labels import Family
+from cs.domain.roles.role import JobRole, classify
 
 SEED = 1
 Row = dict[str, Any]

@@ -88,25 +88,11 @@ def test_a_live_service_in_one_process_loads_no_sandbox_and_no_server_parts() ->
     assert loaded & {"aiokafka", "asyncpg", "cryptography.x509"} == set()
 
 
-def test_tables_of_words_are_compiled_when_they_are_first_used() -> None:
-    compiled_at_import = (
-        "import gc\n"
-        "import cs.cli.serve\n"
-        "from cs.domain.names.lazy_pattern import LazyPattern\n"
-        "from cs.domain.names.phrases import Phrases\n"
-        "tables = [o for o in gc.get_objects() if isinstance(o, LazyPattern | Phrases)]\n"
-        "assert len(tables) > 30\n"
-        "assert not [t for t in tables if {'_compiled', '_words'} & vars(t).keys()]"
-    )
-
-    loaded_by(compiled_at_import)
-
-
 def test_a_command_of_the_operator_loads_neither_the_api_nor_a_way_out() -> None:
     loaded = loaded_by("import cs.cli.keys")
 
     rooms = {name.split(".")[1] for name in ours(loaded) if "." in name}
     assert rooms & {"api", "pipeline", "sources", "verifiers"} == set()
-    assert {name for name in loaded if name.startswith("cs.domain.headline")} == set()
+    assert {name for name in loaded if name.startswith("cs.domain.roles")} == set()
     assert loaded & {"asyncpg", "dns", "httpx", "starlette", "uvicorn"} == set()
     assert loaded & {"email", "importlib.metadata"} == set()

@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Opinion, Person
-from cs.domain.headline.doubt import OPEN, Doubt
-from cs.domain.headline.role import classify
-from cs.domain.headline.role_family import Family
-from cs.domain.headline.role_level import Level
 from cs.domain.names.plain_text import folded
 from cs.domain.opinions import HIDDEN, nameless, settled
 from cs.domain.ranking import doubts_of, rank
+from cs.domain.roles.doubt import OPEN, Doubt
+from cs.domain.roles.labels import Family, Level
+from cs.domain.roles.role import classify
 
 ACME = BrandFacts(name="Acme")
 DATA = Path(__file__).parent / "data"

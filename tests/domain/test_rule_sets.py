@@ -16,7 +16,7 @@ SRC = Path(cs.__file__).parents[1]
 RULES = (
     "cs.domain.ranking",
     "cs.domain.opinions",
-    "cs.domain.headline.",
+    "cs.domain.roles.",
     "cs.domain.names.",
     "cs.domain.mail.",
     "cs.pipeline.brand_candidates",
@@ -40,7 +40,7 @@ BEGIN = {
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
-    "ranking-8": "c2facc812b176dd9",
+    "ranking-9": "59bf36eaebb7b730",
     "mail-replies-3": "df92b99b1517d45b",
     "verification-4": "feba6cc54429a286",
     "resolution-4": "6e1e61512e673851",
@@ -144,7 +144,7 @@ def test_what_is_only_said_does_not_count_and_what_is_done_does() -> None:
 
 
 def test_a_set_holds_what_its_rules_are_made_of() -> None:
-    assert "cs.domain.headline.role_level" in modules_of(BEGIN[rule_sets.RANKING])
+    assert "cs.domain.roles.labels" in modules_of(BEGIN[rule_sets.RANKING])
     assert "cs.domain.mail.reply_meaning" in modules_of(BEGIN[rule_sets.MAIL_REPLIES])
     assert "cs.domain.mail.patterns" in modules_of(BEGIN[rule_sets.VERIFICATION])
     assert "cs.domain.names.brand_match" in modules_of(BEGIN[rule_sets.RESOLUTION])

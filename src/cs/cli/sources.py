@@ -15,8 +15,8 @@ from cs.cli.command import Invocation, Output, on_data, on_settings
 from cs.cli.options import number
 from cs.cli.output import Table, stop
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.headline.role import classify
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.domain.roles.role import classify
 from cs.paid_calls.service import WORKS
 from cs.pipeline.brand_resolver import BrandResolver
 from cs.plugins.sources import ANSWERED

@@ -21,11 +21,11 @@ from cs.assembly.settings_of_plugins import of_source
 from cs.cli.command import Invocation, Output, on_settings
 from cs.cli.output import stop, warn
 from cs.domain.contact import Person, Query
-from cs.domain.headline.doubt import doubts
-from cs.domain.headline.role import JobRole
-from cs.domain.headline.role import classify as role_of
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.opinions import nameless, settled
+from cs.domain.roles.doubt import doubts
+from cs.domain.roles.role import JobRole
+from cs.domain.roles.role import classify as role_of
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.brand_resolver import BrandQuestion, BrandResolver, resolve_line

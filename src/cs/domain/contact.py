@@ -93,7 +93,7 @@ class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
     Evidence, whether it counted or not: that is `cs.domain.opinions.settled` to say.
 
     Attributes:
-        doubts: Why the rules were unsure (`cs.domain.headline.doubt.Doubt`).
+        doubts: Why the rules were unsure (`cs.domain.roles.doubt.Doubt`).
         family, level: As in `Ranked`, or those of other roles.
         title, company: As they stand in the headline.
         model: As the operator names it.
@@ -110,7 +110,7 @@ class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """Why a person found is not ranked, as `cs.domain.headline.left_out` names it."""
+    """Why a person found is not ranked, as `cs.domain.roles.left_out` names it."""
 
     person: str
     why: str

@@ -1,7 +1,7 @@
 """What an opinion on a headline may change of what the rules read there.  Pure.
 
 A rule that is clear is never overruled: an opinion counts in the parts that a doubt leaves
-open (`cs.domain.headline.doubt.OPEN`), and only if it agrees with all others.
+open (`cs.domain.roles.doubt.OPEN`), and only if it agrees with all others.
 """
 
 import re
@@ -10,13 +10,12 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from cs.domain.contact import Opinion, Person
-from cs.domain.headline.doubt import OPEN, Doubt
-from cs.domain.headline.role import JobRole, role_of
-from cs.domain.headline.role_family import Family
-from cs.domain.headline.role_level import Level
 from cs.domain.names.person_name import ascii_forms
 from cs.domain.names.plain_text import folded
 from cs.domain.names.same_sound import SpokenWord
+from cs.domain.roles.doubt import OPEN, Doubt
+from cs.domain.roles.labels import Family, Level
+from cs.domain.roles.role import JobRole, role_of
 
 #: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
 PROMPT = "headline-opinion-2"
@@ -44,7 +43,7 @@ def settled(
     Without a doubt, and where the opinion contradicts what is clear, that is *role* itself.
     Title and company count only as they stand in *headline*.
 
-    >>> from cs.domain.headline.role import classify
+    >>> from cs.domain.roles.role import classify
     >>> headline = "Markenmanger at Acme"
     >>> role = classify(headline)
     >>> said = Opinion(person="p1", family="brand", level="manager")

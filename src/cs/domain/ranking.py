@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from cs.domain.contact import CONTACTS, BrandFacts, LeftOut, Opinion, Person, RankedPerson
-from cs.domain.headline.doubt import Doubt, doubts
-from cs.domain.headline.left_out import why_left_out
-from cs.domain.headline.past_firms import past_firms
-from cs.domain.headline.role import JobRole, classify
-from cs.domain.headline.spelling import flat
 from cs.domain.names.employer import is_employer
 from cs.domain.opinions import settled
+from cs.domain.roles.doubt import Doubt, doubts
+from cs.domain.roles.left_out import past_firms, why_left_out
+from cs.domain.roles.piece import flat
+from cs.domain.roles.role import JobRole, classify
 
 _FAMILIES = ("influencer", "social", "partnerships", "brand")
 

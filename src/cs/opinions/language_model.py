@@ -30,7 +30,7 @@ class UnsureHeadline(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         person: Whose it is in this lookup: ``p1``.
         text: Without what says who that is (`cs.domain.opinions.nameless`).
-        doubts: Why (`cs.domain.headline.doubt.Doubt`).
+        doubts: Why (`cs.domain.roles.doubt.Doubt`).
     """
 
     person: str

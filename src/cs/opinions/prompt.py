@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from cs.domain.headline.role_family import Family
-from cs.domain.headline.role_level import Level
+from cs.domain.roles.labels import Family, Level
 
 #: Tokens that an answer takes at most.
 _MOST_TOKENS = 140

@@ -12,9 +12,9 @@ from functools import partial
 from structlog import get_logger
 
 from cs.domain.contact import Opinion
-from cs.domain.headline.role import classify
 from cs.domain.opinions import nameless
 from cs.domain.ranking import doubts_of, rank
+from cs.domain.roles.role import classify
 from cs.domain.rule_sets import RANKING
 from cs.domain.stages.work import AnyFinding, RankingDone, RankingInput, StageName, Work
 from cs.opinions.language_model import AT_ONCE, LanguageModel, UnsureHeadline

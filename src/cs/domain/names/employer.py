@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from cs.domain.headline.scope_words import is_place
 from cs.domain.names.brand_match import COMPANY, likeness
+from cs.domain.roles.piece import piece
 
 #: Answers that are remembered: the people of a brand name the same few companies.
 _REMEMBERED = 4_096
@@ -34,6 +34,6 @@ def _is_branch(company: str, name: str) -> bool:
         while rest and likeness(f"{head} {rest[-1]}", head) >= COMPANY:
             rest = rest[:-1]  # a legal form
         place = " ".join(word for word in rest if word.casefold() not in _ALL_OF_IT)
-        if likeness(head, name) >= COMPANY and (not place or is_place(place)):
+        if likeness(head, name) >= COMPANY and (not place or piece(place).is_place):
             return True
     return False

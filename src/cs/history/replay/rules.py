@@ -20,10 +20,10 @@ from cs.domain.contact import (
     RankedPerson,
     SourceMatches,
 )
-from cs.domain.headline.role import classify
 from cs.domain.mail.conclusion import Conclusion, concluded
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.ranking import rank
+from cs.domain.roles.role import classify
 from cs.pipeline.brand_choice import BrandChoice, Status
 from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import ReadVerdict, reread

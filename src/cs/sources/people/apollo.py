@@ -10,8 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cs.domain.headline.role import classify
 from cs.domain.names.employer import is_employer
+from cs.domain.roles.role import classify
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,

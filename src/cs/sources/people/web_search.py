@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from cs.domain.contact import CONTACTS
-from cs.domain.headline.role import classify
-from cs.domain.headline.search_result import SearchResult, read_title
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
+from cs.domain.roles.role import classify
+from cs.domain.roles.search_result import SearchResult, read_title
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,

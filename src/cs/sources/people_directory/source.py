@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import DirectoryReader
-from cs.domain.headline.role import classify
 from cs.domain.names.brand_names import Unacceptable, clean_brand
 from cs.domain.names.employer import is_employer
+from cs.domain.roles.role import classify
 from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
     BrandFacts,

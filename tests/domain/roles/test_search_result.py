@@ -2,7 +2,7 @@
 
 import pytest
 
-from cs.domain.headline.search_result import read_title
+from cs.domain.roles.search_result import read_title
 
 
 def test_name_role_and_company_stand_in_the_title() -> None:

@@ -9,14 +9,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
 
-from cs.domain.headline import words
-from cs.domain.headline.headline import read
-from cs.domain.headline.known_words import is_of_known_script, unknown_words
-from cs.domain.headline.role import JobRole
-from cs.domain.headline.role_family import Family, family_named
-from cs.domain.headline.role_level import ELIGIBLE, Level
-from cs.domain.headline.spelling import flat
 from cs.domain.names.plain_text import plain
+from cs.domain.roles.labels import ELIGIBLE, Family, Level, family_named
+from cs.domain.roles.lexicon import lexicon
+from cs.domain.roles.piece import piece
+from cs.domain.roles.reading import is_sentence, read
+from cs.domain.roles.role import JobRole
 
 
 class Doubt(StrEnum):
@@ -56,13 +54,13 @@ OPEN: Mapping[Doubt, frozenset[Part]] = {
 def doubts(headline: str, role: JobRole) -> frozenset[Doubt]:
     """Return why *role*, what was read of *headline*, is unsure; none: it is clear.
 
-    >>> from cs.domain.headline.role import classify
+    >>> from cs.domain.roles.role import classify
     >>> doubts("Markenmanger at Acme", classify("Markenmanger at Acme"))
     frozenset({<Doubt.NO_LEVEL: 'no-level'>})
     """
     text = plain(headline)
     found = set[Doubt]()
-    has_unknown = bool(role.title and unknown_words(role.title))
+    has_unknown = bool(role.title and piece(role.title).unknown_words)
     if role.eligible:
         if has_unknown:
             found.add(Doubt.UNKNOWN_WORDS)
@@ -72,9 +70,11 @@ def doubts(headline: str, role: JobRole) -> frozenset[Doubt]:
         found.add(Doubt.NO_LEVEL)
     elif role.family == Family.OTHER and Level(role.level) in ELIGIBLE and has_unknown:
         found.add(Doubt.NO_FAMILY)
-    if words.is_sentence(text) and family_named(text) is not Family.OTHER:
+    if is_sentence(text) and family_named(text) is not Family.OTHER:
         found.add(Doubt.SENTENCE)
-    if not text.isascii() and not all(map(is_of_known_script, filter(str.isalpha, text))):
+    if not text.isascii() and not all(
+        map(lexicon().is_of_known_script, filter(str.isalpha, text))
+    ):
         found.add(Doubt.UNKNOWN_SCRIPT)
     return frozenset(found)
 
@@ -82,4 +82,4 @@ def doubts(headline: str, role: JobRole) -> frozenset[Doubt]:
 def _has_another(headline: str, role: JobRole) -> bool:
     """Say whether *headline* claims another role than *role*, and no mere honour."""
     others = (claim.role for claim in read(headline).claims if claim.role != role.title)
-    return any(not words.FILLER.found(flat(other)) for other in others)
+    return any(not piece(other).has("filler") for other in others)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from cs.domain.headline.role import classify
-from cs.domain.headline.role_family import family_of
-from cs.domain.headline.role_level import level_of
+from cs.domain.roles.labels import family_of, level_of
+from cs.domain.roles.role import classify
 
 
 def test_title_and_company_are_told_apart() -> None:

@@ -1,25 +1,25 @@
 """From a headline to the role its writer holds: title, family, level, and their worth.
 
-The reading of the text is `cs.domain.headline.headline`'s; this module chooses.  Of several
-roles the first eligible one counts, then the first of a family asked for, then the
-first at all.
+Of several roles the first eligible one counts, then the first of a family asked for, then
+the first at all.
 """
 
 import msgspec
 
-from cs.domain.headline import words
-from cs.domain.headline.headline import ClaimedRole, HeadlineReading, read
-from cs.domain.headline.role_family import (
+from cs.domain.names.plain_text import plain
+from cs.domain.roles.labels import (
+    ELIGIBLE,
     Family,
+    Level,
     family_named,
-    family_of_work,
+    family_of,
     helps_a_leader,
     is_community,
     is_creator,
+    level_of,
 )
-from cs.domain.headline.role_level import ELIGIBLE, Level, level_of
-from cs.domain.headline.spelling import flat
-from cs.domain.names.plain_text import plain
+from cs.domain.roles.piece import piece
+from cs.domain.roles.reading import ClaimedRole, HeadlineReading, read
 
 #: The order of the families in contract text 1, lowest first.
 _FAMILIES = (Family.BRAND, Family.PARTNERSHIPS, Family.SOCIAL, Family.INFLUENCER)
@@ -41,7 +41,7 @@ class JobRole(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         family: influencer, social, partnerships, brand or other.
-        level: A value of `cs.domain.headline.role_level.Level`.
+        level: A value of `cs.domain.roles.labels.Level`.
         eligible: One of the four families, manager level and up.
         title: The role as written, without employer and ornament; None if there is none.
         company: The employer named with it, if any.
@@ -56,10 +56,6 @@ class JobRole(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
 
-#: What counts where nobody says what they do.
-_NONE: tuple[ClaimedRole | None, Family, Level] = (None, Family.OTHER, Level.UNKNOWN)
-
-
 def classify(headline: str) -> JobRole:
     """Return the role *headline* speaks of.  Never raises.
 
@@ -67,63 +63,48 @@ def classify(headline: str) -> JobRole:
     'Head of Social'
     """
     reading = read(headline)
-    said = flat(plain(headline))
-    judged = [(claim, *_judged(claim, said)) for claim in reading.claims]
-    claim, family, level = max(judged, key=_worth, default=_NONE)
-    if claim is None:
-        return JobRole(
-            family=_topic(reading),
-            level=Level.UNKNOWN.value,
-            eligible=False,
-            title=None,
-            company=None,
-            score=0,
-        )
+    lives = piece(plain(headline)).has("living")
+    judged = [(claim, *_judged(claim, lives=lives)) for claim in reading.claims]
+    if not judged:
+        topic = Family(_topic(reading))
+        return role_of(topic, Level.UNKNOWN, title=None, company=None)
+    claim, family, level = max(judged, key=_worth)
     return role_of(family, level, title=claim.role, company=claim.company)
 
 
 def role_of(family: Family, level: Level, *, title: str | None, company: str | None) -> JobRole:
     """Return the role of that *family* and *level*, with its worth."""
+    eligible = family is not Family.OTHER and level in ELIGIBLE
     return JobRole(
         family=family.value,
         level=level.value,
-        eligible=_is_eligible(family, level),
+        eligible=eligible,
         title=title,
         company=company,
-        score=_score(family, level),
+        score=(_FAMILIES.index(family) + _WEIGHTS[level]) / len(_FAMILIES) if eligible else 0.0,
     )
 
 
-def _worth(judged: tuple[ClaimedRole | None, Family, Level]) -> int:
+def _worth(judged: tuple[ClaimedRole, Family, Level]) -> int:
     """Return how much a claim counts; the first of those that are worth the same does."""
     claim, family, level = judged
-    if _is_eligible(family, level):
-        # "Head of Social, formerly at Acme | Head of Brand at Zeta": the second is today's.
-        return 4 if claim is not None and claim.is_left else 5
-    if claim is None or words.FILLER.found(flat(claim.role)):
+    if family is not Family.OTHER and level in ELIGIBLE:
+        return 4
+    if piece(claim.role).has("filler"):
         return 1
     return 2 if family is Family.OTHER else 3
 
 
-def _judged(claim: ClaimedRole, said: str) -> tuple[Family, Level]:
+def _judged(claim: ClaimedRole, *, lives: bool) -> tuple[Family, Level]:
+    """Return family and level; *lives* says that the headline names a place to live in."""
     if helps_a_leader(claim.role):
         return Family.OTHER, Level.COORDINATOR
     if is_creator(claim.role):
         return Family.OTHER, Level.UNKNOWN
-    family = family_of_work(claim.role)
-    if family is Family.SOCIAL and is_community(claim.role) and words.LIVING.found(said):
+    family = family_of(claim.role)
+    if family is Family.SOCIAL and lives and is_community(claim.role):
         family = Family.OTHER
     return family, level_of(claim.role)
-
-
-def _is_eligible(family: Family, level: Level) -> bool:
-    return family is not Family.OTHER and level in ELIGIBLE
-
-
-def _score(family: Family, level: Level) -> float:
-    if not _is_eligible(family, level):
-        return 0.0
-    return (_FAMILIES.index(family) + _WEIGHTS[level]) / len(_FAMILIES)
 
 
 def _topic(reading: HeadlineReading) -> str:

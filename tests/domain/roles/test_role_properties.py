@@ -6,11 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cs.domain.headline.role import classify
-from cs.domain.headline.role_family import Family
-from cs.domain.headline.role_level import ELIGIBLE, Level
-from cs.domain.headline.search_result import read_title
 from cs.domain.names.plain_text import LIMIT, plain
+from cs.domain.roles.labels import ELIGIBLE, Family, Level
+from cs.domain.roles.role import classify
+from cs.domain.roles.search_result import read_title
 
 WORDS = [
     *("Head of", "Brand Manager", "Influencer", "Social Media", "Creator", "Intern", "VP"),

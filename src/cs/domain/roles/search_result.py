@@ -8,13 +8,11 @@ import re
 
 import msgspec
 
-from cs.domain.headline.headline import ClaimedRole, read
-from cs.domain.headline.role_family import Family, family_named
-from cs.domain.headline.role_level import has_level
-from cs.domain.headline.scope_words import is_address, is_firm, is_place
-from cs.domain.headline.spelling import flat
 from cs.domain.names.person_name import shown_name, split_name
 from cs.domain.names.plain_text import plain
+from cs.domain.roles.labels import names_role
+from cs.domain.roles.piece import flat, piece
+from cs.domain.roles.reading import ClaimedRole, read
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,28 +33,10 @@ _NETWORK = re.compile(
 )
 _CUT = re.compile(r"\s*(?:\.{2,}|…)\s*")
 _JOINT = re.compile(r"\s+[-–—|•·]\s+|\s*[|•·]\s*")
-#: Titles of pages that are about no one person.
-_NO_PERSON = re.compile(
-    r"\b(?:jobs?|hiring|careers?|vacanc\w+|stellenangebote|offres? d'emploi|empleos?|vagas?|"
-    r"offerte di lavoro|vacatures?|profiles|directory|professionals|salary|company page|"
-    r"overview|employees|mitarbeiter|posts?|articles?|pulse|groups?|top \d+|\d+\+|learning|"
-    r"log ?in|sign up|people named|who we are|about us|how to|what is|marketing|digital|agency|"
-    r"studios?|solutions|services|consulting|ventures|international|official|university|"
-    r"institute|hotels?|restaurant|store|shop)\b",
-    re.IGNORECASE,
-)
+_NUMBERED = re.compile(r"\btop \d+\b|\b\d+\+", re.IGNORECASE)
 _JOBS = re.compile(r"\bjobs? (?:in|at|near|bei|en)\b|\bis hiring\b|\bjobs$", re.IGNORECASE)
-_PLACE_LABEL = re.compile(
-    r"(?:location|standort|ort|lieu|localisation|ubicación|localização|località|locatie|plats|"
-    r"lokalizacja|konum|所在地|勤務地|위치|地点|位置)\s*[:：]\s*(?P<place>[^·|•\n]{2,60}?)"
-    r"(?=\s*(?:[·|•\n]|\.\s|\.$|$|\d+\+?\s))",
-    re.IGNORECASE,
-)
-_WORK_LABEL = re.compile(
-    r"(?:experience|berufserfahrung|expérience|experiencia|experiência|esperienza|ervaring|"
-    r"erfarenhet|doświadczenie|deneyim|経歴|경력|工作经历)\s*[:：]\s*(?P<firm>[^·|•\n]{2,60}?)"
-    r"(?=\s*(?:[·|•\n]|\.\s|\.$|$))",
-    re.IGNORECASE,
+_LABELLED = re.compile(
+    r"\s*[:：]\s*(?P<value>[^·|•\n]{2,60}?)(?=\s*(?:[·|•\n]|\.\s|\.?$|\d+\+?\s))"
 )
 _CONNECTIONS = re.compile(
     r"\d[\d.,]*\+?\s*(?:connections?|followers?|kontakte|relations|contactos|conexões|"
@@ -78,13 +58,13 @@ def read_title(title: str, snippet: str = "") -> SearchResult | None:
     'Acme'
     """
     text = _NETWORK.sub("", plain(title))
-    pieces = [piece for piece in (_without_cut(piece) for piece in _JOINT.split(text)) if piece]
+    pieces = list(filter(None, map(_without_cut, _JOINT.split(text))))
     if not pieces or _is_page(text, pieces[0]) or not (name := _person(pieces[0])):
         return None
     rest, lines = pieces[1:], _lines(snippet)
     # "Jane Doe - Berlin, Germany": some titles end in a place.
-    places = [piece for piece in rest if is_address(piece)]
-    rest = [piece for piece in rest if piece not in places]
+    places = [part for part in rest if piece(part).is_address]
+    rest = [part for part in rest if part not in places]
     headline, claims = _headline(rest)
     if headline is None and (headline := next(filter(_is_role, lines), None)) is not None:
         claims = read(headline).claims
@@ -97,16 +77,17 @@ def read_title(title: str, snippet: str = "") -> SearchResult | None:
 
 
 def _is_page(text: str, first: str) -> bool:
-    return _NO_PERSON.search(first) is not None or _JOBS.search(text) is not None
+    """Say whether the title is of a page that is about no one person."""
+    return piece(first).has("no_person") or bool(_NUMBERED.search(first) or _JOBS.search(text))
 
 
-def _without_cut(piece: str) -> str:
+def _without_cut(part: str) -> str:
     """Leave out the dots of a cut, and with them a word that may be half a word."""
-    cut = _CUT.search(piece)
+    cut = _CUT.search(part)
     if cut is None:
-        return piece.strip(" ,-–|·")
-    text = piece[: cut.start()]
-    if not piece[cut.start()].isspace() and " " in text:
+        return part.strip(" ,-–|·")
+    text = part[: cut.start()]
+    if not part[cut.start()].isspace() and " " in text:
         text = text.rpartition(" ")[0]
     return _DANGLING.sub("", text.strip(" ,-–|·&@"))
 
@@ -120,22 +101,22 @@ _DANGLING = re.compile(
 
 def _person(text: str) -> str | None:
     """Return *text* as a name if it can be one."""
-    if has_level(text) or family_named(text) is not Family.OTHER:
+    if names_role(text):
         return None
-    if is_firm(text) or is_place(text):
+    if piece(text).is_firm or piece(text).is_place:
         return None
     name = shown_name(text)
     return name if name and (" " in name or split_name(name)[1]) else None
 
 
 def _is_role(text: str) -> bool:
-    return any(has_level(c.role) for c in read(text).claims)
+    return any(piece(c.role).has_level for c in read(text).claims)
 
 
 def _headline(rest: list[str]) -> tuple[str | None, tuple[ClaimedRole, ...]]:
     """Return the pieces after the name if they say a role, and it: the headline as it was."""
     text = " - ".join(rest)
-    claims = read(text).claims if text else ()
+    claims = tuple(claim for claim in read(text).claims if not claim.is_guess)
     return (text, claims) if claims else (None, ())
 
 
@@ -148,28 +129,37 @@ def _company(
 ) -> str | None:
     if said := _employer(claims):
         return said
-    if labelled := _WORK_LABEL.search(plain(snippet)):
-        return labelled["firm"].strip()
-    told = " | ".join(line for line in lines if not is_address(line))
+    if labelled := _labelled("work_label", snippet):
+        return labelled
+    told = " | ".join(line for line in lines if not piece(line).is_address)
     if said := _employer(read(told).claims):
         return said
-    if rest and headline != " - ".join(rest) and not has_level(rest[-1]):
+    if rest and headline != " - ".join(rest) and not piece(rest[-1]).has_level:
         return rest[-1]
     return None
 
 
 def _employer(claims: tuple[ClaimedRole, ...]) -> str | None:
-    return next((claim.company for claim in claims if claim.company), None)
+    return next((each.company for each in claims if each.company and not each.is_guess), None)
 
 
 def _lines(snippet: str) -> list[str]:
     """Return the parts of *snippet*, without counts of connections and invitations to look."""
     text = _CONNECTIONS.sub("", plain(snippet))
     pieces = re.split(r"\s*[·|•]\s*|(?<=\w{3}\.)\s+(?=[A-Z])", text)
-    return [piece for piece in (_without_cut(piece).rstrip(". ") for piece in pieces) if piece]
+    return list(filter(None, (_without_cut(each).rstrip(". ") for each in pieces)))
+
+
+def _labelled(kind: str, snippet: str) -> str | None:
+    """Return what stands behind a label of *kind*: "Location: Berlin"."""
+    text = plain(snippet)
+    values = (_LABELLED.match(text, hit.end) for hit in piece(text).hits if hit.kind == kind)
+    return next((value["value"].strip(" .,") for value in values if value), None)
 
 
 def _location(lines: list[str], snippet: str) -> str | None:
-    if labelled := _PLACE_LABEL.search(plain(snippet)):
-        return labelled["place"].strip(" .,")
-    return next((line for line in lines if is_address(line) and len(flat(line)) > 2), None)
+    if labelled := _labelled("place_label", snippet):
+        return labelled
+    return next(
+        (line for line in lines if piece(line).is_address and len(flat(line)) > 2), None
+    )

@@ -5,17 +5,14 @@ the words give, from the plainest calling on.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from cs.domain.headline import time_words
-from cs.domain.headline import words as headline_words
-from cs.domain.headline.family_words import INFLUENCER
-from cs.domain.headline.role import JobRole, classify
-from cs.domain.headline.role_family import is_creator
-from cs.domain.headline.spelling import flat
-from cs.domain.names.phrases import Phrases
 from cs.domain.names.plain_text import plain
+from cs.domain.roles.labels import is_creator
+from cs.domain.roles.piece import flat, piece
+from cs.domain.roles.role import JobRole, classify
+from cs.domain.roles.segments import AT, former, now
 
 #: Why a person found is not ranked, as it is stored.
 #:
@@ -37,35 +34,18 @@ Why = Literal[
     "over-limit",
 ]
 
-#: A firm that serves brands, by a word of its name or of what it is.
-_AGENCY = Phrases(
-    """
-    agency agencies agence agences agentur agenturen werbeagentur mediaagentur kreativagentur
-    agencia agencias agenzia agenzie bureau byra reklambyra mediabyra bureauet reklamebureau
-    toimisto mainostoimisto agencja agencji agentura ajans ajansi ugynokseg consultancy
-    реклама агентство агентства πρακτορειο
-    """,
-    "代理店 エージェンシー 에이전시 대행사 代理商 广告公司 廣告公司",
-)
-#: What somebody who sells a product does.
-_SELLING = Phrases(
-    """
-    sales selling account_executive account_manager sdr bdr business_development seller vendor
-    vertrieb* verkauf* vente ventes commercial commerciale comercial ventas vendas vendite
-    forsaljning* salg* saljare verkoop* sprzedaz* satis myynti ertekesit*
-    founder co_founder cofounder ceo grunder* fondateur fondatrice fundador* fondatore
-    fondatrice oprichter
-    """,
-    "営業 영업 销售 創業者 창업자 创始人",
-)
 #: Between the callings of one headline.
 _PIECES = re.compile(r"\s*[|•·;/&+]\s*|\s+(?:[-–—]|and|und|et|y|e|og|och|en|i)\s+|,\s+")
 #: What dates a role to the past, as written: "(2019-2021)", "until 2021".
 _DATED = re.compile(
     r"[(\[][^()\[\]]*\d{4}[^()\[\]]*[)\]]|\b(?:19|20)\d\d\s?[-–—]\s?(?:19|20)?\d\d\b"
 )
+#: Between the firms that somebody has left.
+_FIRMS = re.compile(r"[,;/&+|•·()\[\]]|\s(?:and|und|et|y|e|og|och|en|i|[-–—])\s")
 #: Characters behind a word for the past in which the firm of then is named.
 _BEHIND = 80
+#: Words for the past that are read in one headline.
+_PASTS = 20
 
 
 def why_left_out(
@@ -83,8 +63,7 @@ def why_left_out(
     'recruiter'
     """
     written = plain(headline)
-    said = flat(written)
-    if headline_words.RECRUITER.found(said):
+    if piece(written).has("recruiter"):
         return "recruiter"
     if not role.eligible and _is_creator(written, role):
         return "creator"
@@ -92,15 +71,14 @@ def why_left_out(
     if _was_there(written, names):
         return "former"
     firms = " ".join(flat(plain(company)) for company in companies)
-    at_work = f"{said} {firms}"
-    if _AGENCY.found(at_work):
+    kinds = piece(written).kinds | piece(firms).kinds
+    if "agency" in kinds:
         return "agency"
-    of_influencers = INFLUENCER.found(at_work)
-    if of_influencers and headline_words.PRODUCT.found(at_work):
+    if {"influencer", "product"} <= kinds:
         return "seller"
     if role.eligible:
         return "namesake" if _holds_any(firms, names) else "other-company"
-    if of_influencers and _SELLING.found(said):
+    if "influencer" in kinds and piece(written).has("selling", "founder"):
         return "seller"
     return "former" if _held_one(written) else "not-eligible"
 
@@ -111,12 +89,34 @@ def _is_creator(written: str, role: JobRole) -> bool:
     return any(is_creator(piece) for piece in pieces if piece)
 
 
+def past_firms(headline: str) -> tuple[str, ...]:
+    """Return what may be a firm of the past, as written, in order.
+
+    >>> past_firms("Head of Social, formerly at Acme, Zeta")
+    ('Acme', 'Zeta')
+    """
+    firms: list[str] = []
+    for behind in _behind_pasts(plain(headline)):
+        turn = now(behind)
+        for each in _FIRMS.split(behind[: turn[0]] if turn else behind):
+            at = AT.search(each)
+            firms.append((each[at.end() :] if at else each).strip(" .:"))
+    return tuple(filter(None, firms))
+
+
+def _behind_pasts(written: str) -> Iterator[str]:
+    """Yield what stands behind each word for the past."""
+    turn = former(written)
+    for _ in range(_PASTS):
+        if turn is None:
+            return
+        yield written[turn[1] : turn[1] + _BEHIND].partition("|")[0]
+        turn = former(written, turn[1])
+
+
 def _was_there(written: str, names: Sequence[str]) -> bool:
     """Say whether a word for the past stands before one of *names*: "ex-Acme"."""
-    return any(
-        _holds_any(flat(written[hit.end() : hit.end() + _BEHIND].partition("|")[0]), names)
-        for hit in time_words.FORMER.finditer(written)
-    )
+    return any(_holds_any(flat(behind), names) for behind in _behind_pasts(written))
 
 
 def _holds_any(text: str, names: Iterable[str]) -> bool:
@@ -127,7 +127,7 @@ def _holds_any(text: str, names: Iterable[str]) -> bool:
 def _held_one(written: str) -> bool:
     """Say whether *written* would name a role of today without its words for the past."""
     undated = _DATED.sub(" ", written)
-    past = time_words.FORMER.search(undated)
+    past = former(undated)
     if past is not None:
-        return classify(undated[past.end() :].strip(" ,:-–|")).eligible
+        return classify(undated[past[1] :].strip(" ,:-–|")).eligible
     return undated != written and classify(undated).eligible

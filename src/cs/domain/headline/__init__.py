@@ -1,1 +1,0 @@
-"""What a headline says: title, company, family and level of a role."""

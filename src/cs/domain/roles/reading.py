@@ -1,0 +1,477 @@
+"""A headline read: the roles that its writer says they hold, and where.
+
+Each segment is labelled: a role (it has a level word, a calling or an employer), a name
+(perhaps the employer of the role next to it), a topic (a line of work, nobody's role) or
+nothing of interest.
+"""
+
+import re
+from enum import Enum, auto
+
+import msgspec
+
+from cs.domain.roles.employer import (
+    JOB,
+    LEGAL,
+    may_be_calling,
+    name_at_end,
+    split_at,
+    unspaced_firm,
+)
+from cs.domain.roles.labels import (
+    Family,
+    family_named,
+    family_of,
+    is_bare,
+    is_creator,
+    is_work,
+    names_role,
+)
+from cs.domain.roles.lexicon import LEVELS
+from cs.domain.roles.piece import Piece, piece
+from cs.domain.roles.segments import Segment, is_tagline, segments
+
+
+class ClaimedRole(msgspec.Struct, frozen=True):
+    """A role somebody says they hold, as written, and with whom.
+
+    ``is_guess``: no word of it is known, but where it stands callings do.
+    """
+
+    role: str
+    company: str | None = None
+    is_guess: bool = False
+
+
+class HeadlineReading(msgspec.Struct, frozen=True):
+    """What a headline says: the roles of today in order, and the lines of work it lists."""
+
+    claims: tuple[ClaimedRole, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+class Label(Enum):
+    """What a part of a headline is."""
+
+    ROLE = auto()
+    NAME = auto()
+    TOPIC = auto()
+    NOTHING = auto()
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A labelled part of a headline.  ``joint`` is what stood before it."""
+
+    label: Label
+    text: str
+    company: str | None = None
+    joint: str = ""
+    is_loose: bool = False  # the company stood in a comma list: it may be a scope
+
+
+_NETWORK = re.compile(
+    r"\s*(?:[|•·]|[-–—])\s*(?:LinkedIn|领英|領英|링크드인)(?:\s[^|]{0,30})?\s*$", re.IGNORECASE
+)
+#: "Manchester City: Partnership Manager".
+_BEFORE_COLON = re.compile(r"(?P<name>[^:,]{2,40}):\s(?P<rest>.+)$")
+_FOR_ROLES = re.compile(
+    r"(?P<own>\S+(?:\s\S+){0,2}?)\s(?:for|für|de perfiles|pour|per|para|voor|dla|di)\s.+$",
+    re.IGNORECASE,
+)
+#: Some firms write themselves small: "adidas".
+_ONE_WORD = re.compile(r"[a-z]{3,}")
+#: After a role, and no part of it: "for global brands", "with 10 years", to the employer.
+_TAIL = re.compile(
+    r"\s(?:for|to|für|pour|para|per|voor)\s(?:[\w&-]+\s){0,4}?(?:brands|clients|companies|"
+    r"businesses|agencies|campaigns|founders|start-?ups|scale-?ups|marken|marques|marcas|merken)\b|"
+    r"\s(?:with|mit|avec|con|com)\s\d+\b",
+    re.IGNORECASE,
+)
+_EMPLOYER_AT_END = re.compile(r",\s[^\W\d_a-zà-ÿ][^,]*$")
+_ARTICLE = re.compile(
+    r"\s*:?\s*(?:(?:an?|the|der|die|das|le|la|el|o|uma?|il|una?|een)\s)?", re.IGNORECASE
+)
+_BESIDE = re.compile(r"\s(?:&|\+|and)\s")
+
+
+def read(headline: str) -> HeadlineReading:
+    """Return what *headline* says of the roles of its writer today.
+
+    >>> read("Founder @ Small Batch Soap | Brand Manager at Weleda").claims[1].company
+    'Weleda'
+    """
+    written = headline.strip()[:4_000]
+    titled = _NETWORK.sub("", written)
+    found = segments(titled)
+    if titled != written and len(found) > 1 and not names_role(found[0].text):
+        found = found[1:]  # the person's name
+    items = _join(_without_roles_to_fill([item for each in found for item in _items(each)]))
+    claims = tuple(
+        _claim(item, item.company or _neighbour(items, n))
+        for n, item in enumerate(items)
+        if item.label is Label.ROLE
+    )
+    if not claims and (guess := _guess(items, titled)):
+        claims = (guess,)
+    return HeadlineReading(claims, tuple(i.text for i in items if i.label is Label.TOPIC))
+
+
+def _guess(items: list[Item], headline: str) -> ClaimedRole | None:
+    """Take one unknown word for a calling, if an employer or what is past stands next to it.
+
+    For example: "Könyvelő, OTP Bank", or "Könyvelő, formerly Brand Manager at Acme".
+    """
+    said = [item.text for item in items if not piece(item.text).has("no_role")]
+    if any(item.label is Label.TOPIC for item in items):
+        return None
+    if len(said) == 1:
+        said = [each.strip() for each in said[0].split(",", 1)]
+    if not said or not may_be_calling(said[0]) or " " in said[0]:
+        return None
+    if len(said) == 1 and piece(headline).has("past", "no_role", "gone"):
+        return ClaimedRole(said[0], is_guess=True)
+    if len(said) == 2 and piece(said[1]).is_name and not piece(said[1]).is_place:
+        return ClaimedRole(said[0], said[1].lstrip("@ "), is_guess=True)
+    return None
+
+
+def _claim(item: Item, company: str | None) -> ClaimedRole:
+    if company is None:
+        role, company = name_at_end(item.text)
+        return ClaimedRole(role, company)
+    return ClaimedRole(item.text, company.lstrip("@ "))
+
+
+def _neighbour(items: list[Item], n: int) -> str | None:
+    """Return the name that stands next to role *n*: after it, else before it.
+
+    Creators have none: the names next to them are brands they are proud of.
+    """
+    if is_creator(items[n].text):
+        return None
+    for item in items[n + 1 :]:
+        if item.label is Label.NAME:
+            return item.text
+        if item.label is Label.ROLE:
+            if item.joint == "/" and item.company:
+                return item.company
+            break
+    return items[n - 1].text if n and items[n - 1].label is Label.NAME else None
+
+
+# Label: a segment becomes items.
+
+
+def _items(segment: Segment) -> list[Item]:
+    """Return the items of a segment: mostly one, more if it names several employers."""
+    items: list[Item] = []
+    text, joint = segment.text, segment.joint
+    if (named := _BEFORE_COLON.match(text)) and _is_mere_name(named["name"]):
+        items.append(Item(Label.NAME, named["name"], None, joint))
+        text = named["rest"]
+    for _ in range(6):
+        role, company, rest = split_at(text)
+        items += _role_items(role, company, joint)
+        if not rest:
+            break
+        text, joint = rest, ","
+    if segment.is_now and len(items) == 1 and may_be_calling(items[0].text):
+        items = [msgspec.structs.replace(items[0], label=Label.ROLE)]
+    return items
+
+
+def _is_mere_name(text: str) -> bool:
+    return (
+        piece(text).is_name
+        and not piece(text).is_scope
+        and _label(text, marked=False) is Label.NAME
+    )
+
+
+def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
+    if is_tagline(text) and not _ends_in_role(text):
+        return []
+    lead_in = None if piece(text).is_firm else piece(text).begins_with("lead_in")
+    if lead_in and (rest := _ARTICLE.match(text, lead_in.end)):
+        text = text[rest.end() :]
+    text = _without_tail(text).strip(" ,.:-–")
+    text, company = _recruiters_own(text, company)
+    if not text:
+        return [Item(Label.NAME, company, None, joint)] if company else []
+    if ":" in text and piece(text.partition(":")[0]).has("roles_to_fill"):
+        return []
+    role, employer = _by_commas(text, marked=company is not None)
+    if is_sentence(role) and family_named(role) is not Family.OTHER:
+        return []
+    label = _label(role, marked=company is not None)
+    if label is Label.ROLE and not (company or employer):
+        employer, role = unspaced_firm(role)
+        return [Item(label, role, employer, joint)]
+    if label is Label.NAME and employer:
+        return [Item(label, text, None, joint)]
+    return [Item(label, role, company or employer, joint, is_loose=company is None)]
+
+
+def _without_tail(text: str) -> str:
+    """Leave out what follows a role and is no part of it, but not an employer at the end."""
+    starts = [hit.start() for hit in [_TAIL.search(text)] if hit]
+    starts += [
+        hit.start
+        for hit in piece(text).hits
+        if hit.kind == "tail" and hit.start and text[hit.start].islower()
+    ]
+    if not starts:
+        return text
+    employer = _EMPLOYER_AT_END.search(text, min(starts))
+    return text[: min(starts)].rstrip() + (employer[0] if employer else "")
+
+
+def is_sentence(text: str) -> bool:
+    """Say whether *text* has words that no title has; Turkish "iş", work, is not "is".
+
+    >>> is_sentence("our Head of Brand search is open"), is_sentence("İş Birlikleri Lideri")
+    (True, False)
+    """
+    return piece(text.replace("ş", "sh")).has("sentence")
+
+
+def _recruiters_own(text: str, company: str | None) -> tuple[str, str | None]:
+    """Leave out the roles that a recruiter fills: "Recruiter for brand managers"."""
+    if ":" in text and piece(text.partition(":")[0]).has("recruiter"):
+        text = text.partition(":")[0].strip()
+    hit = _FOR_ROLES.match(text)
+    if hit is None or not piece(hit["own"]).has("recruiter"):
+        return text, company
+    last = text.rpartition(",")[2].strip() if "," in text else ""
+    is_firm = _is_mere_name(last) and not (piece(last).has("several") or piece(last).is_place)
+    return hit["own"], last if company is None and is_firm else company
+
+
+def _ends_in_role(text: str) -> bool:
+    """Say whether a list ends in a role: "Mom, runner, Head of Social"."""
+    return any(
+        _label(each.strip(), marked=False) is Label.ROLE and not piece(each).has("several")
+        for each in text.split(",")[1:]
+    )
+
+
+def _label(text: str, *, marked: bool) -> Label:
+    """Return what *text* is; *marked* says that an employer is named with it."""
+    words = piece(text)
+    if not words.tokens or (words.has("no_role") and not _ends_in_role(text)):
+        return Label.NOTHING
+    if words.has_level or words.has(*JOB, "filler"):
+        return Label.ROLE
+    if words.is_offer:
+        return Label.NOTHING
+    if marked or is_creator(text):
+        return Label.ROLE
+    if words.is_firm and not words.is_scope:
+        return Label.NAME
+    if words.is_scope:
+        return Label.TOPIC
+    if words.is_address:
+        return Label.NOTHING
+    if family_named(text) is not Family.OTHER and not words.is_name:
+        return Label.TOPIC
+    if words.is_name or not text.isascii() or _ONE_WORD.fullmatch(text):
+        return Label.NAME
+    return Label.NOTHING
+
+
+def _without_roles_to_fill(items: list[Item]) -> list[Item]:
+    """Leave out the roles that a recruiter names next to their own: they are for others."""
+    finds = (i.label is Label.ROLE and piece(i.text).has("recruiter") for i in items)
+    own = next((n for n, is_recruiter in enumerate(finds) if is_recruiter), None)
+    if own is None:
+        return items
+    return [
+        Item(Label.NAME, item.company, None, item.joint)
+        if n > own and item.company and piece(item.text).is_offer
+        else item
+        for n, item in enumerate(items)
+        if n <= own or item.label is not Label.ROLE or (item.company and not item.is_loose)
+    ]
+
+
+# A comma list within a segment: the role, its scope, an employer, asides.
+
+
+def _by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
+    """Return the role in a comma list, and the employer if an unmarked one is in it."""
+    pieces = [each.strip() for each in re.split(r"\s*,\s+|,(?=\D)", text) if each.strip()]
+    first = next((n for n, each in enumerate(pieces) if _begins_role(each)), None)
+    if first is None or len(pieces) == 1:
+        return _without_asides(text), None
+    role, company = [_without_asides(pieces[first])], None
+    if first == 1 and not marked and _is_one_name(pieces[0]):
+        company, marked = pieces[0], True
+    is_recruiter = piece(role[0]).has("recruiter")
+    for n, each in enumerate(pieces[first + 1 :], first + 1):
+        words = piece(each)
+        if LEGAL.fullmatch(each) or (is_recruiter and words.has("several")):
+            continue
+        if words.has("filler", "no_role"):
+            break
+        if words.is_offer and not marked:
+            last = each.rpartition(" ")[2]
+            company = company or (last if piece(last).is_name and not is_work(last) else None)
+            break
+        part = _part_of_role(pieces, n, role[0], marked=marked)
+        if part is None:
+            break
+        if not part:
+            company = each
+            break
+        role.append(each)
+    return ", ".join(role), company
+
+
+def _part_of_role(pieces: list[str], n: int, role: str, *, marked: bool) -> bool | None:
+    """Say whether piece *n* is part of the role; False: the employer; None: neither."""
+    each, words = pieces[n], piece(pieces[n])
+    if marked:
+        return True
+    following = pieces[n + 1 : n + 2]
+    is_before_name = bool(following) and _is_before_name(each, following[0])
+    if is_work(each) and is_before_name:
+        return True
+    is_founders = piece(role).has("founder") and not words.has_level and not words.is_place
+    if (words.is_firm and not words.is_scope) or is_founders:
+        return False
+    if words.is_scope or words.is_place or words.has_level:
+        return True
+    if words.is_name and not (is_bare(role) and is_work(each)):
+        # "Brand Manager, Dove, Unilever"
+        return is_before_name and family_named(role) is Family.BRAND and not words.is_firm
+    return True if is_work(each) or is_before_name else None
+
+
+def _is_before_name(each: str, following: str) -> bool:
+    """Say whether *each* is a few words before the employer: "student living, Unite"."""
+    few = len(each.split()) <= 3 and not is_tagline(each)
+    return few and piece(following).is_name and not piece(following).is_place
+
+
+def _is_one_name(text: str) -> bool:
+    """Say whether *text*, before a role, is its employer: "Sephora, Director of Social"."""
+    single = " " not in text and piece(text).is_name and not is_work(text)
+    return (single or piece(text).is_firm) and not piece(text).has("no_role")
+
+
+def _begins_role(text: str) -> bool:
+    if piece(text).has("no_role", "filler") or is_tagline(text):
+        return False
+    return names_role(text) or piece(text).has(*JOB)
+
+
+def _without_asides(text: str) -> str:
+    """Leave out a mere calling next to a role: "Speaker & Head of Social"."""
+    sides = _BESIDE.split(text, maxsplit=1)
+    if len(sides) == 2 and any(piece(side).has_level for side in sides):
+        kept = [side for side in sides if piece(side).has_level or not _is_aside(side)]
+        return kept[0] if len(kept) == 1 else text
+    return text
+
+
+def _is_aside(text: str) -> bool:
+    return piece(text).has("filler") or (" " in text and is_creator(text))
+
+
+# Choose: a role, its scope and its employer may be parted by bars.
+
+
+def _join(items: list[Item]) -> list[Item]:
+    """Join "Director - Influencer Marketing" and its like into one role."""
+    joined: list[Item] = []
+    for n, item in enumerate(items):
+        last = joined[-1] if joined else None
+        following = items[n + 1] if n + 1 < len(items) else None
+        if last is not None and _is_firm_of(last, item):
+            joined.append(Item(Label.NAME, item.text, None, item.joint))
+        elif last is not None and (
+            _is_one_role(last, item) or _is_scope_before_name(last, item, following)
+        ):
+            text = f"{last.text}, {item.text}"
+            joined[-1] = Item(Label.ROLE, text, last.company or item.company, last.joint)
+        else:
+            joined.append(item)
+    return _topic_as_role(
+        [_scope_not_employer(item, joined[n + 1 : n + 2]) for n, item in enumerate(joined)]
+    )
+
+
+def _topic_as_role(items: list[Item]) -> list[Item]:
+    """Take "Partnerships | Acme" for a role without a level: one line of work, one firm."""
+    if [item.label for item in items] != [Label.TOPIC, Label.NAME]:
+        return items
+    return [Item(Label.ROLE, items[0].text, items[1].text)]
+
+
+def _is_firm_of(last: Item, item: Item) -> bool:
+    """Say whether *item*, called like a role, employs *last*: "Bookkeeper | Leads Ltd"."""
+    return (
+        last.label is Label.ROLE
+        and item.label is Label.ROLE
+        and not (last.company or item.company or "," in item.text)
+        and item.joint in {"-", "|"}
+        and piece(item.text).is_firm
+    )
+
+
+def _is_scope_before_name(last: Item, item: Item, following: Item | None) -> bool:
+    """Say whether *item* parts a role from its employer: "Head of Brand - UK - Acme"."""
+    if last.label is not Label.ROLE or last.company or item.joint != "-":
+        return False
+    if following is None or following.label is not Label.NAME:
+        return False
+    if following.joint == "|" and item.label is Label.TOPIC:
+        return piece(last.text).has_level and not piece(following.text).is_place
+    if following.joint != "-":
+        return False
+    if item.label is Label.NAME:
+        return family_of(last.text) is Family.BRAND and not piece(item.text).is_firm
+    return item.label is Label.TOPIC or (
+        item.label is Label.NOTHING
+        and item.text[:1].islower()
+        and not (is_tagline(item.text) or piece(item.text).has("product", "living"))
+    )
+
+
+def _scope_not_employer(item: Item, following: list[Item]) -> Item:
+    """Take "Cheerios" of "Brand Manager, Cheerios | General Mills" for a scope."""
+    if item.is_loose and item.company and following and following[0].label is Label.NAME:
+        return Item(item.label, f"{item.text}, {item.company}", None, item.joint)
+    return item
+
+
+def _is_job(words: Piece) -> bool:
+    return words.has_level or words.is_scope or words.has(*JOB)
+
+
+def _is_one_role(last: Item, item: Item) -> bool:
+    """Say whether *item* goes on with the role or the topic before it."""
+    words, before = piece(item.text), piece(last.text)
+    if item.joint == "/" and last.company is None and _is_one_over_slash(last, item):
+        return True
+    if (last.label, item.label) == (Label.TOPIC, Label.ROLE):
+        return is_bare(item.text) and item.joint != "."
+    if last.company is not None or last.label is not Label.ROLE or item.joint == ".":
+        return False
+    if item.label is Label.ROLE and item.company and not _is_job(words):
+        # "Brand Manager - Cheerios at General Mills"
+        return item.joint == "-" and before.has_level
+    if not words.is_scope or item.text.isupper():
+        return False
+    if item.label is not Label.TOPIC and (words.has_level or not item.company):
+        return False
+    return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
+
+
+def _is_one_over_slash(last: Item, item: Item) -> bool:
+    """Say whether a slash joins the two: "Social Media / Influencer Manager"."""
+    words, before = piece(item.text), piece(last.text)
+    if item.label is Label.ROLE and last.label is not Label.NAME and words.ends_in(*LEVELS):
+        return before.is_scope
+    is_scope = item.label is Label.TOPIC or is_creator(item.text)
+    return is_scope and words.is_scope and before.has_level and not before.ends_in(*LEVELS)
