@@ -3,9 +3,11 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -162,13 +164,12 @@ async def export(
             position = await _write_tables(data, selection, out, form, why=reveal)
             written = f"{len(TABLES)} tables up to position {position}"
         case _:
-            lines = form == "ndjson"
-            with _line_file(out, resume=resume) if lines else _event_file(out) as file:
+            with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
+                after = _last_position(file) if resume else 0
                 selection = await chosen.selection(History(data.log))
-                rest = replace(selection, after=max(selection.after, file.after))
-                count = await _write(
-                    data, "events export", rest, file.write, why=reveal, out=out
-                )
+                rest = replace(selection, after=max(selection.after, after))
+                write = partial(_write_lines, file)
+                count = await _write(data, "events export", rest, write, why=reveal, out=out)
             written = f"{count} events"
     return Output(text=[f"{written} written to {out}"])
 
@@ -188,15 +189,14 @@ async def show(
     """
     check_reason(reveal)
     data = await at.data()
-    lines: list[bytes] = []
+    lines = BytesIO()
     if 1 <= position <= await data.log.head():
         only = Selection(after=position - 1, upto=position)
-        await _write(
-            data, "events show", only, lambda page: lines.append(_lines(page)), why=reveal
-        )
-    if not lines:
+        write = partial(_write_lines, lines)
+        await _write(data, "events show", only, write, why=reveal)
+    if not lines.tell():
         stop(f"there is no event at position {position}")
-    shown: dict[str, Any] = msgspec.json.decode(lines[0])
+    shown: dict[str, Any] = msgspec.json.decode(lines.getvalue())
     said = msgspec.json.encode(shown["data"])
     head = styled(
         "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
@@ -344,23 +344,14 @@ def _check_whole(selection: Selection) -> None:
             )
 
 
-class _File(msgspec.Struct, frozen=True):
-    """A file that is written: *write* adds events to it; those up to *after* are in it."""
-
-    write: Write
-    after: int = 0
-
-
-@contextmanager
-def _event_file(out: Path) -> Iterator[_File]:
+def _parquet(out: Path) -> AbstractContextManager[BinaryIO]:
     from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
 
-    with event_file(out) as write:
-        yield _File(write)
+    return event_file(out)
 
 
 @contextmanager
-def _line_file(out: Path, *, resume: bool) -> Iterator[_File]:
+def _line_file(out: Path, *, resume: bool) -> Iterator[BinaryIO]:
     """Open *out* for lines of JSON, private to its owner; if *resume*, one that is there."""
     flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_EXCL)
     try:
@@ -370,8 +361,7 @@ def _line_file(out: Path, *, resume: bool) -> Iterator[_File]:
     except OSError as error:
         stop(f"{out} cannot be written: {error.strerror}")
     with os.fdopen(descriptor, "r+b") as file, disk_failures(out):
-        after = _last_position(file) if resume else 0
-        yield _File(lambda page: file.write(_lines(page)), after)
+        yield file
         file.flush()
 
 
@@ -399,8 +389,8 @@ def _last_position(file: BinaryIO) -> int:
     return last
 
 
-def _lines(page: Sequence[ShownEvent]) -> bytes:
-    return b"".join(shown.line() for shown in page)
+def _write_lines(file: BinaryIO, page: Sequence[ShownEvent]) -> None:
+    file.write(b"".join(shown.line() for shown in page))
 
 
 def _print_all(page: Sequence[ShownEvent]) -> None:

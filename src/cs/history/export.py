@@ -7,10 +7,10 @@ or Parquet files.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import duckdb
 import msgspec
@@ -19,7 +19,6 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.sealing import key_name
 from cs.history.history import History, HistoryEvent, Progress, unseen
 from cs.history.identities import Identities
-from cs.history.lines import ShownEvent
 from cs.history.loading import Unreadable, load, refuse
 from cs.history.part_folder import ExportFailed, part_of
 from cs.history.report import FIGURES, MACROS
@@ -46,9 +45,9 @@ _GATHERED = {
     "gone": "person VARCHAR",
     "who": "person VARCHAR, who VARCHAR",
 }
+#: Columns of a line of JSON.
 _EVENTS = (
-    "position BIGINT, stream VARCHAR, version INTEGER, type VARCHAR, happened_at TIMESTAMP, "
-    "lookup VARCHAR, data VARCHAR"
+    "position BIGINT, stream VARCHAR, version INTEGER, type VARCHAR, at TIMESTAMP, data VARCHAR"
 )
 _PARQUET = "(FORMAT parquet, COMPRESSION zstd)"
 
@@ -272,10 +271,10 @@ async def export_tables(
 
 
 @contextmanager
-def event_file(out: Path) -> Iterator[Callable[[Sequence[ShownEvent]], object]]:
-    """Yield what adds events to the Parquet file *out*, which is there when this ends well.
+def event_file(out: Path) -> Iterator[BinaryIO]:
+    """Yield a file for lines of JSON of events, which become the Parquet file *out*.
 
-    Its columns are those of a line of JSON; ``data`` is JSON.
+    It is there when this ends well.
 
     Raises:
         OtherExport: Something else is there, or another process writes it.
@@ -284,24 +283,14 @@ def event_file(out: Path) -> Iterator[Callable[[Sequence[ShownEvent]], object]]:
     with part_of(out) as folder:
         file, made = folder / "rows.ndjson", folder / "made"
         with file.open("wb") as lines:
-
-            def add(events: Sequence[ShownEvent]) -> None:
-                rows = (_event_row(each) for each in events)
-                lines.write(msgspec.json.Encoder().encode_lines(rows))
-
-            yield add
+            yield lines
+        rows = (
+            'SELECT position, stream, version, type, "at" AS happened_at, '
+            f"data ->> '$.lookup' AS lookup, data FROM {_lines_of(file, _EVENTS)}"
+        )
         with connect(folder) as database:
-            _run(
-                database, f"COPY (FROM {_lines_of(file, _EVENTS)}) TO {quoted(made)} {_PARQUET}"
-            )
+            _run(database, f"COPY ({rows}) TO {quoted(made)} {_PARQUET}")
         made.rename(out)
-
-
-def _event_row(shown: ShownEvent) -> Mapping[str, Any]:
-    fields = msgspec.structs.asdict(shown.event)
-    named = {"type": shown.event.topic, "happened_at": shown.event.at}
-    fields = {name: fields[name] for name in ("position", "stream", "version", "lookup")}
-    return fields | named | {"data": shown.data.decode()}
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -334,7 +323,7 @@ def quoted(text: object) -> str:
 def _lines_of(file: Path, definition: str) -> str:
     """Return SQL of the rows in *file*, lines of JSON with the columns of *definition*."""
     pairs = (column.split(maxsplit=1) for column in definition.split(", "))
-    columns = ", ".join(f"{name}: '{kind}'" for name, kind in pairs)
+    columns = ", ".join(f"'{name}': '{kind}'" for name, kind in pairs)
     return (
         f"read_json({quoted(file)}, format = 'newline_delimited', columns = {{{columns}}}, "
         f"maximum_object_size = {64 << 20})"
