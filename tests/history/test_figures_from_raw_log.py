@@ -283,7 +283,10 @@ def test_an_outage_is_in_the_report_with_every_attempt_and_its_cause(
         for each in log(kind, *BAD_WEEK)
         for source, cause in each.data["causes"].items()
     )
-    assert {cause for _, _, cause in causes} == {"Wikidata answers 503", "SearXNG answers 429"}
+    assert {cause for _, _, cause in causes} == {
+        "Wikidata answers 503",
+        "SearXNG asks us to come back later (429)",
+    }
 
     [found] = asked("report", "--since", BAD_WEEK[0], "--until", BAD_WEEK[1])
 
