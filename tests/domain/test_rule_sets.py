@@ -43,7 +43,7 @@ DIGESTS = {
     "ranking-9": "59bf36eaebb7b730",
     "mail-replies-3": "df92b99b1517d45b",
     "verification-4": "feba6cc54429a286",
-    "resolution-4": "6e1e61512e673851",
+    "resolution-5": "97a6a5d3b1ed812b",
 }
 
 
