@@ -25,6 +25,7 @@ from cs.assembly.plugins import StagePlugins
 from cs.assembly.stages import build_stages
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
+from cs.domain.messages import STANDS_STILL
 from cs.eventlog.audit import Audit
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
@@ -77,6 +78,7 @@ class ServiceMachine(RuleBasedStateMachine):
         self.loop = asyncio.Runner()
         self.chance = random.Random(seed)
         self.clock = ManualClock(START)
+        self.latest = START
         self.real = ManualClock(START)
         self.lost = Lost(set)
         self.data_keys = MemoryKeyStore()
@@ -211,7 +213,13 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule(seconds=steps)
     def step(self, seconds: int) -> None:
-        self.clock.set(self.clock.now() + timedelta(seconds=seconds))
+        """Step the clock, back by no more than makes it stand still (contract L16).
+
+        A clock that was further ahead is tried in `tests/runtime/clock/test_event_times.py`.
+        """
+        now = self.clock.now()
+        self.latest = max(self.latest, now)
+        self.clock.set(max(now + timedelta(seconds=seconds), self.latest - STANDS_STILL))
 
     @rule(who=st.integers(0, 1), units=st.integers(1, 5))
     def grant(self, who: int, units: int) -> None:
