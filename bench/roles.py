@@ -15,8 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cs.domain.names.phrases import word_set
-from cs.domain.names.plain_text import folded
+from cs.domain.names.plain_text import folded, word_set
 from cs.domain.roles.role import JobRole, classify
 
 OF_THE_TESTS = Path(__file__).parents[1] / "tests/domain/data/own_titles.jsonl"

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from cs.domain.names.phrases import word_set
+from cs.domain.names.plain_text import word_set
 from cs.domain.roles.role import JobRole
 
 LANGUAGES = word_set("en de fr es it pt nl pl sv tr ja ko zh")
