@@ -154,6 +154,7 @@ async def _answering(
             await asyncio.gather(following, return_exceptions=True)
 
         stack.push_async_callback(stop)
+        await asyncio.wait_for(runner.reached(await log.head()), 30)
         client = httpx.AsyncClient(
             transport=httpx.ASGITransport(build(api)), base_url="http://service.test/v1"
         )

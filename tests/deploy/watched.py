@@ -12,6 +12,7 @@ from deploy.query_names import names_in
 ACCIDENTS = {
     "cs_bounces_total",
     "cs_call_errors_total",
+    "cs_calls_refused_total",
     "cs_misconfigured",
     "cs_not_measured",
     "cs_paid_calls_total",
