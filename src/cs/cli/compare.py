@@ -1,7 +1,7 @@
 """``cs compare``: who joined, left or changed between live runs."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Annotated
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -10,23 +10,14 @@ from cs.cli.choosing import check_lookup, chosen_brands, query_of
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
 from cs.cli.output import stop, styled
-from cs.cli.pseudonyms import reading
+from cs.cli.pseudonyms import pseudonyms
 from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.brands import brands, of_one_brand
-from cs.history.comparing import (
-    Comparison,
-    PersonChange,
-    Standing,
-    compared,
-    lookup_stream,
-    one_after_another,
-    sealed,
-    standings,
-)
+from cs.history.comparing import PersonChange, compared, one_after_another, shown
 from cs.history.history import History
-from cs.history.identities import identities
 from cs.history.runs import Run
 from cs.projections.searches import instant
 
@@ -68,7 +59,7 @@ async def compare(
     upto = await end_of(history, at)
     groups: Sequence[Sequence[str]]
     if lookups:
-        groups = [sorted({lookup_stream(lookup) or "" for lookup in lookups})]
+        groups = [sorted({stream_of(lookup) for lookup in lookups})]
     elif all_brands:
         groups = of_one_brand(await brands(history, upto))
     else:
@@ -83,16 +74,18 @@ async def compare(
     for group in groups:
         if lookups:
             ended = [await _ended(history, each, upto, now=at is None) for each in lookups]
-            pairs: Sequence[tuple[Run, Run]] = [(ended[0], ended[1])]
+            pairs = [(ended[0], ended[1])]
         else:
-            pairs = await _pairs(history, group, upto)
-        any_pair = any_pair or bool(pairs)
+            runs = [run for stream in group for run in await history.runs(stream, upto)]
+            pairs = [*one_after_another(sorted(runs, key=lambda run: run.position))]
         if all_brands and pairs:
             query = pairs[-1][1].query
             yield Output(text=[styled("[bold]{}[/]", query.brand or query.domain)])
-        async for before, after, found in _compared(data, pairs):
-            changes = found.changes if reveal else [*map(sealed, found.changes)]
-            yield Output(rows=changes, text=_text(before, after, found, changes))
+        who = await _who(data, pairs) if pairs else {}
+        for before, after in pairs:
+            changes, same = compared(before, after, who, reveals=reveal is not None)
+            yield Output(rows=changes, text=_text(before, after, changes, same))
+        any_pair = any_pair or bool(pairs)
     if not any_pair:
         stop("fewer than two lookups have an answer: nothing to compare")
 
@@ -110,7 +103,7 @@ def _lookups(
         stop("--all-brands: no brand, domain or lookup beside it", 2)
     if not named and domain is None and not all_brands:
         stop("name a brand, a --domain, two lookups, or --all-brands", 2)
-    lookups = [said for said in named if lookup_stream(said)]
+    lookups = [said for said in named if said.startswith("brand-") and "." in said]
     if len(lookups) == 1:
         stop("name two lookups, or a brand; `cs searches list --json` shows lookups", 2)
     if second is not None and not lookups:
@@ -118,14 +111,6 @@ def _lookups(
     if lookups and domain is not None:
         stop("--domain: lookups say which brand is meant", 2)
     return lookups
-
-
-async def _pairs(
-    history: History, streams: Sequence[str], upto: int
-) -> Sequence[tuple[Run, Run]]:
-    """Return each run of the brand of *streams* that has an answer, with the one before."""
-    found = [run for stream in streams for run in await history.runs(stream, upto)]
-    return list(one_after_another(sorted(found, key=lambda run: run.position)))
 
 
 async def _ended(history: History, lookup: str, upto: int, *, now: bool) -> Run:
@@ -139,28 +124,20 @@ async def _ended(history: History, lookup: str, upto: int, *, now: bool) -> Run:
     return run
 
 
-async def _compared(
-    data: CommandContext, pairs: Sequence[tuple[Run, Run]]
-) -> AsyncIterator[tuple[Run, Run, Comparison]]:
-    shown = {run.lookup: run for pair in pairs for run in pair}
-    records = [standing.person for run in shown.values() for standing in standings(run)]
-    with reading("telling people apart") as progress:
-        async with identities(data.log, data.keys, progress) as people:
-            who = await people.of(records)
-    for before, after in pairs:
-        yield before, after, compared(before, after, who)
+async def _who(data: CommandContext, pairs: Sequence[tuple[Run, Run]]) -> Mapping[str, str]:
+    """Return whose each record of the runs of *pairs* is."""
+    runs = {run.lookup: run for pair in pairs for run in pair}.values()
+    return await pseudonyms(data, [each["person"] for run in runs for each in shown(run)])
 
 
-def _text(
-    before: Run, after: Run, found: Comparison, changes: Sequence[PersonChange]
-) -> Iterator[str]:
+def _text(before: Run, after: Run, changes: Sequence[PersonChange], same: int) -> Iterator[str]:
     yield f"{_about(before)} -> {_about(after)}"
-    yield (
-        f"  joined {found.count('joined')}, left {found.count('left')}, "
-        f"changed {found.count('changed')}, the same {found.same}"
+    joined, left, changed = (
+        sum(each.change == change for each in changes)
+        for change in ("joined", "left", "changed")
     )
-    for change in changes:
-        yield f"  {_line(change)}"
+    yield f"  joined {joined}, left {left}, changed {changed}, the same {same}"
+    yield from (f"  {_line(change)}" for change in changes)
 
 
 def _about(run: Run) -> str:
@@ -169,28 +146,24 @@ def _about(run: Run) -> str:
 
 
 def _line(change: PersonChange) -> str:
-    standing = change.now or change.was
-    assert standing is not None
-    who = standing.name or change.who or standing.person
-    if change.was is None or change.now is None:
-        return f"{change.change} {who}: {_role(standing)}"
-    fields = "; ".join(_field(name, change.was, change.now) for name in change.changed)
-    return f"{change.change} {who}: {fields}"
+    was, now = change.was, change.now
+    one = now or was
+    assert one is not None
+    who = one["name"] or change.who or one["person"]
+    if was is not None and now is not None:
+        fields = "; ".join(_field(name, was, now) for name in change.changed)
+        return f"{change.change} {who}: {fields}"
+    said = [one[name] for name in ("title", "family", "level", "address") if one[name]]
+    if one["address"] is None:
+        said.append("verified" if one["verified"] else "no verified address")
+    return f"{change.change} {who}: {', '.join(said)}"
 
 
-def _role(standing: Standing) -> str:
-    words = [standing.title, standing.family, standing.level, standing.address]
-    said = [word for word in words if word]
-    if standing.address is None:
-        said.append("verified" if standing.verified else "no verified address")
-    return ", ".join(said)
-
-
-def _field(name: str, was: Standing, now: Standing) -> str:
+def _field(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return what of *name* changed: in words where they may be shown."""
-    before, after = getattr(was, name), getattr(now, name)
-    if name == "address" and (before is None or after is None) and was.verified != now.verified:
-        return "address verified" if now.verified else "address not verified any more"
-    if before == after:  # sealed
+    before, after = was[name], now[name]
+    if name == "address" and was["verified"] != now["verified"]:
+        return "address verified" if now["verified"] else "address not verified any more"
+    if before == after:  # hidden
         return f"another {name}"
     return f"{name} {before or 'none'} -> {after or 'none'}"

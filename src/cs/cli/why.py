@@ -70,10 +70,9 @@ def _tree(found: Explanation) -> Iterator[Text]:
     below: dict[int, list[CausedEvent]] = {}
     for event in events.values():
         for parent in event.follows:
-            if parent in events:
-                below.setdefault(parent, []).append(event)
+            below.setdefault(parent, []).append(event)
     for event in events.values():
-        if not any(parent in events for parent in event.follows):
+        if events.keys().isdisjoint(event.follows):
             yield styled("[bold]{}[/]", cause_in_words(event.caused_by))
             yield from _branch(event, events, below, found.event.position, "")
 
@@ -85,7 +84,15 @@ def _branch(
     asked: int,
     indent: str,
 ) -> Iterator[Text]:
-    yield _line(event, asked, indent)
+    is_asked = event.position == asked
+    yield styled(
+        "{} {}{} [bold]{}[/]  [dim]{}[/]" if is_asked else "{} {}{} {}  [dim]{}[/]",
+        ">" if is_asked else " ",
+        indent,
+        event.position,
+        f"{_name(event)} {_says(event)}".rstrip(),
+        ", ".join(filter(None, (_milliseconds(event), _led_by(event)))),
+    )
     for each in below.get(event.position, ()):
         if next(p for p in each.follows if p in events) == event.position:
             yield from _branch(each, events, below, asked, indent + "  ")
@@ -93,36 +100,29 @@ def _branch(
             yield styled("  {}  [dim]{} {}: see there[/]", indent, each.position, _name(each))
 
 
-def _line(event: CausedEvent, asked: int, indent: str) -> Text:
-    mark = ">" if event.position == asked else " "
-    by = _led_by(event)
-    told = f"{_name(event)} {_says(event)}".rstrip()
-    line = styled("{} {}{} ", mark, indent, event.position)
-    line.append_text(styled("[bold]{}[/]" if event.position == asked else "{}", told))
-    at = event.said.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    line.append_text(styled("  [dim]{}{}[/]", at, by and f", {by}"))
-    return line
-
-
 def _name(event: CausedEvent) -> str:
     return event.topic.rpartition(".v")[0]
 
 
+def _milliseconds(event: CausedEvent) -> str:
+    return event.said.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _says(event: CausedEvent) -> str:
     said = event.said
-    words = [
-        said.stage or "",
-        said.item or said.mail_domain or "",
+    words = (
+        said.search or (said.lookup if event.topic.startswith("brand.lookup-") else ""),
+        said.stage,
+        said.item or said.mail_domain,
         said.checked.person if said.checked else "",
         f"attempt {said.attempt}" if said.attempt is not None else "",
-        said.why or "",
-        said.outcome or "",
+        said.why,
+        said.outcome,
         f"{said.verified} verified" if said.verified else "",
         "" if said.charged is None else "charged" if said.charged else "not charged",
         "reused" if said.cached else "",
-    ]
-    named = said.search or (said.lookup if event.topic.startswith("brand.lookup-") else "")
-    return ", ".join(word for word in (named or "", *words) if word)
+    )
+    return ", ".join(word for word in words if word)
 
 
 def _led_by(event: CausedEvent) -> str:
