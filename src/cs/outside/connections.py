@@ -93,11 +93,10 @@ class Backend(httpcore.AsyncNetworkBackend):
         if self._addresses is None:
             return BoundedStream(await self._tcp.connect_tcp(host, port, timeout))
         last: Exception | None = None
-        within_s = min(timeout or CONNECT_S, CONNECT_S)
         for address in (await self._addresses(host))[:ADDRESSES]:
             try:
                 stream = await self._tcp.connect_tcp(
-                    address, self._ports.get(port, port), within_s
+                    address, self._ports.get(port, port), CONNECT_S
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 last = error
@@ -170,9 +169,13 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         )
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # asked of each idle connection twice a request
-            return bool(self._readable.poll(0))
+        if info == "is_readable":  # httpcore asks every idle connection twice a request
+            return False
         return self._stream.get_extra_info(info)
+
+    def has_input(self) -> bool:
+        """Return whether bytes, or the end of the connection, wait to be read."""
+        return bool(self._readable.poll(0))
 
 
 class ConnectionPool(httpcore.AsyncConnectionPool):
@@ -217,10 +220,21 @@ class _Connection(httpcore.AsyncHTTPConnection):
         needs_room = len(self._pool.connections) >= min(CONNECTIONS, IDLE_CONNECTIONS + 1)
         return needs_room and super().is_idle()
 
-    def has_expired(self) -> bool:
+    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
+        """Send *request*, unless something has come since the last answer was read.
+
+        Raises:
+            httpcore.ConnectionNotAvailable: The pool takes another connection.
+        """
+        if self._has_input():
+            await self.aclose()
+            raise httpcore.ConnectionNotAvailable
+        return await super().handle_async_request(request)
+
+    def _has_input(self) -> bool:
         http = self._connection
-        if isinstance(http, httpcore.AsyncHTTP11Connection) and http.is_idle():
-            unread, _ = http._h11_state.trailing_data  # noqa: SLF001 - nothing public tells it
-            if unread:
-                return True
-        return super().has_expired()
+        if not isinstance(http, httpcore.AsyncHTTP11Connection) or not super().is_idle():
+            return False
+        unread, _ = http._h11_state.trailing_data  # noqa: SLF001 - nothing public tells it
+        stream = http._network_stream  # noqa: SLF001
+        return bool(unread) or (isinstance(stream, BoundedStream) and stream.has_input())

@@ -25,7 +25,7 @@ TOTAL_S = 10.0
 #: How long a connection to a configured source is kept: it is asked by every lookup.
 SOURCE_IDLE_S = 30.0
 #: And one to a stranger's site: it is asked for robots.txt and a page, and then no more.
-STRANGER_IDLE_S = 5.0
+STRANGER_IDLE_S = 1.0
 
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
 
@@ -56,9 +56,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         ca_file: Path | None = None,
     ) -> None:
         pool = ConnectionPool(Backend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
-        self._client = RequestClient(
-            pool, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
-        )
+        self._client = RequestClient(pool, user_agent=user_agent, max_bytes=max_bytes)
         self._total_s = total_s
 
     async def get(
@@ -125,9 +123,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
         addresses = checked_addresses(guard, resolver)
         backend = Backend(addresses, web_ports=web_ports)
         pool = ConnectionPool(backend, trust(ca_file), idle_s=STRANGER_IDLE_S)
-        self._client = RequestClient(
-            pool, user_agent=user_agent, wait_s=total_s, max_bytes=max_bytes
-        )
+        self._client = RequestClient(pool, user_agent=user_agent, max_bytes=max_bytes)
         self._guard = guard
         self._total_s = total_s
         self._locks = KeyedLock()

@@ -28,10 +28,11 @@ _NO_ANSWER = (
 class RequestClient:
     """Sends single requests: no redirects, no cookies, no environment.
 
+    The caller limits the time of each (httpcore's timers for every wait would cost more).
+
     Args:
         pool: Connections that requests are sent over; closed with the client.
         user_agent: Who we say we are; name a way to reach a person (`user_agent`).
-        wait_s: For each wait.  The time for the whole is the caller's to limit.
     """
 
     def __init__(
@@ -39,13 +40,11 @@ class RequestClient:
         pool: httpcore.AsyncConnectionPool,
         *,
         user_agent: str,
-        wait_s: float,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self._pool = pool
         # Nothing waits inside the pool: a wait that is cancelled there may keep a connection.
         self._slots = asyncio.Semaphore(connections.CONNECTIONS)
-        self._extensions = {"timeout": httpx.Timeout(wait_s).as_dict()}
         self._max_bytes = max_bytes
         self._headers = {
             "user-agent": user_agent,
@@ -81,11 +80,7 @@ class RequestClient:
             async with (
                 self._slots,
                 self._pool.stream(
-                    method,
-                    target,
-                    headers=[*sent.items()],
-                    content=body,
-                    extensions=self._extensions,
+                    method, target, headers=[*sent.items()], content=body
                 ) as answer,
             ):
                 fields = httpx.Headers(answer.headers)

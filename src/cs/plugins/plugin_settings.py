@@ -1,6 +1,7 @@
 """The settings that plug-ins were given, secrets never shown."""
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -41,13 +42,14 @@ class PluginSettings(Mapping[str, Any]):
         """Return this with those of *values* that are not set here."""
         return PluginSettings({**values, **self._values}, self._secret)
 
-    def secrets(self) -> list[str]:
-        """Return every secret, those inside addresses too."""
+    @cached_property
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret, those inside addresses too."""
         found: list[str] = []
         for name, value in self._values.items():
             inside = redaction.all_texts if name in self._secret else redaction.secrets_in
             found += inside(value)
-        return found
+        return tuple(found)
 
 
 NO_SETTINGS = PluginSettings({})
@@ -62,7 +64,7 @@ def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
     >>> without_secrets("a b'c, a%20b%27c", settings)
     '********, ********'
     """
-    secrets = settings.secrets() if isinstance(settings, PluginSettings) else []
+    secrets = settings.secrets if isinstance(settings, PluginSettings) else ()
     return redaction.without_secrets(text, secrets)
 
 
@@ -90,5 +92,5 @@ class AllPluginSettings(msgspec.Struct, frozen=True):
             secret
             for plugins in sections
             for each in plugins.values()
-            for secret in each.secrets()
+            for secret in each.secrets
         ]

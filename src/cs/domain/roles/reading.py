@@ -7,6 +7,7 @@ nothing of interest.
 
 import re
 from enum import Enum, auto
+from functools import lru_cache
 
 import msgspec
 
@@ -94,6 +95,7 @@ _ARTICLE = re.compile(
 _BESIDE = re.compile(r"\s(?:&|\+|and)\s")
 
 
+@lru_cache(1_024)
 def read(headline: str) -> HeadlineReading:
     """Return what *headline* says of the roles of its writer today.
 

@@ -1,4 +1,4 @@
-"""The event log in a SQLite file, read and written in threads.
+"""The event log in a SQLite file, written and, but for the newest of a stream, read in threads.
 
 The file is not checked as a whole when it is opened: SQLite notices a truncated file
 by itself, and reading every page would make each start, also of a command run next to the
@@ -10,8 +10,8 @@ one is damaged.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -21,7 +21,6 @@ from eventsourcing.sqlite import SQLiteDatastore
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling, Where
-from cs.eventlog.read_batches import ReadBatches
 from cs.eventlog.recent import RecentEvents
 from cs.eventlog.sqlite.file import FAILED, LogFile
 from cs.eventlog.sqlite.recorder import BatchRecorder
@@ -69,7 +68,6 @@ class SqliteEventLog(TableLog):
         )
         self._recorder = recorder(self._datastore)
         self._readers = DatabaseThreads("log-reader", 4)
-        self._what_came_since = ReadBatches(self._select_streams)
         self._stack = AsyncExitStack()
         self._closed = False
 
@@ -121,18 +119,15 @@ class SqliteEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
-        if after != NO_STREAM:  # what came since: next to nothing, and asked for at every call
-            return await self._what_came_since.ask((stream, after, limit))
+        if after != NO_STREAM and limit is not None:
+            # What came since is a row or two that was just written, wanted at every call; a
+            # thread would cost ten times the read.
+            with self._translated_errors():
+                return self._recorder.select_stream(stream, after, limit)
         rows: list[StoredRow] = await self._run(
             self._recorder.select_stream, stream, after, limit
         )
         return rows
-
-    async def _select_streams(
-        self, asked: Sequence[tuple[str, int, int | None]]
-    ) -> Sequence[Sequence[StoredRow]]:
-        found: list[list[StoredRow]] = await self._run(self._recorder.select_streams, asked)
-        return found
 
     async def _select_page(
         self, after: int, limit: int, unread: Collection[str]
@@ -157,10 +152,15 @@ class SqliteEventLog(TableLog):
         return position or 0
 
     async def _run(self, function: Any, *arguments: Any) -> Any:
+        with self._translated_errors():
+            return await self._readers.run(function, *arguments)
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
         if self._closed:
             raise LogUnavailable("the log is closed")
         try:
-            return await self._readers.run(function, *arguments)
+            yield
         except FAILED as error:
             raise LogUnavailable(f"the log could not be read: {describe(error)}") from error
 

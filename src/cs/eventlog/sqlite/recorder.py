@@ -165,12 +165,6 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """Return what is stored of *stream* after version *after*, at most *limit* rows."""
         return self._select(_OF_STREAM, (stream, after, _ALL if limit is None else limit))
 
-    def select_streams(
-        self, asked: Sequence[tuple[str, int, int | None]]
-    ) -> list[list[StoredRow]]:
-        """Do as `select_stream` for each of *asked*."""
-        return [self.select_stream(*each) for each in asked]
-
     def select_page(
         self, after: int, limit: int, unread: Collection[str] = ()
     ) -> list[StoredRow]:
