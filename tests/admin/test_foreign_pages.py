@@ -7,7 +7,7 @@ import pytest
 from starlette.routing import Route
 
 from cs.admin.app import build
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.runtime.clock import SystemClock
 
 NAMES = ("metrics.internal",)
@@ -24,7 +24,7 @@ async def _keep(_: timedelta) -> None:
     pass
 
 
-class Moved:
+class Moved(ClockAdvancer):
     """Counts how often it was told to move a clock."""
 
     def __init__(self) -> None:

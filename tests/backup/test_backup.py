@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,14 +13,13 @@ import pytest
 
 from contracts.people_directory import ADA as OWN
 from contracts.people_directory import put
+from cs.assembly.folder_clock import clock_of_data, sandbox_clock
 from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
 from cs.assembly.people_directory import open_directory
+from cs.backup.backup import RestoreResult, make, restore
 from cs.backup.files import MANIFEST, BackupError, BackupFolders, Manifest, backup_folders
-from cs.backup.making import make
-from cs.backup.restoring import RestoreResult, restore
-from cs.keystore.wrapping import Wrapping
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
 from harness.in_process import Service, on_folder
@@ -37,8 +35,10 @@ async def backed_up(
     return await make(source, at, made_at, with_master_key=with_master_key)
 
 
-async def brought_back(at: BackupFolders, folder: Path, *master_keys: Path) -> RestoreResult:
-    return await restore(at, DataFolder(folder), master_keys)
+async def brought_back(
+    at: BackupFolders, folder: Path, master_key: Path | None = None
+) -> RestoreResult:
+    return await restore(at, DataFolder(folder), master_key)
 
 
 async def searched(service: Service) -> dict[str, object]:
@@ -114,29 +114,25 @@ async def test_the_keys_lie_apart_and_the_master_key_only_where_it_was_asked_for
     folder: Path, tmp_path: Path
 ) -> None:
     apart = backup_folders(tmp_path / "one", tmp_path / "safe")
-    await backed_up(folder, apart)
+    made = await backed_up(folder, apart)
     asked = backup_folders(tmp_path / "two", None)
     await backed_up(folder, asked, with_master_key=True)
 
     def names(where: Path) -> set[str]:
         return {path.name for path in where.iterdir()}
 
+    def modes(*folders: Path) -> set[int]:
+        files = [path for folder in folders for path in folder.iterdir()]
+        return {S_IMODE(path.stat().st_mode) for path in files}
+
     assert names(apart.log) == {"log.db", MANIFEST}
     assert names(tmp_path / "safe") == {"keys.db", MANIFEST}
-    assert names(tmp_path / "one") == {"log"}
     assert names(asked.keys) == {"keys.db", "master.key", MANIFEST}
-    modes = {S_IMODE((asked.keys / name).stat().st_mode) for name in ("keys.db", "master.key")}
-    assert modes == {0o600}
-
-
-async def test_the_manifest_says_what_is_in_the_backup(folder: Path, at: BackupFolders) -> None:
-    made = await backed_up(folder, at)
-
+    assert modes(apart.log, apart.keys, asked.log, asked.keys) == {0o600}
     async with open_folder(DataFolder(folder)) as data:
         assert made.head == await data.log.head()
-    assert (made.world, made.made_at, made.part) == ("sandbox", NOW, "log")
-    keys = msgspec.json.decode((at.keys / MANIFEST).read_bytes(), type=Manifest)
-    assert (keys.backup, keys.part) == (made.backup, "keys")
+    keys = msgspec.json.decode((apart.keys / MANIFEST).read_bytes(), type=Manifest)
+    assert (keys.backup, keys.part, keys.world) == (made.backup, "keys", "sandbox")
 
 
 async def test_the_operators_own_people_come_back(folder: Path, at: BackupFolders) -> None:
@@ -189,16 +185,6 @@ async def test_a_folder_that_is_served_is_refused(
     async with on_folder(tmp_path / "served"):
         with pytest.raises(DataFolderError, match="another service"):
             await brought_back(at, tmp_path / "served")
-
-
-async def test_a_backup_goes_into_a_new_folder_only(folder: Path, at: BackupFolders) -> None:
-    await backed_up(folder, at)
-    kept = (at.log / MANIFEST).read_bytes()
-
-    with pytest.raises(BackupError, match="is not empty"):
-        await backed_up(folder, at)
-
-    assert (at.log / MANIFEST).read_bytes() == kept
 
 
 async def test_a_folder_that_holds_anything_is_refused_and_left_alone(
@@ -350,98 +336,39 @@ async def test_a_restore_that_was_cut_off_can_be_made_again(
         assert (await searched(service))["cached"] is True
 
 
-@pytest.fixture
-async def changing(folder: Path) -> tuple[Path, Path]:
-    """The master key of *folder* and the next one, in the middle of its change."""
+async def test_a_backup_waits_for_the_end_of_a_change_of_the_master_key(
+    folder: Path, tmp_path: Path, at: BackupFolders
+) -> None:
     data = DataFolder(folder)
     version = make_next_master_key(data)
     async with open_key_store(data) as keys:
         await keys.begin_rotation(version)
         await keys.rewrap("", 1)
         assert await keys.left() > 0
-    return data.master_key, data.next_master_key
 
+    with pytest.raises(BackupError, match="run `cs master-key rotate` to its end"):
+        await backed_up(folder, at, with_master_key=True)
+    assert not at.keys.exists()
 
-@pytest.mark.parametrize("order", [1, -1])
-async def test_a_backup_of_a_change_that_was_not_ended_needs_both_master_keys(
-    folder: Path, tmp_path: Path, at: BackupFolders, changing: tuple[Path, Path], order: int
-) -> None:
-    await backed_up(folder, at)
-    named = [Wrapping(key.read_bytes()).version for key in changing]
-
-    for given, missing in zip(changing, reversed(named), strict=True):
-        with pytest.raises(BackupError, match=f"while the master key.*{missing} is missing"):
-            await brought_back(at, tmp_path / "new", given)
-    await brought_back(at, tmp_path / "new", *changing[::order])
-
-    new = DataFolder(tmp_path / "new")
-    assert new.master_key.read_bytes() == changing[0].read_bytes()
-    assert new.next_master_key.read_bytes() == changing[1].read_bytes()
-    done = await change(Settings(data_dir=new.path), lambda *_: None)
-    assert done.version == named[1]
-    async with open_folder(new) as data:
-        page = await data.log.tail(0)
-        assert page
-        assert not data.keys.lost.read
-
-
-@pytest.mark.usefixtures("changing")
-async def test_a_backup_with_its_master_keys_has_both_while_one_is_changed(
-    folder: Path, tmp_path: Path, at: BackupFolders
-) -> None:
+    await change(Settings(data_dir=folder), lambda *_: None)
     await backed_up(folder, at, with_master_key=True)
     await brought_back(at, tmp_path / "new")
-
-    assert (tmp_path / "new" / "master.key.next").stat().st_mode & 0o777 == 0o600
-    async with open_folder(DataFolder(tmp_path / "new")) as data:
-        assert await data.log.tail(0)
-
-
-class ChangesItsMasterKey(DataFolder):
-    """Its master key is changed by somebody else when it is looked for the second time."""
-
-    def __init__(self, path: Path, copy: Path, times: int) -> None:
-        super().__init__(path, make=False)
-        self._copy = copy
-        self._looked = 0
-        self._changes_left = times
-
-    @property
-    def next_master_key(self) -> Path:
-        if self._copy.exists():  # the keys are copied
-            self._looked += 1
-            if self._looked % 2 == 0 and self._changes_left:
-                self._changes_left -= 1
-                self.change()
-        return super().next_master_key
-
-    def change(self) -> None:
-        settings = Settings(data_dir=self.path)
-        with ThreadPoolExecutor(1) as elsewhere:
-            elsewhere.submit(asyncio.run, change(settings, lambda *_: None)).result()
+    async with open_folder(DataFolder(tmp_path / "new")) as restored:
+        assert await restored.log.tail(0)
+        assert not restored.keys.lost.read
 
 
-@pytest.mark.usefixtures("changing")
-async def test_a_backup_during_which_a_change_ends_has_the_master_key_it_needs(
+async def test_a_sandbox_whose_clock_was_moved_goes_on_at_that_time(
     folder: Path, tmp_path: Path, at: BackupFolders
 ) -> None:
-    source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=1)
+    clock = sandbox_clock(folder)
+    await clock.move_to(clock.now() + timedelta(days=30))
+    before = clock.now()
+    await backed_up(folder, at, with_master_key=True)
+    await clock.move_to(clock.now() + timedelta(days=30))
 
-    await make(source, at, NOW, with_master_key=True)
     await brought_back(at, tmp_path / "new")
 
-    assert not (folder / "master.key.next").exists()
     async with open_folder(DataFolder(tmp_path / "new")) as data:
-        assert await data.log.tail(0)
-        assert not data.keys.lost.read
-
-
-async def test_a_backup_is_given_up_if_the_master_key_is_changed_again_and_again(
-    folder: Path, at: BackupFolders
-) -> None:
-    source = ChangesItsMasterKey(folder, at.keys / "keys.db", times=9)
-
-    with pytest.raises(BackupError, match=r"master key was changed .* do it again"):
-        await make(source, at, NOW, with_master_key=True)
-
-    assert not at.keys.exists()
+        restored = await clock_of_data(data.log, tmp_path / "new")
+    assert before <= restored.now() < clock.now() - timedelta(days=29)

@@ -12,8 +12,8 @@ from cs.assembly.folder_clock import CLOCK_FILE
 from cs.assembly.folder_paid_calls import open_paid_calls
 from cs.assembly.folder_stores import open_folder
 from cs.assembly.postgres_pools import read_key
+from cs.backup.backup import make
 from cs.backup.files import backup_folders
-from cs.backup.making import make
 from cs.cli.list_journal import Journal, Results
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError

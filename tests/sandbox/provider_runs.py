@@ -14,6 +14,7 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
+from cs.admin.sandbox_clock import PATIENT
 from cs.assembly.plugins import StagePlugins
 from cs.cli.proof import move_clock
 from cs.cli.sandbox_service import CHECK_S, SandboxService, sandbox_service
@@ -188,7 +189,7 @@ async def run_way(measured: MeasuredWorld, way: Way) -> Measured:
         ) as sandbox,
         httpx.AsyncClient(timeout=300, trust_env=False) as client,
     ):
-        sandbox.clock_advancer.patient = True
+        sandbox.clock_advancer.pace = PATIENT
         for start in range(0, len(measured.brands), AT_ONCE):
             batch = measured.brands[start : start + AT_ONCE]
             for brand, record in zip(batch, await _search(sandbox, client, batch), strict=True):

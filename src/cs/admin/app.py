@@ -15,10 +15,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cs.admin.clock_advance import ClockAdvancer
 from cs.admin.docs_page import docs_routes
 from cs.admin.health import Measures, ReadinessCheck
-from cs.admin.sandbox_clock import MOST
+from cs.admin.sandbox_clock import MOST, ClockAdvancer
 from cs.eventlog.errors import LogUnavailable
 from cs.keystore.errors import KeysUnavailable
 

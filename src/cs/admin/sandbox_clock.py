@@ -2,23 +2,62 @@
 
 The offset is one number in a file next to the data, or in a row that all roles follow, so
 that a restart, and an operator's command, go by the same time.
+
+`ClockAdvancer` moves it from one due time to the next, and waits for the work that is due at
+each: retries are sent, calls are answered when their hold ends, lookups meet their deadlines.
 """
 
 import asyncio
+import math
 import os
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import open_private
 
+if TYPE_CHECKING:  # a command or a stage starts without them
+    from cs.eventlog.port import EventLog
+    from cs.pipeline.in_flight import AttemptId
+    from cs.pipeline.process_manager import ProcessManager
+    from cs.projections.follower import Follower
+    from cs.projections.reading import Reading
+
 #: How far ahead of the machine's time it may be moved, all together.
 MOST = timedelta(days=3660)
+
+
+class Pace(NamedTuple):
+    """How long to wait for the work of one due time, in real time.
+
+    Attributes:
+        look_s: Between two looks at whether everything has come to rest.
+        quiet_looks: Looks in a row without any change after which work in hand is taken to
+            wait for the clock (a slow server of the world) or for a time-out of I/O (a silent
+            one).  Looks, not seconds: a slower machine takes longer for each.
+        rest_s: The longest wait.
+    """
+
+    look_s: float
+    quiet_looks: float
+    rest_s: float
+
+
+ONE_PROCESS = Pace(0.005, 160, 15.0)
+#: For a world in which no server is silent: waits however slow the machine is.
+PATIENT = Pace(0.005, math.inf, 120.0)
+SEVERAL_PROCESSES = Pace(0.02, 20, 20.0)
+#: Quiet looks when as many of the world's answers are delayed as are asked for at once.
+ALL_DELAYED_LOOKS = 6
+#: With several processes, what is due happens at most this much late.
+STEP = timedelta(seconds=5)
 
 #: Stores an offset where a restart and others find it.
 StoreOffset: TypeAlias = Callable[[timedelta], Awaitable[None]]
@@ -118,6 +157,110 @@ class SandboxClock:
         if ahead > self._ahead:
             self._ahead = ahead
             self._moved.notify_all()
+
+
+@dataclass
+class ClockAdvancer:
+    """Moves *clock* for one caller at a time, in the order they call.
+
+    Attributes:
+        manager: The process manager of a service in one process, which knows every due time.
+            Where roles are several processes nobody does: while lookups run, time passes in
+            steps, and after each the log has to come to rest.
+        reading: Says whether lookups run; where there is no *manager*.
+    """
+
+    clock: SandboxClock
+    events: "EventLog"
+    views: "Follower"
+    manager: "ProcessManager | None" = None
+    reading: "Reading | None" = None
+    pace: Pace = ONE_PROCESS
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def advance(self, by: timedelta) -> datetime:
+        """Let *by* pass, and all that is due in it happen; return the time it is then.
+
+        Raises:
+            ValueError: The clock cannot be moved so far.
+            OSError, DatabaseUnavailable: The clock's offset could not be stored.
+        """
+        async with self._lock:
+            target = self.clock.now() + by
+            if target > self.clock.furthest():
+                raise ValueError(f"{target} is after {self.clock.furthest()}")
+            await self._rest()
+            while (due := await self._next_due()) is not None and due < target:
+                await self.clock.move_to(due)
+                await self._rest()
+            await self.clock.move_to(target)
+            await self._rest()
+            return self.clock.now()
+
+    async def next(self) -> None:
+        """Wait until everything waits for the clock; move it to the next due time.
+
+        Unlike `advance` this waits however long a time-out of I/O takes, so the result of
+        the work is the same as without a move.
+        """
+        async with self._lock:
+            while True:
+                await self._rest()
+                due = await self._next_due()
+                head = await self.events.head()
+                if due and self._caught_up_with(head) and self._all_delayed():
+                    await self.clock.move_to(due)
+                    return
+                await asyncio.sleep(self.pace.look_s)
+
+    async def _rest(self) -> None:
+        """Return when nothing is left to do without the clock, or the time for it is up."""
+        give_up = time.monotonic() + self.pace.rest_s
+        last: Hashable = None
+        quiet = 0
+        while time.monotonic() < give_up:
+            head = await self.events.head()
+            caught_up, in_flight = self._caught_up_with(head), self._in_flight()
+            if self.manager is not None and caught_up and not in_flight:
+                return
+            state = (head, in_flight, self._known_due())
+            quiet = quiet + 1 if state == last else 0
+            last = state
+            enough = ALL_DELAYED_LOOKS if self._all_delayed() else self.pace.quiet_looks
+            if quiet >= enough and caught_up:
+                return
+            await asyncio.sleep(self.pace.look_s)
+
+    async def _next_due(self) -> datetime | None:
+        if self.manager is not None:
+            return self._known_due()
+        assert self.reading is not None, "one of the two is given"
+        running = (await self.reading.unfinished()).lookups
+        return self.clock.now() + STEP if running else None
+
+    def _known_due(self) -> datetime | None:
+        """Return the next due time of this process; the manager knows it before it sleeps."""
+        if self.manager is None:
+            return None
+        dues = (self.clock.next_due(), self.manager.next_due())
+        return min((due for due in dues if due is not None), default=None)
+
+    def _in_flight(self) -> "frozenset[AttemptId]":
+        return self.manager.in_flight() if self.manager is not None else frozenset()
+
+    def _all_delayed(self) -> bool:
+        # One mail domain is asked by one lookup at a time.
+        asked = {item or lookup for lookup, _, item, _ in self._in_flight()}
+        return self.manager is not None and self.clock.delays >= len(asked)
+
+    def _caught_up_with(self, head: int) -> bool:
+        """Return whether views and manager have read up to *head* and nothing is due."""
+        due = self._known_due()
+        return (
+            self.views.position >= head
+            and (self.manager is None or self.manager.at_rest(head))
+            and (due is None or due > self.clock.now())
+        )
 
 
 def read_offset(file: Path) -> timedelta:

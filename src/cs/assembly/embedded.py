@@ -7,8 +7,7 @@ from functools import partial
 
 from structlog import get_logger
 
-from cs.admin.clock_advance import OneProcessClockAdvancer
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.call_answering import api_terms
 from cs.assembly.folder_clock import check_clock
 from cs.assembly.folder_keys import folder_of
@@ -90,6 +89,6 @@ async def run_embedded(
                 yield service
 
 
-def clock_advance(service: RunningService, clock: SandboxClock) -> OneProcessClockAdvancer:
+def clock_advance(service: RunningService, clock: SandboxClock) -> ClockAdvancer:
     """Return what moves *clock*, which *service* goes by."""
-    return OneProcessClockAdvancer(clock, service.streams.log, service.views, service.manager)
+    return ClockAdvancer(clock, service.streams.log, service.views, service.manager)

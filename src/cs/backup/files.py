@@ -1,8 +1,8 @@
 """The files of a backup: copied durably (mode 0600), listed in a manifest, compared with it.
 
-A backup has two parts, each a folder with a manifest of its own, so that they can be kept
-in two places: the log, and the keys that open the personal data in it.  The manifest is
-written last: a folder without one is a backup that was not finished.
+A backup has two parts, each a folder with a manifest, so that they can be kept in two places:
+the log, and the keys that open the personal data in it.  The manifest is written last: a
+folder without one is an unfinished backup.
 """
 
 import hashlib
@@ -42,9 +42,7 @@ class BackupFolders(msgspec.Struct, frozen=True):
 def backup_folders(target: Path, keys: Path | None) -> BackupFolders:
     """Return the folders of the backup *target*, its keys in *keys* if given."""
     target = target.absolute()
-    return BackupFolders(
-        target / "log", keys.absolute() if keys is not None else target / "keys"
-    )
+    return BackupFolders(target / "log", keys.absolute() if keys else target / "keys")
 
 
 class File(msgspec.Struct, frozen=True):
@@ -65,9 +63,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         backup: The same in both parts of one backup.
         head: The position of the last event in the log; in both parts.
-        master_keys: Names as in `cs master-key show`; of the keys only.
         violations: Promises that the log breaks, by `cs.eventlog.audit`.
         keys_lost: Data keys of people in the log that the key store had lost.
+        master_keys: Names as in `cs master-key show`; of the keys only.
     """
 
     format: int = FORMAT
@@ -91,34 +89,35 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         sync(folder)
         sync(folder.parent)
 
+    @classmethod
+    def read(cls, folder: Path, part: Part) -> "Manifest":
+        """Return the manifest in *folder*, whose files are as it says.
 
-def read_manifest(folder: Path, part: Part) -> Manifest:
-    """Return the manifest in *folder*; its files are compared with it.
-
-    Raises:
-        BackupError: It is no such part of a backup, was not finished, or is damaged.
-    """
-    path = folder / MANIFEST
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except FileNotFoundError as error:
-        why = "has no manifest.json: it is no backup, or one that was not finished"
-        raise BackupError(f"{folder} {why}; name another") from error
-    except OSError as error:
-        raise BackupError(f"{path} cannot be read: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BackupError(f"{path} is damaged: {error}; use another backup") from error
-    if manifest.format > FORMAT:
-        raise BackupError(f"{folder} was made by cs {manifest.version}; restore it with that")
-    if manifest.part != part:
-        raise BackupError(f"{folder} holds the {manifest.part} of a backup, not its {part}")
-    for name, file in manifest.files.items():
-        path = folder / name
-        if Path(name).name != name or not path.is_file():
-            raise BackupError(f"{path} is missing from the backup; use another backup")
-        if File.of(path) != file:
-            raise BackupError(f"{path} was damaged after the backup; use another backup")
-    return manifest
+        Raises:
+            BackupError: It is no such part of a backup, was not finished, or is damaged.
+        """
+        path = folder / MANIFEST
+        try:
+            manifest = msgspec.json.decode(path.read_bytes(), type=cls)
+        except FileNotFoundError as error:
+            why = "has no manifest.json: it is no backup, or one that was not finished"
+            raise BackupError(f"{folder} {why}; name another") from error
+        except OSError as error:
+            raise BackupError(f"{path} cannot be read: {error.strerror}") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise BackupError(f"{path} is damaged: {error}; use another backup") from error
+        if manifest.format > FORMAT:
+            made_by = f"was made by cs {manifest.version}"
+            raise BackupError(f"{folder} {made_by}; restore it with that version")
+        if manifest.part != part:
+            raise BackupError(f"{folder} holds the {manifest.part} of a backup, not its {part}")
+        for name, file in manifest.files.items():
+            path = folder / name
+            if Path(name).name != name or not path.is_file():
+                raise BackupError(f"{path} is missing from the backup; use another backup")
+            if File.of(path) != file:
+                raise BackupError(f"{path} was damaged after the backup; use another backup")
+        return manifest
 
 
 @contextmanager

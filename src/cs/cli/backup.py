@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from cs.assembly.folder_keys import folder_of
+from cs.backup.backup import make
+from cs.backup.backup import restore as bring_back
 from cs.backup.files import Manifest, backup_folders
-from cs.backup.making import make
-from cs.backup.restoring import restore as bring_back
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import warn
 from cs.projections.searches import instant
@@ -62,13 +62,8 @@ async def restore(
     *,
     keys: Keys = None,
     master_key: Annotated[
-        tuple[Path, ...],
-        Parameter(
-            help="File with the master key, if it is not in the backup; both, if it was made "
-            "while the master key was changed.",
-            negative="",
-        ),
-    ] = (),
+        Path | None, Parameter(help="File with the master key, if it is not in the backup.")
+    ] = None,
 ) -> Output:
     """Restore a backup into an empty data folder that no service runs on.
 

@@ -17,7 +17,7 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import PATIENT, SandboxClock
 from cs.assembly.erasing import reached_end
 from cs.assembly.folder_paid_calls import erase_paid_calls
 from cs.assembly.folder_stores import open_folder
@@ -161,7 +161,7 @@ class _Year:
             ) as client,
         ):
             advancer = sandbox.clock_advancer
-            advancer.patient = True  # the same year on a slow machine
+            advancer.pace = PATIENT  # the same year on a slow machine
             for week in range(chapter.week, end):
                 self._progress(week, chapter.what)
                 for act in sorted(self._week(week, world), key=lambda each: each.at):

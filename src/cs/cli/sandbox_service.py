@@ -11,8 +11,7 @@ import httpx
 import msgspec
 
 from cs import settings
-from cs.admin.clock_advance import OneProcessClockAdvancer
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.folder_clock import sandbox_clock
 from cs.assembly.folder_paid_calls import open_paid_calls
@@ -53,7 +52,7 @@ class SandboxService(msgspec.Struct, frozen=True):
     service: RunningService
     operator: Operator
     clock: SandboxClock
-    clock_advancer: OneProcessClockAdvancer
+    clock_advancer: ClockAdvancer
     providers_url: str | None = None
 
 

@@ -18,8 +18,7 @@ import httpx
 import pytest
 
 from cli.command import ran
-from cs.admin.clock_advance import OneProcessClockAdvancer
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.embedded import clock_advance, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
@@ -73,7 +72,7 @@ class Continued:
     """The service of today on what was left behind."""
 
     service: Service
-    advancing: OneProcessClockAdvancer
+    advancing: ClockAdvancer
 
     async def get(self, key: NewSecret, path: str) -> dict[str, Any]:
         async with self.service.client(key) as client:

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.clock_advance import SharedClockAdvancer
 from cs.admin.health import Readiness
-from cs.admin.sandbox_clock import SandboxClock
+from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
 from cs.assembly.postgres_stores import SharedStores
@@ -55,7 +54,9 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         )
         clock_advancer = None
         if isinstance(clock, SandboxClock):
-            clock_advancer = SharedClockAdvancer(clock, data.log, views, reading)
+            clock_advancer = ClockAdvancer(
+                clock, data.log, views, reading=reading, pace=SEVERAL_PROCESSES
+            )
         work = (
             views.run(),
             set_aside.watch(),

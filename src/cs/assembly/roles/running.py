@@ -8,8 +8,8 @@ import msgspec
 from starlette.types import ASGIApp
 
 from cs.admin.app import RecordBounces
-from cs.admin.clock_advance import ClockAdvancer
 from cs.admin.health import Measures, ReadinessCheck
+from cs.admin.sandbox_clock import ClockAdvancer
 
 
 class RunningRole(msgspec.Struct, frozen=True):
