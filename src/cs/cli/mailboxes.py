@@ -11,7 +11,7 @@ from cs.cli.options import DryRun
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.domain.causation import OperatorCause
-from cs.operations.bounces.files import BounceFile, Format
+from cs.operations.bounces.reading import BounceFile
 from cs.operations.bounces.recording import BounceCounts, BounceRecorder
 from cs.operations.bounces.status_mail import SentMessages
 from cs.sources.tables.table_file import BadFile
@@ -26,9 +26,6 @@ async def bounced(
     file: Annotated[Path, Parameter(help="CSV, TSV, JSON, JSON lines, .eml or .mbox; or .gz.")],
     /,
     *,
-    form: Annotated[
-        Format | None, Parameter(help="What the file is, if not what its name says.")
-    ] = None,
     sent: Annotated[
         Path | None,
         Parameter(help="The messages you sent, a line `message-id,recipient` each; for mails."),
@@ -62,15 +59,16 @@ async def bounced(
     counts = BounceCounts()
     cause = OperatorCause(command="mailboxes bounced", who=data.by)
     reflected = data.view_runner().catch_up
-    recorder = BounceRecorder(data.streams, data.keys, data.clock, reflected, caused_by=cause)
+    recorder = BounceRecorder(
+        data.streams, data.keys, data.clock, reflected, caused_by=cause, dry_run=dry_run
+    )
     try:
-        read = BounceFile(file, data.clock.now(), form, _sent(sent))
+        read = BounceFile(file, data.clock.now(), _sent(sent))
         with Progress() as progress:
             await recorder.record_file(
                 read.rows(),
                 counts,
-                dry_run=dry_run,
-                progress=lambda rows: progress.show(f"{rows} rows"),
+                lambda rows: progress.show(f"{rows} rows"),
             )
     except BadFile as error:
         so_far = f"; the {counts.rows} rows before are imported" if counts.rows else ""

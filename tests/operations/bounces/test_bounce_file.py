@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.mail.bounce import Bounce, BounceKind, ToolWord, bounce_meaning
-from cs.operations.bounces import files
-from cs.operations.bounces.files import BounceFile, rows_in
+from cs.operations.bounces import reading
+from cs.operations.bounces.reading import BounceFile, rows_in
 from cs.operations.bounces.status_mail import READ_BYTES, SentMessages, Unproven, bounces_of
 from cs.sources.tables.table_file import BadFile
 from harness.every_row import check_every
@@ -321,7 +321,7 @@ def test_bad_rows_are_told_one_by_one_and_name_no_address(tmp_path: Path) -> Non
 def test_files_that_tell_of_no_bounces_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_LONGEST_JSON", 100)
+    monkeypatch.setattr(reading, "_LONGEST_JSON", 100)
     cases: list[tuple[str, str | bytes, str]] = [
         ("a.csv", "name,city\nJo,Oslo\n", "lacks a column email"),
         ("b.csv", "", "empty"),

@@ -1,18 +1,18 @@
 """Recording bounces: on the stream of the mail domain, and on the lookups with the mailbox.
 
-In this order, so that an interrupted recording is finished by doing it again: the mail domain's
-stream says that the mailbox is refuted, from where on no new search verifies it; then each
-lookup's result goes on, or answers, without it.  The lookups are read after that: one whose
-check was stored in the meantime is among them, and one whose check is stored later expects the
-mail domain's stream at its old version (`cs.pipeline.refuted`), and loses.
+In this order, so that an interrupted recording is finished by doing it again:
+
+1. The mail domain's stream says that the mailbox is refuted: no new search verifies it.
+2. Each lookup's result goes on, or answers, without it.  The lookups are read after step 1: one
+   whose check was stored in the meantime is among them, and one whose check is stored later
+   expects the mail domain's stream at its old version (`cs.pipeline.refuted`), and loses.
 
 A bounce of a mailbox that no search of this service returned is left alone: nothing is stored
 of it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -28,11 +28,9 @@ from cs.domain.brand.events import (
     RecordBounce,
 )
 from cs.domain.causation import AnyCause, OperatorCause
-from cs.domain.codec import AnyEvent
 from cs.domain.contact import BouncedMailbox, CheckedPerson, Person
 from cs.domain.mail.bounce import Bounce, BounceKind, BounceMeaning, bounce_meaning
 from cs.domain.mail.patterns import pattern_of
-from cs.domain.mail.syntax import ascii_mailbox
 from cs.domain.mail_domain import (
     BounceReported,
     MailDomainEvent,
@@ -45,7 +43,7 @@ from cs.eventlog.fingerprints import email_print
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.operations.bounces.files import Row, rows_in
+from cs.operations.bounces.reading import Row, rows_in
 from cs.operations.bounces.status_mail import Unproven
 from cs.operations.brand_streams import (
     by_stream,
@@ -153,7 +151,7 @@ class _Delivery(NamedTuple):
     pattern: str | None
 
 
-class _Judged(msgspec.Struct, frozen=True, eq=False):
+class _Judged(NamedTuple):
     """A bounce with its row, its meaning and the fingerprint of its mailbox."""
 
     row: int
@@ -161,7 +159,7 @@ class _Judged(msgspec.Struct, frozen=True, eq=False):
     means: BounceMeaning
     print_: str
 
-    def became(self, result: Result, corrected: int = 0) -> RowResult:
+    def result(self, result: Result, corrected: int = 0) -> RowResult:
         return RowResult(
             row=self.row,
             result=result,
@@ -178,6 +176,7 @@ class BounceRecorder:
     Args:
         reflected: Returns when the views reflect all that is in the log.
         caused_by: The cause of what is stored.
+        dry_run: Store nothing; results are those to expect.
     """
 
     def __init__(
@@ -188,12 +187,17 @@ class BounceRecorder:
         reflected: Callable[[], Awaitable[None]],
         *,
         caused_by: AnyCause,
+        dry_run: bool = False,
     ) -> None:
         self._streams = streams
         self._keys = keys
         self._clock = clock
         self._reflected = reflected
         self._caused_by = caused_by
+        self._dry_run = dry_run
+        # What a dry run would have stored before: reports by stream, and corrections.
+        self._reported: dict[str, list[BounceReported]] = {}
+        self._corrected: set[tuple[str, str]] = set()
         # One body at a time: threads that read others would take the interpreter from calls.
         self._reading = asyncio.Lock()
 
@@ -201,8 +205,6 @@ class BounceRecorder:
         self,
         rows: Iterator[tuple[int, Row]],
         counts: BounceCounts,
-        *,
-        dry_run: bool = False,
         progress: Callable[[int], None] = lambda _rows: None,
     ) -> None:
         """Record *rows*, batch by batch, and add their results to *counts*.
@@ -210,7 +212,7 @@ class BounceRecorder:
         Raises as `record`, and whatever *rows* raises; `BadFile` if nearly all rows are bad.
         """
         for batch in iter(lambda: list(islice(rows, BATCH)), []):
-            for each in await self.record(batch, dry_run=dry_run):
+            for each in await self.record(batch):
                 counts.add(each)
             progress(counts.rows)
             if is_hopeless(counts.rows, counts.bad):
@@ -239,80 +241,49 @@ class BounceRecorder:
             done.counts.add(each)
         return done
 
-    async def record(
-        self, rows: Sequence[tuple[int, Row]], *, dry_run: bool = False
-    ) -> list[RowResult]:
+    async def record(self, rows: Sequence[tuple[int, Row]]) -> list[RowResult]:
         """Record the bounces in *rows*; return the result of each, in their order.
-
-        With *dry_run* nothing is stored, and the results are those to expect.
 
         Raises:
             LogUnavailable, KeysUnavailable: Do it again; it goes on from where it was.
         """
-        results: list[RowResult] = []
-        bounces: list[tuple[int, Bounce]] = []
-        for number, row in rows:
-            match row:
-                case Bounce():
-                    bounces.append((number, row))
-                case Unproven():
-                    results.append(RowResult(row=number, result="unproven"))
-                case None:
-                    results.append(RowResult(row=number, result="ignored"))
-                case str():
-                    results.append(RowResult(row=number, result="bad", error=row))
         # In a thread: reading the words of strangers' mail servers takes time, and a service
         # answers calls meanwhile.
-        for domain, judged in (await asyncio.to_thread(self._judge, bounces)).items():
-            results += await self._record_domain(domain, judged, dry_run=dry_run)
-        if any(each.corrected for each in results) and not dry_run:
+        judged = await asyncio.to_thread(lambda: [self._judge(*row) for row in rows])
+        results = [
+            each if isinstance(each, RowResult) else await self._record_bounce(each)
+            for each in judged
+        ]
+        if any(each.corrected for each in results) and not self._dry_run:
             await self._reflected()
-        return sorted(results, key=lambda each: each.row)
-
-    def _judge(self, bounces: Iterable[tuple[int, Bounce]]) -> dict[str, list[_Judged]]:
-        """Return *bounces* by mail domain, with their meanings."""
-        by_domain: dict[str, list[_Judged]] = {}
-        for row, bounce in bounces:
-            address = ascii_mailbox(bounce.address.strip()).lower()
-            print_ = email_print(self._keys, address)
-            judged = _Judged(row, bounce, bounce_meaning(bounce), print_)
-            by_domain.setdefault(address.rpartition("@")[2], []).append(judged)
-        return by_domain
-
-    async def _record_domain(
-        self, domain: str, bounces: Sequence[_Judged], *, dry_run: bool
-    ) -> list[RowResult]:
-        results: list[RowResult] = []
-        ours: list[tuple[_Judged, str | None]] = []
-        for judged in bounces:
-            with self._damage_noted([judged], results):
-                if found := await self._deliveries(judged.print_):
-                    ours.append((judged, found[-1].pattern))
-                else:
-                    results.append(judged.became("not_ours"))
-        with self._damage_noted([judged for judged, _ in ours], results):
-            new = await self._report(domain, ours, dry_run=dry_run) if ours else frozenset()
-            done: set[tuple[str, str]] = set()  # a dry run leaves them for the next to find
-            for judged, _ in ours:
-                with self._damage_noted([judged], results):
-                    corrected = await self._correct_all(judged, done, dry_run=dry_run)
-                    is_new = judged in new or corrected
-                    results.append(
-                        judged.became("recorded" if is_new else "known", len(corrected))
-                    )
-                    done |= corrected
         return results
 
-    @contextmanager
-    def _damage_noted(
-        self, bounces: Iterable[_Judged], results: list[RowResult]
-    ) -> Iterator[None]:
-        """Set a damaged stream aside; *bounces* wait until it is mended."""
+    def _judge(self, number: int, row: Row) -> "_Judged | RowResult":
+        match row:
+            case Bounce():
+                print_ = email_print(self._keys, row.address)
+                return _Judged(number, row, bounce_meaning(row), print_)
+            case Unproven():
+                return RowResult(row=number, result="unproven")
+            case None:
+                return RowResult(row=number, result="ignored")
+            case str():
+                return RowResult(row=number, result="bad", error=row)
+
+    async def _record_bounce(self, judged: _Judged) -> RowResult:
         try:
-            yield
-        except DamagedEvent as damaged:
+            found = await self._deliveries(judged.print_)
+            if not found:
+                return judged.result("not_ours")
+            new = await self._report(judged, found[-1].pattern)
+            corrected = 0
+            if judged.means.kind is BounceKind.PERMANENT:
+                for delivery in await self._deliveries(judged.print_):
+                    corrected += await self._correct(judged, delivery)
+        except DamagedEvent as damaged:  # the bounce waits until that stream is mended
             self._streams.set_aside.note(damaged)
-            results += [judged.became("damaged") for judged in bounces]
+            return judged.result("damaged")
+        return judged.result("recorded" if new or corrected else "known", corrected)
 
     async def _deliveries(self, print_: str) -> Sequence[_Delivery]:
         """Return where the mailbox with the fingerprint *print_* was verified."""
@@ -340,54 +311,35 @@ class BounceRecorder:
                         pass
         return found
 
-    async def _report(
-        self, domain: str, ours: Sequence[tuple[_Judged, str | None]], *, dry_run: bool
-    ) -> frozenset[_Judged]:
-        """Report the bounces to the stream of *domain*; return those that are new to it."""
-        new: dict[_Judged, BounceReported] = {}
+    async def _report(self, judged: _Judged, pattern: str | None) -> bool:
+        """Report the bounce to the stream of its mail domain; return whether it is new."""
+        stream = f"mail-domain-{judged.bounce.address.rpartition('@')[2]}"
 
         def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BounceReported]:
-            new.clear()
-            before = (each.event for each in recorded)
-            state = ReportedBounces.of(e for e in before if isinstance(e, MailDomainEvent))
-            for judged, pattern in ours:
-                command = ReportBounce(
-                    mailbox=judged.print_,
-                    bounced_at=judged.bounce.at,
-                    status=judged.means.status,
-                    kind=judged.means.kind,
-                    why=judged.means.reason,
-                    pattern=pattern,
-                    at=self._clock.now(),
-                )
-                event = report_bounce(command, state)
-                if event is not None:
-                    new[judged] = event
-                    state = state.after(event)
-            return tuple(new.values())
+            before = [e.event for e in recorded if isinstance(e.event, MailDomainEvent)]
+            state = ReportedBounces.of([*before, *self._reported.get(stream, ())])
+            command = ReportBounce(
+                mailbox=judged.print_,
+                bounced_at=judged.bounce.at,
+                status=judged.means.status,
+                kind=judged.means.kind,
+                why=judged.means.reason,
+                pattern=pattern,
+                at=self._clock.now(),
+            )
+            event = report_bounce(command, state)
+            return () if event is None else (event,)
 
-        await self._change(f"mail-domain-{domain}", decide, dry_run=dry_run)
-        return frozenset(new)
-
-    async def _correct_all(
-        self, judged: _Judged, done: set[tuple[str, str]], *, dry_run: bool
-    ) -> frozenset[tuple[str, str]]:
-        """Take the mailbox out of the results that show it; return them by lookup and person.
-
-        *done* are those that were corrected before.
-        """
-        if judged.means.kind is not BounceKind.PERMANENT:
-            return frozenset()
-        return frozenset(
-            [
-                (delivery.lookup, delivery.person)
-                for delivery in await self._deliveries(judged.print_)  # no more are added
-                if (delivery.lookup, delivery.person) not in done
-                and await self._correct(judged, delivery, dry_run=dry_run)
-            ]
+        events = await change_by_events(
+            self._streams, stream, decide, self._caused_by, dry_run=self._dry_run
         )
+        if self._dry_run:
+            self._reported.setdefault(stream, []).extend(events)
+        return bool(events)
 
-    async def _correct(self, judged: _Judged, delivery: _Delivery, *, dry_run: bool) -> bool:
+    async def _correct(self, judged: _Judged, delivery: _Delivery) -> bool:
+        """Take the mailbox out of the result of a lookup; return whether it was in it."""
+
         def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BrandEvent]:
             results = results_of(recorded, delivery.lookup)
             command = RecordBounce(
@@ -407,16 +359,13 @@ class BounceRecorder:
             )
             return brand.decide(command, folded(recorded))
 
+        corrected = (delivery.lookup, delivery.person)
+        if corrected in self._corrected:
+            return False
         stream = brand.stream_of(delivery.lookup)
-        return bool(await self._change(stream, decide, dry_run=dry_run))
-
-    async def _change(
-        self,
-        stream: str,
-        decide: Callable[[Sequence[RecordedEvent]], Sequence[AnyEvent]],
-        *,
-        dry_run: bool,
-    ) -> Sequence[AnyEvent]:
-        return await change_by_events(
-            self._streams, stream, decide, self._caused_by, dry_run=dry_run
+        events = await change_by_events(
+            self._streams, stream, decide, self._caused_by, dry_run=self._dry_run
         )
+        if events and self._dry_run:
+            self._corrected.add(corrected)
+        return bool(events)

@@ -12,29 +12,33 @@ proves nothing about others.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
 from email.policy import Compat32
+from email.utils import parsedate_to_datetime
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 
-from cs.domain.mail.bounce import Bounce
-from cs.domain.mail.syntax import ascii_mailbox
-from cs.operations.bounces.rows import AHEAD, make_bounce, read_time
+from cs.domain.mail.bounce import Bounce, ToolWord, enhanced_code
+from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.runtime.table_text import open_bounded
 from cs.sources.tables.table_file import BadRow
 
 #: Bytes of a mail that are read.  Status and header of the returned message come before its
 #: body, so of a longer report no more is needed.
 READ_BYTES = 256 << 10
-#: Parts and recipients of one mail, and characters of one field, at most.
+#: How far ahead of our clock a time may be: clocks differ, and time zones are mistaken.
+AHEAD = timedelta(days=1)
+#: Parts and recipients of one mail, and characters of one field and of a diagnostic, at most.
 _PARTS = 20
 _RECIPIENTS = 1_000
 _LONGEST_FIELD = 4_000
+_LONGEST_TEXT = 2_000
+#: Seconds since 1970 beyond which a number is milliseconds: the year 5138.
+_MILLISECONDS = 1e11
 _STATUS_PARTS = frozenset({"message/delivery-status", "message/global-delivery-status"})
 _RETURNED_PARTS = frozenset(
     {"message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers"}
@@ -70,6 +74,97 @@ class SentMessages:
         return any(_digest(each, recipient) in self._known for each in ids if each.strip("<> "))
 
 
+class Unproven:
+    """A bounce of a message that is not known to have been sent to that recipient."""
+
+
+def bounces_of(
+    mail: bytes, now: datetime, sent: SentMessages
+) -> Iterator[Bounce | Unproven | str | None]:
+    """Yield for each recipient the bounce, what is wrong with it, or ``None`` if it is none.
+
+    A bounce that *sent* does not prove is `Unproven`.  A mail that is no such report yields
+    what is wrong, too.  Of *mail* no more than `READ_BYTES` are read.
+    """
+    mail = mail[:READ_BYTES]
+    message, parts = Message(), list[_Part]()
+    try:
+        if b"delivery-status" in mail.lower():
+            message = _parse(mail)
+            parts = [part for part in message.walk() if isinstance(part, _Part)]
+        ids = {_field(_header(each.data), "Message-ID") for each in _of(parts, _RETURNED_PARTS)}
+        reports = [_recipients(each.data) for each in _of(parts, _STATUS_PARTS)]
+    except (MessageError, LookupError, ValueError, RecursionError, AssertionError) as error:
+        yield f"it is no mail that can be read: {type(error).__name__}: {error}"
+        return
+    recipients = [(about, each) for about, fields in reports for each in fields]
+    if not recipients:
+        yield "it has no delivery status in it (RFC 3464, message/delivery-status)"
+    for about, recipient in recipients[:_RECIPIENTS]:
+        try:
+            bounce = _bounce_of(about, recipient, _field(message, "Date"), now)
+        except BadRow as error:
+            yield str(error)
+        else:
+            proven = bounce is None or sent.prove(ids, bounce.address)
+            yield bounce if proven else Unproven()
+    if len(recipients) > _RECIPIENTS:
+        yield f"it is about more than {_RECIPIENTS} recipients"
+
+
+def make_bounce(
+    *,
+    address: str,
+    at: datetime | None,
+    codes: Sequence[str],
+    diagnostic: str,
+    tool_word: ToolWord | None = None,
+) -> Bounce:
+    """Return a bounce; all but *address* may be empty.
+
+    Args:
+        address: Of the recipient.
+        at: When it came back.
+        codes: Enhanced codes and reply codes, the best first: ``5.1.1``, ``550``.
+        diagnostic: The mail server's words.
+        tool_word: The sending tool's word for it.
+
+    Raises:
+        BadRow: *address* is none.
+    """
+    mailbox = ascii_mailbox(address.strip().strip("<>")).lower()
+    if not mailbox:
+        raise BadRow("it names no e-mail address")
+    if not is_mailbox(mailbox):
+        raise BadRow("what it names is no e-mail address")
+    return Bounce(
+        address=mailbox,
+        at=at,
+        status=next((found for code in codes if (found := _enhanced_in(code))), None),
+        code=next((int(code[:3]) for code in codes if re.match(r"[45]\d\d(?!\d)", code)), None),
+        diagnostic=diagnostic[:_LONGEST_TEXT],
+        tool_word=tool_word,
+    )
+
+
+def read_time(text: str) -> datetime | None:
+    """Return the moment of *text*, in UTC; ``None`` if it is no time.
+
+    Read are ISO 8601, seconds or milliseconds since 1970, and times as in mail (RFC 5322).
+    Eight digits are a day of ISO 8601, not seconds of the year 1970.
+
+    >>> read_time("20261101") == read_time("2026-11-01") == read_time("1793491200")
+    True
+    """
+    for read in (_since_1970, datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            at = read(text)
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, TypeError, OverflowError, OSError):
+            continue
+    return None
+
+
 def _pairs(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         match _BETWEEN.split(line.decode("utf-8-sig", errors="replace").strip()):
@@ -85,10 +180,6 @@ def _digest(id_: str, recipient: str) -> bytes:
     mailbox = ascii_mailbox(recipient.strip('<>"')).lower()
     pair = id_.strip('<>" ') + "\n" + mailbox
     return blake2b(pair.encode(errors="backslashreplace"), digest_size=16).digest()
-
-
-class Unproven:
-    """A bounce of a message that is not known to have been sent to that recipient."""
 
 
 class _Policy(Compat32):
@@ -110,83 +201,38 @@ class _Part(Message):
         return "text/plain" if self.kind.startswith("message/") else self.kind
 
     @property
-    def content(self) -> bytes:
+    def data(self) -> bytes:
         payload = self.get_payload(decode=True)
         return payload if isinstance(payload, bytes) else b""
 
 
-class _TooManyParts(MessageError):
-    """A mail of more than `_PARTS` parts."""
-
-
-def bounces_of(
-    mail: bytes, now: datetime, sent: SentMessages
-) -> Iterator[Bounce | Unproven | str | None]:
-    """Yield for each recipient the bounce, what is wrong with it, or ``None`` if it is none.
-
-    A bounce that *sent* does not prove is `Unproven`.  A mail that is no such report yields
-    what is wrong, too.  Of *mail* no more than `READ_BYTES` are read.
-    """
-    mail = mail[:READ_BYTES]
-    parts: list[_Part] = []
-    try:
-        message = _parsed(mail) if b"delivery-status" in mail.lower() else Message()
-        parts = [part for part in message.walk() if isinstance(part, _Part)]
-        recipients = list(islice(_recipients(parts), _RECIPIENTS + 1))
-        ids = {
-            _field(_header(part.content), "Message-ID")
-            for part in parts
-            if part.kind in _RETURNED_PARTS
-        }
-    except _TooManyParts:
-        yield f"it has more than {_PARTS} parts"
-        return
-    except (MessageError, LookupError, ValueError, RecursionError, AssertionError) as error:
-        yield f"it is no mail that can be read: {type(error).__name__}"
-        return
-    if not recipients:
-        yield "it has no delivery status in it (RFC 3464, message/delivery-status)"
-    for about, recipient in recipients[:_RECIPIENTS]:
-        try:
-            bounce = _bounce_of(about, recipient, _field(message, "Date"), now)
-        except BadRow as error:
-            yield str(error)
-        else:
-            proven = bounce is None or sent.prove(ids, bounce.address)
-            yield bounce if proven else Unproven()
-    if len(recipients) > _RECIPIENTS:
-        yield f"it is about more than {_RECIPIENTS} recipients"
-
-
-def _parsed(mail: bytes) -> Message:
-    parts = 0
+def _parse(mail: bytes) -> Message:
+    made = 0
 
     def part(policy: Compat32) -> _Part:
-        nonlocal parts
-        parts += 1
-        if parts > _PARTS + 1:  # the parser makes one to see how parts are made
-            raise _TooManyParts
+        nonlocal made
+        made += 1
+        if made > _PARTS + 1:  # the parser makes one to see how parts are made
+            raise MessageError(f"it has more than {_PARTS} parts")
         return _Part(policy)
 
     # The stubs know no factory that takes the policy, which every one is called with.
     return BytesParser(part, policy=_Policy()).parsebytes(mail)  # type: ignore[arg-type]
 
 
-def _recipients(parts: Iterable[_Part]) -> Iterator[tuple[Message, Message]]:
-    """Yield the fields of each recipient, after those of the message that it is about."""
-    for part in parts:
-        if part.kind not in _STATUS_PARTS:
-            continue
-        about = Message()
-        for block in map(_header, _BLANK_LINES.split(part.content.strip())):
-            if block.get("Final-Recipient") or block.get("Original-Recipient"):
-                yield about, block
-            elif not about.keys():
-                about = block
-
-
 def _header(data: bytes) -> Message:
     return BytesHeaderParser(policy=_Policy()).parsebytes(data)
+
+
+def _of(parts: Iterable[_Part], kinds: frozenset[str]) -> Iterator[_Part]:
+    return (part for part in parts if part.kind in kinds)
+
+
+def _recipients(status: bytes) -> tuple[Message, list[Message]]:
+    """Return the fields about the message of the report *status*, and of each recipient."""
+    blocks = [_header(block) for block in _BLANK_LINES.split(status.strip())[: _RECIPIENTS + 2]]
+    named = [each for each in blocks if each["Final-Recipient"] or each["Original-Recipient"]]
+    return next((each for each in blocks if each not in named), Message()), named
 
 
 def _bounce_of(
@@ -206,7 +252,7 @@ def _bounce_of(
     return make_bounce(
         address=address,
         at=next((at for at in times if at is not None and at <= now + AHEAD), None),
-        status=status,
+        codes=(status,),
         diagnostic=_field(recipient, "Diagnostic-Code"),
     )
 
@@ -219,3 +265,15 @@ def _typed(message: Message, name: str) -> str:
 
 def _field(message: Message, name: str) -> str:
     return " ".join(str(message.get(name, "")).split())
+
+
+def _enhanced_in(code: str) -> str | None:
+    found = enhanced_code(code[3:].lstrip(" -") if re.match(r"\d{3}[ -]", code) else code)
+    return found if found is not None and found[0] in "45" else None
+
+
+def _since_1970(text: str) -> datetime:
+    if len(text) == len("20261101"):
+        raise ValueError("a day")
+    number = float(text)
+    return datetime.fromtimestamp(number / 1000 if number > _MILLISECONDS else number, UTC)
