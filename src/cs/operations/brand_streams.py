@@ -1,6 +1,7 @@
 """People in the streams of brands: where they are, and leaving them out."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from cs.domain.brand import brand
 from cs.domain.brand.brand import stream_of
@@ -22,6 +23,8 @@ from cs.eventlog.streams import Streams
 from cs.projections.searches import key_of, later_result_key, result_key
 from cs.runtime.clock import Clock
 
+E = TypeVar("E", bound=AnyEvent)
+
 #: Events read at once where some are damaged.
 PAGE = 500
 #: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
@@ -31,11 +34,11 @@ PASSED = 1_000
 async def change_by_events(
     streams: Streams,
     stream: str,
-    decide: Callable[[Sequence[RecordedEvent]], Sequence[AnyEvent]],
+    decide: Callable[[Sequence[RecordedEvent]], Sequence[E]],
     caused_by: AnyCause,
     *,
     dry_run: bool = False,
-) -> Sequence[AnyEvent]:
+) -> Sequence[E]:
     """Append what *decide* makes of all events of *stream*, and return it.
 
     Raises:
@@ -43,7 +46,7 @@ async def change_by_events(
         LogUnavailable: The append may or may not have been stored.
     """
 
-    async def attempt() -> Sequence[AnyEvent]:
+    async def attempt() -> Sequence[E]:
         recorded = await streams.log.read(stream)
         events = decide(recorded)
         if events and not dry_run:
