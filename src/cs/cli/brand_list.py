@@ -3,18 +3,15 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-#: A file of more bytes or lines is no list of brands: a key's limits let so many through in
-#: four years.
+#: A larger file is no list of brands: a key's limits allow so many in four years.
 MAX_BYTES = 16 * 1024 * 1024
-MAX_LINES = 100_000
+MAX_ROWS = 100_000
 _NAMES = ("brand", "domain")
-#: What the reader of CSV says, as people would.
-_TOLD = {"unexpected end of data": "a quote is opened that nothing closes"}
 
 
 class BadList(Exception):
@@ -51,81 +48,64 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise BadList(f"{path}: {error.strerror}") from error
     if len(data) > MAX_BYTES:
         raise BadList(f"{path} is larger than {MAX_BYTES // 2**20} MiB")
-    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
-        raise BadList(f"{path} has more than {MAX_LINES} lines: split it")
+    rows: dict[tuple[str, str], Row] = {}
     try:
         text = data.decode("utf-8-sig")
-        rows = rows_of_lines(text) if path.suffix.lower() == ".txt" else rows_of(text)
+        for row in _lines(text) if path.suffix.lower() == ".txt" else _records(text):
+            rows.setdefault(row.query, row)
+            if len(rows) > MAX_ROWS:
+                raise BadList(f"line {row.number}: a list has at most {MAX_ROWS} rows: split it")
     except UnicodeDecodeError as error:
         raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     except BadList as error:
         raise BadList(f"{path}, {error}") from error
     if not rows:
         raise BadList(f"{path} names no brand")
-    return rows
+    return tuple(rows.values())
 
 
-def rows_of(text: str) -> tuple[Row, ...]:
-    r"""Return the rows of a file that holds *text*; raises what `read_rows` raises.
-
-    >>> [(row.number, row.brand, row.domain) for row in rows_of("Domain;Brand\nx.com;X Co\n")]
-    [(2, 'X Co', 'x.com')]
-    """
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
+def _records(text: str) -> Iterator[Row]:
+    """Yield a row for each record of CSV that names anything."""
+    separator = max(",;\t", key=text.partition("\n")[0].count)
     # Strict: else an unclosed quote makes one brand of all that follows.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    places: dict[str, int] = {}
-    rows: list[Row] = []
-    line = 1
+    columns: dict[str, int] = {}
+    number = 1
     try:
         for cells in reader:
-            number, line = line, reader.line_num + 1
             words = [" ".join(cell.split()) for cell in cells]
-            if not any(words):
-                continue
-            if not places:
+            if not columns and any(words):
                 titles = [word.casefold() for word in words]
-                places = {name: titles.index(name) for name in _NAMES if name in titles}
-                if places:
-                    continue
-                if any(words[len(_NAMES) :]):
+                columns = {name: titles.index(name) for name in _NAMES if name in titles}
+                if columns:
+                    words = []
+                elif any(words[len(_NAMES) :]):
                     raise BadList(
                         f"line {number} has {len(cells)} columns, and none is called brand or "
                         "domain; name them in the first line"
                     )
-                places = {name: n for n, name in enumerate(_NAMES)}
+                else:
+                    columns = {name: n for n, name in enumerate(_NAMES)}
             named = dict(enumerate(words))
-            brand, domain = (named.get(places.get(name, -1)) or None for name in _NAMES)
-            rows.append(Row(number, brand, domain))
+            brand, domain = (named.get(columns.get(name, -1)) or None for name in _NAMES)
+            if brand or domain:
+                yield Row(number, brand, domain)
+            number = reader.line_num + 1
     except csv.Error as error:
-        raise BadList(f"line {line}: {_TOLD.get(str(error), error)}") from error
-    return tuple(_once(row for row in rows if row.brand or row.domain))
+        is_open = str(error) == "unexpected end of data"
+        why = "a quote is opened that nothing closes" if is_open else error
+        raise BadList(f"line {number}: {why}") from error
 
 
-def rows_of_lines(text: str) -> tuple[Row, ...]:
-    r"""Return a row for each line of *text*, one brand a line.
-
-    >>> [(row.number, row.brand) for row in rows_of_lines("Mars, Inc.\n\nAcme; Co\n")]
-    [(1, 'Mars, Inc.'), (3, 'Acme; Co')]
-
-    Raises:
-        BadList: The first line names columns.
-    """
-    lines = [" ".join(line.split()) for line in io.StringIO(text, newline=None)]
-    rows = [Row(number, line, None) for number, line in enumerate(lines, 1) if line]
-    first = (rows[0].brand or "").casefold() if rows else ""
-    if set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", first)):
-        raise BadList(
-            f"line {rows[0].number} names columns; a list with columns is called .csv"
-        )
-    return tuple(_once(rows))
-
-
-def _once(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the first of the *rows* that ask for the same."""
-    seen: set[tuple[str, str]] = set()
-    for row in rows:
-        if row.query not in seen:
-            seen.add(row.query)
-            yield row
+def _lines(text: str) -> Iterator[Row]:
+    """Yield a row for each line that is not blank."""
+    first = True
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        brand = " ".join(line.split())
+        if first and set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", brand.casefold())):
+            raise BadList(
+                f"line {number} names columns; a list with columns is called .csv"
+            )
+        if brand:
+            first = False
+            yield Row(number, brand, None)

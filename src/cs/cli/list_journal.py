@@ -1,13 +1,13 @@
 """The journal of a list: what was asked for each row and what came of it; and its results.
 
 One JSON object a line, each on the disk before anything follows from it; the last line of a
-row counts.  It is the truth about a list; the file of results is made from it.
+row counts.  The file of results is made from it.
 """
 
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -55,7 +55,6 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
         asked_at: When it was first asked for; it may have been charged since then.
         row: As it was asked for: an idempotency key belongs to the brand as it was written
             then (contract L14).  Once it is finished: as it is in the list.
-        lost: Number of requests that something else than the service answered.
         search: Id of its search, once it has one.
         times: How often it was reset, to be searched again with another idempotency key.
         found, other, error: How it was finished, one of the three.
@@ -64,7 +63,6 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
     key: str
     asked_at: datetime | None = None
     row: Row | None = None
-    lost: int = 0
     search: str = ""
     times: int = 0
     found: Done | Failed | None = None
@@ -95,6 +93,14 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
 _decoder = msgspec.json.Decoder(ListOwner | RowState)
 
 
+def _entries(data: bytes) -> Iterator[ListOwner | RowState]:
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            yield _decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise BadList(f"line {number} is no entry: {error}") from error
+
+
 class Journal(AbstractContextManager["Journal"]):
     """The journal at *path*, made if need be, locked until left; use as ``with``.
 
@@ -106,7 +112,6 @@ class Journal(AbstractContextManager["Journal"]):
     Attributes:
         owner: The list's.
         rows: The state of each row, by key.
-        last_search: Id of the search seen last; empty if there is none.
 
     Raises:
         BadList: It is in use, or unreadable.
@@ -115,7 +120,7 @@ class Journal(AbstractContextManager["Journal"]):
     def __init__(self, path: Path, identity: str, place: str) -> None:
         self.owner = ListOwner(identity, place)
         self.rows: dict[str, RowState] = {}
-        self.last_search = ""
+        self._last_search = ""
         self._file = open_private(path, "a+b")
         try:
             self._lock_and_read(path)
@@ -152,14 +157,14 @@ class Journal(AbstractContextManager["Journal"]):
             return
         other = "the list was begun with another key or server"
         doubtful = sum(each.is_unanswered for each in self.rows.values())
-        if self.last_search:
+        if self._last_search:
             try:
-                known = client.contacts.get(self.last_search).id == self.last_search
+                known = client.contacts.get(self._last_search).id == self._last_search
             except NotFound:
                 known = False
             if not known:
                 raise BadList(
-                    f"{other}: this one does not know its search {self.last_search!r}; "
+                    f"{other}: this one does not know its search {self._last_search!r}; "
                     "use that one, or other --results and --again to begin again"
                 )
         elif doubtful and not ask_again:
@@ -179,11 +184,11 @@ class Journal(AbstractContextManager["Journal"]):
         data = self._file.read()
         complete = data[: data.rfind(b"\n") + 1]
         self._file.truncate(len(complete))  # a line that a crash cut was followed by nothing
-        for number, line in enumerate(complete.splitlines(), 1):
-            try:
-                self._apply(_decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise BadList(f"{path}, line {number} is no entry: {error}") from error
+        try:
+            for entry in _entries(complete):
+                self._apply(entry)
+        except BadList as error:
+            raise BadList(f"{path}, {error}") from error
         if all(state == RowState(key=key) for key, state in self.rows.items()):
             # Nothing came of a list that was begun, perhaps with another key.
             self._file.truncate(0)
@@ -195,7 +200,7 @@ class Journal(AbstractContextManager["Journal"]):
             self.owner = entry
         else:
             self.rows[entry.key] = entry
-            self.last_search = entry.search or self.last_search
+            self._last_search = entry.search or self._last_search
 
 
 def hashed(*texts: str) -> str:
@@ -213,10 +218,10 @@ def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
     0 if it is of another list, or cannot be read.
     """
     try:
-        entries = [_decoder.decode(line) for line in path.read_bytes().splitlines()]
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        entries = list(_entries(path.read_bytes()))
+    except (OSError, BadList):
         return 0
-    if place not in {each.place for each in entries if isinstance(each, ListOwner)}:
+    if not any(isinstance(each, ListOwner) and each.place == place for each in entries):
         return 0
     states = {each.key: each for each in entries if isinstance(each, RowState)}
     asked = {key for key, state in states.items() if state.asked_at or state.is_finished}

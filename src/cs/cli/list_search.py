@@ -33,19 +33,18 @@ from cs.client import (
     ClientError,
     Done,
     Failed,
+    NotFound,
     NotThisApi,
-    Other,
     Outcome,
     Query,
     Running,
+    Unauthorized,
     Unreachable,
 )
 from cs.client.api import WAIT_S
 from cs.client.many import AbsenceDetector
 from cs.client.retries import shows_unknown_key
 
-#: Lost answers after which a row waits for the others: it may be the row that loses them.
-LOST_OFTEN = 2
 #: Reasons of failed searches that may be gone in a few minutes (contract text 7).
 TRANSIENT = frozenset({"scrape_error", "timeout", "error"})
 
@@ -105,11 +104,10 @@ def search_list(
     """
     try:
         rows = read_rows(path)
-        place = str(path.resolve())
         journal_file = results.with_name(f"{results.name}.journal")
         if not journal_file.exists():
             _check_new(path, results, rows, again=options.again)
-        with Journal(journal_file, hashed(identity), place) as journal:
+        with Journal(journal_file, hashed(identity), str(path.resolve())) as journal:
             journal.check_owner(hashed(identity), client, ask_again=options.ask_again)
             listed = {hashed(journal.owner.place, *row.query): row for row in rows}
             for state in map(journal.of, listed) if options.retry_failed else ():
@@ -117,8 +115,8 @@ def search_list(
                     journal.put(RowState(key=state.key, times=state.times + 1))
             finished = [each for each in journal.rows.values() if each.is_finished]
             with Results(results, finished) as written:
-                search = ListSearch(listed, journal, written, now, options.ask_again)
-                stopped = search.run(client, progress)
+                search = _ListSearch(listed, journal, written, now, client, progress)
+                stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
         raise
@@ -173,7 +171,7 @@ def _summary(results: Path, states: Sequence[RowState], stopped: ClientError | N
     )
 
 
-class ListSearch:
+class _ListSearch:
     """The search for the rows of a list that are left.
 
     Args:
@@ -181,7 +179,8 @@ class ListSearch:
         journal: Names the rows that are left; every step is written to it.
         results: Where finished rows are written.
         now: The time of day, for how long ago a row was asked for.
-        ask_again: Ask again for rows whose answer was lost too long ago to be found.
+        client: Of the service.
+        progress: Shows how far it is.
     """
 
     def __init__(
@@ -190,107 +189,119 @@ class ListSearch:
         journal: Journal,
         results: Results,
         now: Callable[[], datetime],
-        ask_again: bool,
+        client: Client,
+        progress: Progress,
     ) -> None:
-        self._ask_again = ask_again
         self._journal = journal
         self._results = results
         self._now = now
+        self._client = client
+        self._progress = progress
         self._count = len(listed)
         self._left = {k: row for k, row in listed.items() if not journal.of(k).is_finished}
-        # Asked for by earlier runs; a refusal of this run says nothing of those requests.
-        self._earlier = {key for key in self._left if journal.of(key).is_unanswered}
-        self._tried: set[str] = set()
+        #: First asked for in this run: a refusal shows that they were not charged.
+        self._new: set[str] = set()
+        self._errors: list[ClientError] = []
         self._closed = False  # what refused one would refuse all that is new
         self._days_known = False
 
-    def run(self, client: Client, progress: Progress) -> ClientError | None:
-        """Search the rows that are left; return the error that stopped it, if one did."""
-        errors: list[ClientError] = []
-        absence = AbsenceDetector()
-        self._show(progress)
-        for outcome in self._outcomes(client):
-            key, error = _key_of(outcome.query), outcome.error
-            absent = absence.note(outcome)
-            if error is None or outcome.is_final:
-                self._finish(key, outcome)
-            else:
-                self._refused(key, error, sent=not outcome.closed)
-                errors.append(error)
-                if absent:
+    def run(self, *, ask_again: bool) -> ClientError | None:
+        """Search the rows that are left; return the error that stopped it, if one did.
+
+        Args:
+            ask_again: Ask again for rows whose answer was lost too long ago to be found.
+        """
+        self._show()
+        asked: set[str] = set()
+        if self._recover(asked):
+            absence = AbsenceDetector()
+            for outcome in self._search(self._queries(asked, ask_again=ask_again)):
+                self._note(outcome)
+                if absence.note(outcome):
                     break
-                self._closed = self._closed or outcome.closes_others
-                if isinstance(error, NotThisApi):
-                    row = self._left[key]
-                    warn(f"line {row.number}, {(row.brand or row.domain)!r}: {describe(error)}")
-            self._warn_of_days(client)
-            self._show(progress)
-        untried = self._left.keys() - self._tried
-        if late := sum(self._journal.of(key).in_doubt(self._now()) for key in untried):
+        late = sum(self._journal.of(key).in_doubt(self._now()) for key in self._left)
+        if late and not ask_again:
             warn(
                 f"{late} brands were asked for over 23 hours ago, or who knows when, and the "
                 "answers were lost, so asking again may charge them again: --ask-again does"
             )
-        return most_severe(errors)
+        return most_severe(self._errors)
 
-    def _outcomes(self, client: Client) -> Iterator[Outcome]:
-        yield from self._unanswered(client, often=False)
-        yield from client.contacts.search_many(self._queries(), started=self._started)
-        yield from self._unanswered(client, often=True)
+    def _recover(self, asked: set[str]) -> bool:
+        """Ask again for rows that the service knows if it ever got them; fill *asked*.
 
-    def _unanswered(self, client: Client, *, often: bool) -> Iterator[Outcome]:
-        """Ask again, one by one, for rows that the service knows if it ever got them.
+        It looks a key up before pause, quota and limits (contract O1 to O11), so they are
+        asked one by one: a refusal of one is no reason not to ask for the others.
 
-        It looks a key up before pause, quota and limits (contract O1 to O11), so a refusal
-        of others is no reason not to ask.
-
-        Args:
-            client: Of the service.
-            often: For the rows that were lost `LOST_OFTEN`, or for all others.
+        Returns:
+            Whether there is a service to go on with.
         """
-        for state in [self._journal.of(key) for key in self._left if key not in self._tried]:
-            if state.asked_at is None or not state.is_unanswered:
+        for state in [self._journal.of(key) for key in self._left]:
+            if not state.is_unanswered or state.in_doubt(self._now()):
                 continue
-            if (state.lost >= LOST_OFTEN) != often or state.in_doubt(self._now()):
-                continue
+            assert state.asked_at is not None, "it is unanswered"
             # However patient the client is, its tries end before the service forgets the key.
             query = self._query(state.key, state.asked_at.timestamp())
-            for outcome in client.contacts.search_many(
-                [query], timeout_s=WAIT_S, started=self._started
-            ):
-                if often or outcome.error is None or not shows_unknown_key(outcome.error):
-                    yield outcome
-                else:  # so it waits for its turn with the others
-                    self._refused(state.key, outcome.error, sent=True)
-                    self._tried.remove(state.key)
+            (outcome,) = self._search([query], timeout_s=WAIT_S)
+            if outcome.error is not None and shows_unknown_key(outcome.error):
+                self._refused(state.key, outcome.error, sent=True)  # asked with the others
+                continue
+            asked.add(state.key)
+            self._note(outcome)
+            match outcome.error:
+                case Unauthorized() | NotFound() | Unreachable(sent=False):
+                    return False
+        return True
 
-    def _queries(self) -> Iterator[Query]:
-        """Yield the rows that are left; before each, store that it is asked for.
+    def _queries(self, asked: set[str], *, ask_again: bool) -> Iterator[Query]:
+        """Yield the rows that are left but *asked*; before each, store that it is asked for.
 
         A search that runs costs nothing, and is read whatever refuses the others.
         """
         for key, row in list(self._left.items()):
             state = self._journal.of(key)
-            if key in self._tried or (self._closed and not state.search):
+            if key in asked or (self._closed and not state.search):
                 continue
             if state.is_unanswered:
-                if not (self._ask_again and state.in_doubt(self._now())):
+                if not (ask_again and state.in_doubt(self._now())):
                     continue
             elif not state.search:
                 self._journal.put(replace(state, asked_at=self._now(), row=row))
+                self._new.add(key)
             yield self._query(key)
 
     def _query(self, key: str, asked_at: float | None = None) -> Query:
         """Return the query for *key*, in the words that it was first asked with."""
-        self._tried.add(key)
         state = self._journal.of(key)
         row = state.row or self._left[key]
         return Query(row.brand, row.domain, state.idempotency_key, state.search, asked_at)
 
-    def _started(self, query: Query, search: Running) -> None:
-        state = self._journal.of(_key_of(query))
-        if not state.search:
-            self._journal.put(replace(state, search=search.id))
+    def _search(
+        self, queries: Iterator[Query] | list[Query], timeout_s: float | None = None
+    ) -> Iterator[Outcome]:
+        def started(query: Query, search: Running) -> None:
+            state = self._journal.of(_key_of(query))
+            if not state.search:
+                self._journal.put(replace(state, search=search.id))
+
+        return self._client.contacts.search_many(
+            queries, timeout_s=timeout_s, started=started
+        )
+
+    def _note(self, outcome: Outcome) -> None:
+        """Store and show *outcome*."""
+        key, error = _key_of(outcome.query), outcome.error
+        if error is None or outcome.is_final:
+            self._finish(key, outcome)
+        else:
+            self._refused(key, error, sent=not outcome.closed)
+            self._errors.append(error)
+            self._closed = self._closed or outcome.closes_others
+            if isinstance(error, NotThisApi):
+                row = self._left[key]
+                warn(f"line {row.number}, {(row.brand or row.domain)!r}: {describe(error)}")
+        self._warn_of_days()
+        self._show()
 
     def _finish(self, key: str, outcome: Outcome) -> None:
         state, search, error = self._journal.of(key), outcome.search, outcome.error
@@ -300,29 +311,25 @@ class ListSearch:
             state = replace(state, error=ended)
         elif isinstance(search, Done | Failed):
             state = replace(state, found=search, search=search.id)
-        elif isinstance(search, Other):
+        elif search is not None and not isinstance(search, Running):
             state = replace(state, other=search, search=search.id)
         self._journal.put(state)
         self._results.add(state)
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
-        """Store what *error* shows about whether *key* may have been charged."""
+        """Take back that *key* was asked for if *error* shows that it was not charged."""
         state = self._journal.of(key)
-        if state.search:
-            return
-        if sent and error.in_doubt:
-            if isinstance(error, Unreachable | NotThisApi):
-                self._journal.put(replace(state, lost=state.lost + 1))
+        if state.search or (sent and error.in_doubt):
             return
         # That this try failed says nothing of those before it.
         unknown = sent and shows_unknown_key(error) and state.is_known(self._now())
-        if unknown or key not in self._earlier:
-            self._journal.put(replace(state, asked_at=None, row=None, lost=0))
-            self._earlier.discard(key)
+        if unknown or key in self._new:
+            self._journal.put(replace(state, asked_at=None, row=None))
 
-    def _warn_of_days(self, client: Client) -> None:
-        """Say once how long the list takes if it takes days."""
-        day = client.limits.windows.get("day") if client.limits is not None else None
+    def _warn_of_days(self) -> None:
+        """Warn once if the list takes days."""
+        limits = self._client.limits
+        day = limits.windows.get("day") if limits is not None else None
         if self._days_known or day is None or not day.limit:
             return
         self._days_known = True
@@ -330,9 +337,9 @@ class ListSearch:
             days = math.ceil(len(self._left) / day.limit)
             warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self) -> None:
         done = self._count - len(self._left)
-        progress.show(f"{done} of {self._count} searched")
+        self._progress.show(f"{done} of {self._count} searched")
 
 
 def _key_of(query: Query) -> str:

@@ -1,21 +1,13 @@
 """A list belongs to a key, whatever its secret, and a server, whatever its address."""
 
-from pathlib import Path
-
 import pytest
 
 from cli.brand_list.list_desk import KEY, Desk, Service
-from cli.command import Here
 from client.answering import Answer, Got, answered, refusal
 
 pytestmark = pytest.mark.slow
 
 ROTATED = "cs_live_rotated"
-
-
-@pytest.fixture
-def desk(here: Here, tmp_path: Path) -> Desk:
-    return Desk(here, tmp_path)
 
 
 def test_a_list_that_another_key_began_is_not_mixed(desk: Desk) -> None:
@@ -32,50 +24,36 @@ def test_a_list_that_another_key_began_is_not_mixed(desk: Desk) -> None:
     assert KEY not in desk.journal.read_text()
 
 
-def test_a_list_goes_on_with_a_key_that_was_rotated(desk: Desk) -> None:
-    desk.write("Acme\nbad one\n")
-    service = Service()
-    with answered(service) as server:
-        desk.search(server)
-        service.secrets = {ROTATED}
-        desk.write("Acme\nbad one\nBeta\n")
-        ended = desk.search(server, key=ROTATED)
-        checks = [got.path for got in server.got if got.method == "GET"]
-        again = desk.search(server, key=ROTATED)
-
-    assert ended.out.startswith("2 done, 1 failed, 0 left; 2 charged")
-    assert (ended.out, ended.err) == (again.out, again.err)
-    assert service.asked == ["Acme", "bad one", "Beta"]
-    assert (
-        checks == ["/v1/searches/srch_1"] == [g.path for g in server.got if g.method == "GET"]
-    )
-
-
-def test_a_list_goes_on_at_another_address_of_its_server(desk: Desk) -> None:
+def test_another_server_that_knows_some_search_is_not_the_same(desk: Desk) -> None:
     desk.write("Acme\n")
     service = Service()
     with answered(service) as server:
         desk.search(server)
-    desk.write("Acme\nBeta\n")
-    with answered(service) as moved:
-        ended = desk.search(moved)
 
-    assert ended.out.startswith("2 done, 0 failed, 0 left; 2 charged")
-    assert service.asked == ["Acme", "Beta"]
+    def told(got: Got) -> Answer:
+        service(got)
+        return 200, service.told(0)[1].replace(b"srch_0", b"srch_9"), {}
+
+    with answered(told) as other:
+        assert "another key or server" in desk.search(other).told(2)
 
 
-def test_after_a_rotation_a_lost_answer_is_found(desk: Desk) -> None:
+def test_a_list_goes_on_with_a_rotated_key_at_another_address(desk: Desk) -> None:
+    desk.write("Acme\nBeta\nbad one\n")
     service = Service()
-    desk.write("Acme\nBeta\n")
-    with answered(lambda got: (service if b"Acme" in got.body else service.lose)(got)) as first:
+    with answered(lambda got: (service.lose if b"Beta" in got.body else service)(got)) as first:
         desk.search(first)
     service.secrets = {ROTATED}
+    desk.write("Acme\nBeta\nbad one\nGamma\n")
     with answered(service) as server:
         ended = desk.search(server, key=ROTATED)
+        again = desk.search(server, key=ROTATED)
 
-    assert ended.out.startswith("2 done, 0 failed, 0 left; 2 charged")
-    assert service.asked == ["Acme", "Beta", "Beta"]
-    assert len(service.searches) == 2
+    assert ended.out.startswith("3 done, 1 failed, 0 left; 3 charged")
+    assert (ended.out, ended.err) == (again.out, again.err)
+    assert service.asked == ["Acme", "Beta", "bad one", "Beta", "Gamma"]
+    assert len(service.searches) == 4, "the lost answer is found, not charged again"
+    assert len([got for got in server.got if got.method == "GET"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -100,20 +78,6 @@ def test_whose_list_it_is_cannot_always_be_found_out(
     assert [got.method for got in other.got] == ["GET"]
 
 
-def test_another_server_that_knows_some_search_is_not_the_same(desk: Desk) -> None:
-    desk.write("Acme\n")
-    service = Service()
-    with answered(service) as server:
-        desk.search(server)
-
-    def told(got: Got) -> Answer:
-        service(got)
-        return 200, service.told(0)[1].replace(b"srch_0", b"srch_9"), {}
-
-    with answered(told) as other:
-        assert "another key or server" in desk.search(other).told(2)
-
-
 def test_where_all_answers_were_lost_another_key_asks_only_on_demand(desk: Desk) -> None:
     service = Service()
     desk.write("Acme\n")
@@ -130,13 +94,18 @@ def test_where_all_answers_were_lost_another_key_asks_only_on_demand(desk: Desk)
     assert ended.out.startswith("1 done, 0 failed, 0 left; 1 charged")
 
 
-def test_a_list_that_only_has_wrong_rows_goes_on_with_any_key(desk: Desk) -> None:
-    wrong = refusal(400, "invalid_request")
-    service = Service(lambda brand, _: wrong if brand == "A" else None)
+@pytest.mark.parametrize(
+    ("refused", "code"), [(refusal(400, "invalid_request"), 3), (refusal(401, "no"), 1)]
+)
+def test_a_list_of_which_nothing_was_taken_goes_on_with_any_key(
+    desk: Desk, refused: Answer, code: int
+) -> None:
+    service = Service(lambda brand, _: refused)
     desk.write("A\n")
     with answered(service) as server:
-        desk.search(server)
-        desk.write("A\nBeta\n")
-        ended = desk.search(server, key=ROTATED)
+        assert desk.search(server, key="cs_live_mistaken").code == code
+        service.respond = lambda *_: None
+        desk.write("Beta\n")
+        ended = desk.search(server)
 
-    assert ended.out.startswith("1 done, 1 failed, 0 left; 1 charged")
+    assert ended.out.startswith("1 done, 0 failed, 0 left; 1 charged")
