@@ -53,14 +53,14 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         text = data.decode("utf-8-sig")
         for row in _lines(text) if path.suffix.lower() == ".txt" else _records(text):
             rows.setdefault(row.query, row)
-            if len(rows) > MAX_ROWS:
-                raise BadList(f"line {row.number}: a list has at most {MAX_ROWS} rows: split it")
     except UnicodeDecodeError as error:
         raise BadList(f"{path} is not UTF-8; save it as CSV UTF-8") from error
     except BadList as error:
         raise BadList(f"{path}, {error}") from error
     if not rows:
         raise BadList(f"{path} names no brand")
+    if len(rows) > MAX_ROWS:
+        raise BadList(f"{path} has more than {MAX_ROWS} rows: split it")
     return tuple(rows.values())
 
 
@@ -103,9 +103,7 @@ def _lines(text: str) -> Iterator[Row]:
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         brand = " ".join(line.split())
         if first and set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", brand.casefold())):
-            raise BadList(
-                f"line {number} names columns; a list with columns is called .csv"
-            )
+            raise BadList(f"line {number} names columns; a list with columns is called .csv")
         if brand:
             first = False
             yield Row(number, brand, None)

@@ -41,7 +41,6 @@ from cs.client import (
     Unauthorized,
     Unreachable,
 )
-from cs.client.api import WAIT_S
 from cs.client.many import AbsenceDetector
 from cs.client.retries import shows_unknown_key
 
@@ -115,7 +114,9 @@ def search_list(
                     journal.put(RowState(key=state.key, times=state.times + 1))
             finished = [each for each in journal.rows.values() if each.is_finished]
             with Results(results, finished) as written:
-                search = _ListSearch(listed, journal, written, now, client, progress)
+                search = _ListSearch(
+                    listed, journal, written, now=now, client=client, progress=progress
+                )
                 stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
@@ -188,6 +189,7 @@ class _ListSearch:
         listed: dict[str, Row],
         journal: Journal,
         results: Results,
+        *,
         now: Callable[[], datetime],
         client: Client,
         progress: Progress,
@@ -212,13 +214,16 @@ class _ListSearch:
             ask_again: Ask again for rows whose answer was lost too long ago to be found.
         """
         self._show()
-        asked: set[str] = set()
-        if self._recover(asked):
-            absence = AbsenceDetector()
-            for outcome in self._search(self._queries(asked, ask_again=ask_again)):
-                self._note(outcome)
-                if absence.note(outcome):
-                    break
+        absence = AbsenceDetector()
+        queries = self._queries(ask_again=ask_again)
+        for outcome in self._client.contacts.search_many(queries, started=self._started):
+            self._note(outcome)
+            if outcome.query.asked_at is None:
+                is_absent = absence.note(outcome)
+            else:  # rows that are lost each time do not keep the others from being searched
+                is_absent = _is_refused_or_unheard(outcome.error)
+            if is_absent:
+                break
         late = sum(self._journal.of(key).in_doubt(self._now()) for key in self._left)
         if late and not ask_again:
             warn(
@@ -227,66 +232,32 @@ class _ListSearch:
             )
         return most_severe(self._errors)
 
-    def _recover(self, asked: set[str]) -> bool:
-        """Ask again for rows that the service knows if it ever got them; fill *asked*.
+    def _queries(self, *, ask_again: bool) -> Iterator[Query]:
+        """Yield the rows that are left; before each, store that it is asked for.
 
-        It looks a key up before pause, quota and limits (contract O1 to O11), so they are
-        asked one by one: a refusal of one is no reason not to ask for the others.
-
-        Returns:
-            Whether there is a service to go on with.
+        Rows whose answer was lost come first, while the service knows them.  A search that
+        runs costs nothing, and is read whatever refuses the others.
         """
-        for state in [self._journal.of(key) for key in self._left]:
-            if not state.is_unanswered or state.in_doubt(self._now()):
-                continue
-            assert state.asked_at is not None, "it is unanswered"
-            # However patient the client is, its tries end before the service forgets the key.
-            query = self._query(state.key, state.asked_at.timestamp())
-            (outcome,) = self._search([query], timeout_s=WAIT_S)
-            if outcome.error is not None and shows_unknown_key(outcome.error):
-                self._refused(state.key, outcome.error, sent=True)  # asked with the others
-                continue
-            asked.add(state.key)
-            self._note(outcome)
-            match outcome.error:
-                case Unauthorized() | NotFound() | Unreachable(sent=False):
-                    return False
-        return True
-
-    def _queries(self, asked: set[str], *, ask_again: bool) -> Iterator[Query]:
-        """Yield the rows that are left but *asked*; before each, store that it is asked for.
-
-        A search that runs costs nothing, and is read whatever refuses the others.
-        """
-        for key, row in list(self._left.items()):
-            state = self._journal.of(key)
-            if key in asked or (self._closed and not state.search):
-                continue
-            if state.is_unanswered:
-                if not (ask_again and state.in_doubt(self._now())):
-                    continue
+        of = self._journal.of
+        for key in sorted(self._left, key=lambda key: not of(key).is_unanswered):
+            state, asked_at = of(key), None
+            if state.is_unanswered and state.is_known(self._now()):
+                assert state.asked_at is not None, "it is unanswered"
+                asked_at = state.asked_at.timestamp()
             elif not state.search:
-                self._journal.put(replace(state, asked_at=self._now(), row=row))
-                self._new.add(key)
-            yield self._query(key)
+                if self._closed or (state.is_unanswered and not ask_again):
+                    continue
+                if not state.is_unanswered:
+                    state = replace(state, asked_at=self._now(), row=self._left[key])
+                    self._journal.put(state)
+                    self._new.add(key)
+            row = state.row or self._left[key]  # in the words that it was first asked with
+            yield Query(row.brand, row.domain, state.idempotency_key, state.search, asked_at)
 
-    def _query(self, key: str, asked_at: float | None = None) -> Query:
-        """Return the query for *key*, in the words that it was first asked with."""
-        state = self._journal.of(key)
-        row = state.row or self._left[key]
-        return Query(row.brand, row.domain, state.idempotency_key, state.search, asked_at)
-
-    def _search(
-        self, queries: Iterator[Query] | list[Query], timeout_s: float | None = None
-    ) -> Iterator[Outcome]:
-        def started(query: Query, search: Running) -> None:
-            state = self._journal.of(_key_of(query))
-            if not state.search:
-                self._journal.put(replace(state, search=search.id))
-
-        return self._client.contacts.search_many(
-            queries, timeout_s=timeout_s, started=started
-        )
+    def _started(self, query: Query, search: Running) -> None:
+        state = self._journal.of(_key_of(query))
+        if not state.search:
+            self._journal.put(replace(state, search=search.id))
 
     def _note(self, outcome: Outcome) -> None:
         """Store and show *outcome*."""
@@ -340,6 +311,14 @@ class _ListSearch:
     def _show(self) -> None:
         done = self._count - len(self._left)
         self._progress.show(f"{done} of {self._count} searched")
+
+
+def _is_refused_or_unheard(error: ClientError | None) -> bool:
+    match error:
+        case Unauthorized() | NotFound() | Unreachable(sent=False):
+            return True
+        case _:
+            return False
 
 
 def _key_of(query: Query) -> str:

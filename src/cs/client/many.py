@@ -112,7 +112,9 @@ class ManySearches:
     A query is taken when its turn has come, not before.  New ones wait while the headers
     of the last answer say that a limit is full, if that is within *patience*.  A refusal
     that all others would meet too ends those that were not asked yet, and so does one of
-    `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.
+    `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.  A query with ``search`` or
+    ``asked_at`` is asked all the same: the service looks for what it knows before it refuses
+    (contract O1 to O11).
 
     With *in_order* an outcome is held back until those of all queries before it are
     yielded; with `MOST_HELD_BACK` of them no new query is taken.
@@ -177,7 +179,7 @@ class ManySearches:
             yield self._ended.pop(number)
 
     def _begin(self, number: int, query: Query) -> None:
-        if self._closed is not None and not query.search:
+        if self._closed is not None and not query.search and query.asked_at is None:
             self._ended[number] = Outcome(query, error=self._closed, closed=True)
             return
         flow = self._flows.follow(query, self._timeout_s)

@@ -102,12 +102,6 @@ class Desk:
         with self.journal.open("ab") as file:
             file.write(msgspec.json.encode(state) + b"\n")
 
-    @property
-    def states(self) -> list[RowState]:
-        """The states of rows in the journal, oldest first."""
-        lines = self.journal.read_bytes().splitlines()[1:]
-        return [msgspec.json.decode(line, type=RowState) for line in lines]
-
     def at(
         self,
         now: Clock,

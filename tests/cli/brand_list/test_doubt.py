@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import msgspec
 import pytest
 
 from cli.brand_list.list_desk import Desk, Service
@@ -205,22 +204,6 @@ def test_a_row_is_asked_again_as_it_was_written_at_first(desk: Desk) -> None:
 
     assert service.asked == ["Nike", "Nike"]
     assert done(desk) == ["NIKE"]
-
-
-def test_a_row_shown_to_be_unknown_is_asked_with_the_others_and_in_no_doubt(
-    desk: Desk,
-) -> None:
-    desk.write("Acme\n")
-    with answered(lambda _: LOST) as server:
-        desk.at(hour(0), server.url)
-    service = Service()
-    refused = [refusal(401, "unauthorized"), SEEING["in flight"]]
-    service.respond = lambda *_: refused.pop() if refused else None
-    with answered(service) as server:
-        assert desk.at(hour(1), server.url) == 1
-        assert desk.at(hour(30), server.url) == 0
-
-    assert service.asked == ["Acme", "Acme", "Acme"]
 
 
 def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) -> None:

@@ -100,7 +100,7 @@ def test_where_all_answers_were_lost_another_key_asks_only_on_demand(desk: Desk)
 def test_a_list_of_which_nothing_was_taken_goes_on_with_any_key(
     desk: Desk, refused: Answer, code: int
 ) -> None:
-    service = Service(lambda brand, _: refused)
+    service = Service(lambda *_: refused)
     desk.write("A\n")
     with answered(service) as server:
         assert desk.search(server, key="cs_live_mistaken").code == code

@@ -18,7 +18,11 @@ from cs.cli.brand_list import MAX_BYTES, BadList, read_rows
         ("b.csv", "Acme\ta.example\n", [(1, "Acme", "a.example")]),
         ("b.csv", "\n  \n,\nAcme\n", [(4, "Acme", None)]),
         ("b.csv", '"Ac\nme",x.co\nBeta,\n', [(1, "Ac me", "x.co"), (3, "Beta", None)]),
-        ("b.csv", "Acme,\nACME,\n acme ,\nAcme,a.co\n", [(1, "Acme", None), (4, "Acme", "a.co")]),
+        (
+            "b.csv",
+            "Acme,\nACME,\n acme ,\nAcme,a.co\n",
+            [(1, "Acme", None), (4, "Acme", "a.co")],
+        ),
         ("b.csv", "Acme,a.co,,\nBeta,,a note\n", [(1, "Acme", "a.co"), (2, "Beta", None)]),
         (
             "b.TXT",
@@ -42,8 +46,12 @@ def test_rows_are_read(
         ("b.csv", b"x" * 200_000, "line 1"),
         ("b.csv", b'Beta\n"Acme,\nGamma\n', "line 2: a quote is opened that nothing closes"),
         ("b.csv", b'"Acme" Co,acme.example\n', "line 1"),
-        ("b.csv", b"Id,Company,Site\n1,Acme,a.co\n", "line 1 has 3 columns, and none is called"),
-        ("b.csv", b"\n".join(b"%d" % n for n in range(100_001)), "at most 100000 rows"),
+        (
+            "b.csv",
+            b"Id,Company,Site\n1,Acme,a.co\n",
+            "line 1 has 3 columns, and none is called",
+        ),
+        ("b.csv", b"\n".join(b"%d" % n for n in range(100_001)), "more than 100000 rows"),
         ("b.csv", b"\xff\xfe", "is not UTF-8"),
         ("b.csv", b"\xef\xbb\xbfbrand,domain\r\n,\r\n", "names no brand"),
         ("b.txt", b"brand,domain\nAcme,acme.example\n", "line 1 names columns"),
