@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cs.domain.names.brand_forms import asked_forms, close_forms
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, batches
-from cs.sources.brand.company_rows import company_of
+from cs.sources.brand.imported import company_of
 
 ASKED = 2_000
 HEADER = ("country", "id", "linkedin", "name", "size", "domain")

@@ -11,8 +11,7 @@ from cs.domain.contact import Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import SourceStatus
 from cs.sources.brand.brand_index import BrandIndex, IndexChanges, IndexedBrand
-from cs.sources.brand.company_rows import COMPANIES, company_of
-from cs.sources.brand.imported import ImportedCompanies
+from cs.sources.brand.imported import COMPANIES, ImportedCompanies, company_of
 from cs.sources.tables.table_file import FIELDS, BadFile, TableFile, columns_of
 
 #: The free company dataset of People Data Labs, as it is and as it was in 2019.

@@ -5,8 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.outside.single_request import MAX_BYTES
-from cs.sources.brand.home_page import DATA, LINKS, ORGANIZATIONS, decode, read_home_page
-from cs.sources.brand.markup import ATTRIBUTES, VALUE, Tag, tags
+from cs.sources.brand.home_page import (
+    ATTRIBUTES,
+    DATA,
+    LINKS,
+    ORGANIZATIONS,
+    VALUE,
+    Tag,
+    decode,
+    read_home_page,
+    tags,
+)
 from harness.budget import mib_of, seconds_of, within
 
 

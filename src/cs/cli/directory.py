@@ -20,7 +20,7 @@ from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.domain.names.profile_url import person_page
 from cs.settings import BadSettings
-from cs.sources.people_directory.places import is_meant, places_asked
+from cs.sources.people_directory.source import is_meant, places_asked
 
 #: People that are listed, unless another number is asked for.
 LIMIT = 100

@@ -27,9 +27,8 @@ from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
 from cs.runtime.table_text import is_hopeless
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexFault, batches
-from cs.sources.brand.company_rows import COMPANIES, company_of
-from cs.sources.people_directory.importing import ImportCounts, Importing
-from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.brand.imported import COMPANIES, company_of
+from cs.sources.people_directory.importing import PEOPLE, ImportCounts, Importing
 from cs.sources.tables.table_file import BadFile, TableFile, TableKind
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.

@@ -1,8 +1,21 @@
-"""Addresses of profile pages, in the one form that the service uses for each.  Pure."""
+"""Profile pages in the one form of each network, and sites that many share.  Pure."""
 
 import re
+from pathlib import Path
+
+import msgspec
 
 from cs.domain.names.profile_url import path_at, quoted, split_address
+
+_SITES = msgspec.toml.decode(
+    Path(__file__).with_name("sites.toml").read_bytes(), type=dict[str, str]
+)
+
+
+def sites(table: str) -> frozenset[str]:
+    """Return the hosts or names in *table* of `sites.toml`."""
+    return frozenset(_SITES[table].split())
+
 
 #: Characters of a page's name, decoded; LinkedIn's, the longest, have 100.
 SLUG = 100
@@ -11,38 +24,10 @@ _BARE_HOST = re.compile(
 )
 _INSTAGRAM_NAME = re.compile(r"[A-Za-z0-9._]{1,30}")
 _TIKTOK_NAME = re.compile(r"@[A-Za-z0-9._]{2,24}")
-#: First parts of Instagram paths that are no profiles: posts, shares, the company's own.
-_INSTAGRAM_OWN = frozenset(
-    {
-        *("p", "reel", "reels", "tv", "stories", "explore", "share", "accounts", "about"),
-        *("direct", "legal", "developer", "web", "privacy", "terms", "s", "popular"),
-    }
-)
-#: Sites below which everybody may have a name: whose it is says nothing of who is there.
-SHARED_HOSTS = frozenset(
-    {
-        *("myshopify.com", "shopify.com", "wordpress.com", "blogspot.com", "tumblr.com"),
-        *("wix.com", "wixsite.com", "squarespace.com", "webflow.io", "weebly.com"),
-        *("godaddysites.com", "jimdo.com", "jimdosite.com", "bigcartel.com", "ecwid.com"),
-        *("github.io", "gitlab.io", "netlify.app", "vercel.app", "pages.dev", "web.app"),
-        *("herokuapp.com", "azurewebsites.net", "cloudfront.net", "amazonaws.com"),
-        *("substack.com", "medium.com", "notion.site", "carrd.co", "gumroad.com"),
-        *("ebay.com", "ebay.co.uk", "ebay.de", "faire.com", "zendesk.com", "hubspot.com"),
-        *("hubspotpagebuilder.com", "mailchimp.com", "typeform.com", "salesforce.com"),
-        *("sharepoint.com", "business.site", "site123.me", "strikingly.com", "yolasite.com"),
-        *("bandcamp.com", "itch.io", "ghost.io", "framer.app", "framer.website"),
-        *("workdayjobs.com", "myworkdayjobs.com", "greenhouse.io", "lever.co", "workable.com"),
-    }
-)
-_NO_COMPANY = frozenset({"unavailable", "login", "setup"})
-#: Hosts whose pages belong to whoever made them, not to a brand of that domain.
-HOSTING = frozenset(
-    {
-        *("facebook.com", "instagram.com", "linkedin.com", "tiktok.com", "twitter.com"),
-        *("x.com", "youtube.com", "pinterest.com", "myspace.com", "linktr.ee", "etsy.com"),
-        *("sites.google.com", "google.com", "amazon.com", "wikipedia.org", "github.com"),
-    }
-)
+_INSTAGRAM_PATHS, _NO_COMPANY = sites("instagram_paths"), sites("linkedin_companies")
+_HOSTING = sites("hosting")
+_SHARED = sites("shared_hosts") | _HOSTING
+_FREE_MAIL, _FREE_EVERYWHERE = sites("free_mail"), sites("free_mail_everywhere")
 
 
 def company_page(url: str) -> str | None:
@@ -67,7 +52,7 @@ def instagram(url: str) -> str | None:
     """Return the Instagram profile that *url* is; no post, no story, no share link."""
     match path_at(_whole(url), "instagram.com") or path_at(url, "instagr.am"):
         case ["_u", name] | [name]:  # "_u" opens the app
-            fits = _INSTAGRAM_NAME.fullmatch(name) and name.lower() not in _INSTAGRAM_OWN
+            fits = _INSTAGRAM_NAME.fullmatch(name) and name.lower() not in _INSTAGRAM_PATHS
             return instagram_of(name) if fits else None
         case _:
             return None
@@ -103,9 +88,20 @@ def is_hosted(url: str) -> bool:
     if split is None or not (split.path.strip("/") or split.query):
         return False
     host = split.hostname or ""
-    return any(host == service or host.endswith(f".{service}") for service in HOSTING)
+    return any(host == service or host.endswith(f".{service}") for service in _HOSTING)
 
 
 def is_shared_host(domain: str) -> bool:
     """Say whether names below *domain* are given to whoever asks for one."""
-    return domain in SHARED_HOSTS or domain in HOSTING
+    return domain in _SHARED
+
+
+def is_free_mail(domain: str) -> bool:
+    """Say whether everybody may have a mailbox at *domain*.
+
+    >>> is_free_mail("yahoo.co.uk"), is_free_mail("mail.acme.example")
+    (True, False)
+    """
+    first, *rest = domain.split(".")
+    everywhere = first in _FREE_EVERYWHERE and all(len(label) <= 3 for label in rest)
+    return everywhere or domain in _FREE_MAIL

@@ -7,8 +7,7 @@ from cs.directory.port import DirectoryStatus
 from cs.keystore.memory import MemoryKeyStore
 from cs.operations.suppressions import DirectoryPrints
 from cs.sources.people_directory import importing
-from cs.sources.people_directory.importing import ImportCounts, Importing
-from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.people_directory.importing import PEOPLE, ImportCounts, Importing
 from cs.sources.tables.table_file import TableFile
 from harness.memory_directory import MemoryDirectory
 

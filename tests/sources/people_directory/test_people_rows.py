@@ -3,7 +3,7 @@ from datetime import date
 import pytest
 
 from cs.directory.person import DirectoryPerson
-from cs.sources.people_directory.people_rows import LONGEST, row_of
+from cs.sources.people_directory.importing import LONGEST, row_of
 from cs.sources.tables.table_file import BadRow
 
 TODAY, OLDEST = date(2026, 11, 23), date(2024, 11, 10)

@@ -2,7 +2,8 @@ from datetime import date
 
 from cs.directory.person import DirectoryPerson
 from cs.domain.contact import BrandFacts
-from cs.sources.people_directory.places import is_free_mail, is_meant, places_asked, places_of
+from cs.sources.people_directory.source import is_meant, places_asked, places_of
+from cs.sources.social_pages import is_free_mail
 
 ACME = BrandFacts(
     name="Acmé & Sons",

@@ -8,8 +8,7 @@ from cs.directory.port import IndexEntries
 from cs.domain.contact import BrandFacts, Sighting
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import SourceStatus
-from cs.sources.people_directory.places import places_of
-from cs.sources.people_directory.source import DirectorySource
+from cs.sources.people_directory.source import DirectorySource, places_of
 from harness.memory_directory import MemoryDirectory
 
 ACME = BrandFacts(name="Acme", domain="acme.example", mail_domains=("acme.example",))

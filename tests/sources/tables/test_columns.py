@@ -1,6 +1,6 @@
 import pytest
 
-from cs.sources.people_directory.people_rows import lacking
+from cs.sources.people_directory.importing import lacking
 from cs.sources.tables.table_file import FIELDS, columns_of
 
 PEOPLE = FIELDS["people"]

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cs.runtime import csv_records
-from cs.sources.people_directory.people_rows import PEOPLE
+from cs.sources.people_directory.importing import PEOPLE
 from cs.sources.tables import parquet, table_file
 from cs.sources.tables.table_file import BadFile, TableFile
 

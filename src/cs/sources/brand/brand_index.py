@@ -5,12 +5,15 @@ however many share it.  A name written wrong is looked for among well-known bran
 of millions of companies one is called like nearly any slip.
 """
 
+import asyncio
 import math
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -26,6 +29,7 @@ from cs.domain.names.brand_match import (
     names_host,
 )
 from cs.domain.names.typos import MOST, SHORTEST, most_wrong_letters, slip
+from cs.plugins.sources import BrandAnswer, BrandFacts, BrandMatch, Query, SourceStatus
 
 #: What the file itself raises: it cannot be opened, read or written.
 IndexFault = sqlite3.Error
@@ -206,9 +210,6 @@ class BrandIndex:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
-            known = {row[1] for row in self._db.execute("PRAGMA table_info (company)")}
-            for column in _LISTS - known:  # a file of an earlier version
-                self._db.execute(f"ALTER TABLE company ADD COLUMN {column} TEXT")
 
     def __enter__(self) -> Self:
         return self
@@ -391,6 +392,47 @@ def label_key(domain: str) -> str:
     return label.replace("-", "") if plain else name_keys(label).spelling
 
 
+class IndexedSource(ABC):
+    """Opens its file at the first question, and asks it in a thread of its own.
+
+    Args:
+        file: Of the index.
+    """
+
+    name: str
+    #: What failed, for people.
+    _what: str
+    _immutable = False
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = Lock()
+        self._index: BrandIndex | None = None
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        """Find brands by their domain if one is asked or *known*, and by name."""
+        if known is not None:
+            query = Query(brand=known.name, domain=known.domain or query.domain)
+        try:
+            found = await asyncio.to_thread(self._locked, query)
+        except (IndexFault, msgspec.MsgspecError, UnicodeError) as error:
+            why = f"{self._what} cannot be read: {error}"
+            return BrandAnswer(source=self.name, ended=SourceStatus.FAILED, why=why)
+        matches = tuple(sorted(found, key=lambda match: -match.score))
+        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
+        return BrandAnswer(source=self.name, ended=ended, matches=matches)
+
+    def _locked(self, query: Query) -> Sequence[BrandMatch]:
+        with self._lock:
+            if self._index is None:
+                self._index = BrandIndex(self._file, immutable=self._immutable)
+            return self._matches(self._index, query)
+
+    @abstractmethod
+    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
+        """Return the brands that *query* may mean, in any order."""
+
+
 def batches(found: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield *found* in lists of *size*, the last with what is left."""
     left = iter(found)
@@ -402,7 +444,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS company (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, domain TEXT,
     country TEXT, size INTEGER NOT NULL, linkedin TEXT, instagram TEXT, tiktok TEXT,
-    parent TEXT);
+    parent TEXT, aliases TEXT, other_domains TEXT);
 CREATE TABLE IF NOT EXISTS name (
     key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL,
     PRIMARY KEY (key, rank, number)) WITHOUT ROWID;

@@ -11,7 +11,7 @@ from msgspec import Meta
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
 from cs.plugins.sources import BrandFacts, Question, ServiceSettings
-from cs.sources.paid_source import HintingBrandSource, Url, factory
+from cs.sources.adapters import HintingBrandSource, Url, factory
 from cs.sources.social_pages import company_page
 
 #: Of 10: below this it guesses.
@@ -41,10 +41,8 @@ class CompanyEnrich(HintingBrandSource[CompanySettings]):
 
     async def _ask(self, brand: str) -> list[BrandFacts]:
         params = {"name": brand, "min_likelihood": str(LIKELIHOOD), "titlecase": "true"}
-        company = await self.service.ask(
-            Question(path="/company/enrich", params=params), _Company
-        )
-        facts = _facts(company, brand)
+        company = await self.ask(Question(path="/company/enrich", params=params), _Company)
+        facts = _facts(company, brand) if company else None
         return [] if facts is None else [facts]
 
 

@@ -12,9 +12,13 @@ from cs.domain.names.brand_match import COMPANY, likeness, name_keys, names_host
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
 from cs.domain.names.hosts import sites_of
 from cs.plugins.sources import BrandFacts, BrandMatch, Query, SourceContext
-from cs.sources.brand.brand_index import ABBREVIATION, BrandIndex, IndexedBrand
+from cs.sources.brand.brand_index import (
+    ABBREVIATION,
+    BrandIndex,
+    IndexedBrand,
+    IndexedSource,
+)
 from cs.sources.brand.brand_search import by_name, owner_of_site
-from cs.sources.brand.indexed_source import IndexedSource
 from cs.sources.social_pages import is_shared_host
 
 BUNDLED = Path(__file__).parent / "data" / "brands.sqlite"

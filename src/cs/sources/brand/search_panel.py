@@ -7,28 +7,13 @@ import msgspec
 
 from cs.domain.names.brand_match import COMPANY, likeness, names_host
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.plugins.sources import BrandFacts, Question, ServiceSettings
-from cs.sources.paid_source import (
-    Burst,
-    CallsPerS,
-    HintingBrandSource,
-    Url,
-    UsdPerCredit,
-    factory,
-)
+from cs.plugins.sources import BrandFacts, Question
+from cs.sources.adapters import HintingBrandSource, factory
+from cs.sources.people.serper import SerperSettings
 
 #: Results that are looked at: what stands further down is a shop or a paper.
 _FIRST = 3
 _RESULTS = 10
-
-
-class PanelSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.serper]`` takes for brands; it is the table of the people source."""
-
-    url: Url = "https://google.serper.dev"
-    calls_per_s: CallsPerS = 10.0
-    burst: Burst = 10
-    usd_per_call: UsdPerCredit = 0.001
 
 
 class _Panel(msgspec.Struct):
@@ -46,14 +31,14 @@ class _PanelAnswer(msgspec.Struct):
     organic: tuple[_PanelResult, ...] = ()
 
 
-class SearchPanel(HintingBrandSource[PanelSettings]):
+class SearchPanel(HintingBrandSource[SerperSettings]):
     name = "serper"
     check_question = Question(path="/search", json={"q": "linkedin", "num": _RESULTS})
 
     async def _ask(self, brand: str) -> list[BrandFacts]:
         body = {"q": f"{brand} official site", "num": _RESULTS}
-        answer = await self.service.ask(Question(path="/search", json=body), _PanelAnswer)
-        found = dict.fromkeys(_sites(answer, brand))
+        answer = await self.ask(Question(path="/search", json=body), _PanelAnswer)
+        found = dict.fromkeys(_sites(answer, brand) if answer else ())
         return [
             BrandFacts(name=brand, domain=domain, mail_domains=(domain,)) for domain in found
         ]
@@ -78,4 +63,4 @@ def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
     return domains
 
 
-from_context = factory(SearchPanel, PanelSettings)
+from_context = factory(SearchPanel, SerperSettings)

@@ -1,8 +1,11 @@
-"""Brands as Wikidata has them: web site, social pages, parent company."""
+"""Brands as Wikidata has them: web site, social pages, parent company.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+The shapes are those of a Wikibase API (``wbsearchentities``, ``wbgetentities``).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -30,19 +33,20 @@ from cs.plugins.sources import (
     problem,
     takes,
 )
-from cs.sources.brand.wikibase import (
-    WikidataHit,
-    WikidataHits,
-    WikidataItem,
-    WikidataItems,
-    values,
-)
-from cs.sources.free_service import FreeService
+from cs.sources.adapters import FreeService
 from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
 
 BASE_URL = "https://www.wikidata.org/w/api.php"
 #: Other names of one brand that are kept.
 ALIASES = 10
+#: Items looked at for one name.
+HITS = 10
+#: Characters of what it says of itself that are passed on.
+_SAID = 300
+#: Wikidata's own advice to robots: be refused while its databases lag more (seconds).
+MAX_LAG_S = "5"
+#: How long to stay away when Wikidata lags.
+LAG_RETRY_S = 5.0
 
 # Scores: the domain is its own; by name, scaled by how alike the names are; other names.
 _ITS_OWN = 1.0
@@ -51,9 +55,13 @@ _SIMILAR = 0.5
 #: Wikipedias, and times as many as a namesake's, that make a brand the one people mean.  They
 #: are cautious guesses: namesakes of which both are known in many countries stay ambiguous.
 _FAMOUS, _TIMES = 10, 5
+#: Sites called as Wikipedias are that are none.
+_NO_WIKIPEDIA = frozenset(
+    {"commonswiki", "mediawikiwiki", "metawiki", "sourceswiki", "specieswiki", "wikidatawiki"}
+)
 
 WEBSITE, LINKEDIN, INSTAGRAM, TIKTOK = "P856", "P4264", "P2003", "P7085"
-INSTANCE_OF, PARENT, OWNER = "P31", "P749", "P127"
+INSTANCE_OF, PARENT, OWNER, ENDED = "P31", "P749", "P127", "P582"
 #: What has a web site and a name, yet no marketing team: people, places, works, names.
 NOT_BRANDS = frozenset(
     {
@@ -64,32 +72,210 @@ NOT_BRANDS = frozenset(
     }
 )
 
-
-#: Items looked at for one name.
-HITS = 10
-#: Characters of what it says of itself that are passed on.
-_SAID = 300
-#: Wikidata's own advice to robots: be refused while its databases lag more (seconds).
-MAX_LAG_S = "5"
-#: How long to stay away when Wikidata lags.
-LAG_RETRY_S = 5.0
-
-_Shape = TypeVar("_Shape", WikidataHits, WikidataItems)
+#: PHP writes an empty map as ``[]``.
+_Empty = list[Any]
 
 
-class WikidataApi:
-    """Asks ``api.php`` at *base_url*."""
+class _Fault(msgspec.Struct, frozen=True):
+    code: str
+    info: str = ""
 
-    def __init__(self, fetcher: Fetcher, base_url: str, *, now: Callable[[], datetime]) -> None:
-        self._now = now
-        self._service = FreeService("Wikidata", base_url, fetcher, now, self._judge)
 
-    async def search(self, text: str) -> tuple[WikidataHit, ...]:
-        """Return the items whose label or an alias begins with *text*.
+class _Text(msgspec.Struct, frozen=True):
+    value: str = ""
+    text: str = ""
 
-        Raises:
-            ServiceProblem: No answer.
+
+class _Hit(msgspec.Struct, frozen=True):
+    """One item that ``wbsearchentities`` found, and the name it was found by."""
+
+    id: str
+    label: str | None = None
+    match: _Text = _Text()
+
+
+class _Snak(msgspec.Struct, frozen=True):
+    snaktype: str = "value"
+    datavalue: Any = None  # a map, whose value is a text or a map
+
+    @property
+    def text(self) -> str | None:
+        """The text or the id of an item that it says."""
+        match self.datavalue:
+            case {"value": str(text) | {"id": str(text)}} if self.snaktype == "value":
+                return text
+            case _:
+                return None
+
+    def is_past(self, now: datetime) -> bool:
+        """Say whether this time is over; one that is not known has been."""
+        match self.datavalue:
+            case _ if self.snaktype == "novalue":
+                return False
+            case {"value": {"time": str(time)}}:
+                return _date(time) <= (now.year, now.month, now.day)
+            case _:
+                return True
+
+
+class _Statement(msgspec.Struct, frozen=True):
+    mainsnak: _Snak
+    rank: str = "normal"
+    qualifiers: Mapping[str, tuple[_Snak, ...]] | _Empty = {}
+
+    def has_ended(self, now: datetime) -> bool:
+        ends = self.qualifiers.get(ENDED, ()) if isinstance(self.qualifiers, Mapping) else ()
+        return any(end.is_past(now) for end in ends)
+
+
+class _Item(msgspec.Struct, frozen=True):
+    labels: Mapping[str, _Text] | _Empty = {}
+    aliases: Mapping[str, tuple[_Text, ...]] | _Empty = {}
+    claims: Mapping[str, tuple[_Statement, ...]] | _Empty = {}
+    sitelinks: Mapping[str, Any] | _Empty = {}
+
+    @property
+    def articles(self) -> int:
+        """In how many Wikipedias it has an article."""
+        return sum(
+            site.endswith("wiki") and site not in _NO_WIKIPEDIA
+            for site in self.sitelinks
+            if isinstance(site, str)
+        )
+
+    @property
+    def label(self) -> str | None:
+        """Its name; brands are more and more labelled once for all languages ("mul")."""
+        labels = self.labels if isinstance(self.labels, Mapping) else {}
+        return next((labels[code].value for code in ("en", "mul") if code in labels), None)
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        by_language = self.aliases if isinstance(self.aliases, Mapping) else {}
+        names = (text.value for texts in by_language.values() for text in texts)
+        return tuple(dict.fromkeys(names))
+
+    def says(self, name: str, now: datetime) -> tuple[str, ...]:
+        """Return what it says for property *name* today, texts or item ids.
+
+        The preferred statements if there are any, else the normal ones; never deprecated
+        ones or those that ended before *now*.
         """
+        statements = self.claims.get(name, ()) if isinstance(self.claims, Mapping) else ()
+        current = [
+            (each.rank, text)
+            for each in statements
+            if each.rank != "deprecated"
+            and not each.has_ended(now)
+            and (text := each.mainsnak.text) is not None
+        ]
+        preferred = [text for rank, text in current if rank == "preferred"]
+        return tuple(dict.fromkeys(preferred or [text for _, text in current]))
+
+    def domains(self, now: datetime) -> tuple[str, ...]:
+        """Return the domains of the web sites that are its own; none of what is no brand."""
+        if not NOT_BRANDS.isdisjoint(self.says(INSTANCE_OF, now)):
+            return ()
+        return tuple(dict.fromkeys(_domains(self.says(WEBSITE, now))))
+
+    def parent_id(self, now: datetime) -> str | None:
+        """Return the parent's id: the parent organisation, else the only owner.
+
+        Several owners are shareholders, and no place where a marketing team sits.
+        """
+        owners = self.says(OWNER, now)
+        sole = owners[0] if len(owners) == 1 else None
+        return next(iter(self.says(PARENT, now)), sole)
+
+
+class _Hits(msgspec.Struct, frozen=True):
+    search: tuple[_Hit, ...] = ()
+    error: _Fault | None = None
+
+
+class _Items(msgspec.Struct, frozen=True):
+    entities: Mapping[str, _Item] | _Empty = {}
+    error: _Fault | None = None
+
+
+_Shape = TypeVar("_Shape", _Hits, _Items)
+
+
+class WikidataSource:
+    """A brand source over the API of Wikidata, or of a Wikibase with its properties.
+
+    Args:
+        fetcher: For configured addresses; its User-Agent names a contact, as Wikimedia's
+            policy wants.
+        base_url: Of ``api.php``; ``None`` is not configured.
+    """
+
+    name = "wikidata"
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        *,
+        base_url: str | None = BASE_URL,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._service = FreeService("Wikidata", base_url or "", fetcher, now, self._judge)
+        self.missing = None if base_url else "set wikidata_url, the URL of an api.php"
+        self._now = now
+
+    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
+        """Find items called like the brand, or like the first label of the domain.
+
+        An item at the domain scores 1.0.  Where a brand is asked with another's domain,
+        both are found: the brand by its name and the owner by the domain.
+        """
+        if self.missing is not None:
+            ended = SourceStatus.NOT_CONFIGURED
+            return BrandAnswer(source=self.name, ended=ended, why=self.missing)
+        if known is not None:
+            query = Query(brand=known.name, domain=known.domain or query.domain)
+        try:
+            matches = await self._matches(query)
+        except ServiceProblem as refused:
+            return failed_brand(self.name, refused)
+        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
+        return BrandAnswer(source=self.name, ended=ended, matches=matches)
+
+    async def check(self) -> ServiceCheck:
+        """Ask one question, and say whether Wikidata answers."""
+        if self.missing is not None:
+            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
+        try:
+            await self._search("Wikidata")
+        except ServiceProblem as refused:
+            failed = failed_brand(self.name, refused)
+            return ServiceCheck(ended=failed.ended.value, why=failed.why)
+        return ServiceCheck(ended=WORKS)
+
+    async def _matches(self, query: Query) -> tuple[BrandMatch, ...]:
+        hits: dict[str, _Hit] = {}
+        for text in _texts(query):
+            for hit in await self._search(text):
+                hits.setdefault(hit.id, hit)
+        now = self._now()
+        items = await self._items(hits)
+        found = {number: item for number, item in items.items() if item.domains(now)}
+        parents = await self._items(
+            {parent for item in found.values() if (parent := item.parent_id(now))}
+        )
+        matches = [
+            _match(hits[number], item, query, parents, now)
+            for number, item in found.items()
+            if number in hits
+        ]
+        if query.brand is None:
+            matches = [match for match in matches if match.score == _ITS_OWN]
+        elif query.domain is None:
+            matches = _meant(matches, {number: each.articles for number, each in found.items()})
+        return tuple(sorted(matches, key=lambda match: -match.score))
+
+    async def _search(self, text: str) -> tuple[_Hit, ...]:
+        """Return the items whose label or an alias begins with *text*."""
         params = {
             "action": "wbsearchentities",
             "search": text,
@@ -98,14 +284,10 @@ class WikidataApi:
             "type": "item",
             "limit": str(HITS),
         }
-        return (await self._ask(params, WikidataHits)).search
+        return (await self._ask(params, _Hits)).search
 
-    async def items(self, numbers: Iterable[str]) -> Mapping[str, WikidataItem]:
-        """Return the items with these ids, at most 50; asks nothing for none.
-
-        Raises:
-            ServiceProblem: No answer.
-        """
+    async def _items(self, numbers: Iterable[str]) -> Mapping[str, _Item]:
+        """Return the items with these ids, at most 50; ask nothing for none."""
         if not (ids := sorted(numbers)):
             return {}
         params = {
@@ -114,7 +296,7 @@ class WikidataApi:
             "props": "labels|aliases|claims|sitelinks",
             "languages": "en|mul",
         }
-        items = (await self._ask(params, WikidataItems)).entities
+        items = (await self._ask(params, _Items)).entities
         return items if isinstance(items, Mapping) else {}
 
     async def _ask(self, params: Mapping[str, str], shape: type[_Shape]) -> _Shape:
@@ -136,88 +318,6 @@ class WikidataApi:
             why = f"Wikidata asks us to come back later ({answer.status})"
             return problem(ProblemKind.RATE_LIMITED, why, wait_s)
         return ORDINARY
-
-
-class WikidataCandidate(msgspec.Struct, frozen=True):
-    """An item that may be the brand, with the domains of its web sites (at least one)."""
-
-    hit: WikidataHit
-    item: WikidataItem
-    domains: tuple[str, ...]
-
-
-class WikidataSource:
-    """A brand source over the API of Wikidata, or of a Wikibase with its properties.
-
-    Args:
-        fetcher: For configured addresses; its User-Agent names a contact, as Wikimedia's
-            policy wants.
-        base_url: Of ``api.php``; ``None`` is not configured.
-    """
-
-    name = "wikidata"
-
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        *,
-        base_url: str | None = BASE_URL,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._api = WikidataApi(fetcher, base_url, now=now) if base_url else None
-        self.missing = None if base_url else "set wikidata_url, the URL of an api.php"
-        self._now = now
-
-    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
-        """Find items called like the brand, or like the first label of the domain.
-
-        An item at the domain scores 1.0.  Where a brand is asked with another's domain,
-        both are found: the brand by its name and the owner by the domain.
-        """
-        if self._api is None:
-            return BrandAnswer(
-                source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=self.missing
-            )
-        if known is not None:
-            query = Query(brand=known.name, domain=known.domain or query.domain)
-        try:
-            matches = await self._matches(self._api, query)
-        except ServiceProblem as refused:
-            return failed_brand(self.name, refused)
-        ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
-        return BrandAnswer(source=self.name, ended=ended, matches=matches)
-
-    async def check(self) -> ServiceCheck:
-        """Ask one question, and say whether Wikidata answers."""
-        if self._api is None:
-            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
-        try:
-            await self._api.search("Wikidata")
-        except ServiceProblem as refused:
-            failed = failed_brand(self.name, refused)
-            return ServiceCheck(ended=failed.ended.value, why=failed.why)
-        return ServiceCheck(ended=WORKS)
-
-    async def _matches(self, api: WikidataApi, query: Query) -> tuple[BrandMatch, ...]:
-        hits: dict[str, WikidataHit] = {}
-        for text in _texts(query):
-            for hit in await api.search(text):
-                hits.setdefault(hit.id, hit)
-        now = self._now()
-        found = [
-            WikidataCandidate(hits[number], item, domains)
-            for number, item in (await api.items(hits)).items()
-            if number in hits and not _no_brand(item, now) and (domains := _domains(item, now))
-        ]
-        parent_ids = {parent for one in found if (parent := _parent_id(one.item, now))}
-        parents = await api.items(parent_ids)
-        matches = [_match(one, query, parents, now) for one in found]
-        if query.brand is None:
-            matches = [match for match in matches if match.score == _ITS_OWN]
-        elif query.domain is None:
-            articles = {one.hit.id: one.item.articles for one in found}
-            matches = _meant(matches, articles)
-        return tuple(sorted(matches, key=lambda match: -match.score))
 
 
 class WikidataSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,57 +343,55 @@ def _texts(query: Query) -> tuple[str, ...]:
     return tuple(texts[:1] if alike else texts)
 
 
-def _no_brand(item: WikidataItem, now: datetime) -> bool:
-    return not NOT_BRANDS.isdisjoint(values(item, INSTANCE_OF, now=now))
-
-
-def _domains(item: WikidataItem, now: datetime) -> tuple[str, ...]:
-    """Return the domains of the web sites of *item* that are its own, each once."""
-    domains = []
-    for url in values(item, WEBSITE, now=now):
+def _domains(urls: Iterable[str]) -> Iterator[str]:
+    for url in urls:
         try:
             domain = canonical_domain(url)
         except ValueError:
             continue
         if not is_hosted(url):
-            domains.append(domain)
-    return tuple(dict.fromkeys(domains))
+            yield domain
 
 
-def _parent_id(item: WikidataItem, now: datetime) -> str | None:
-    """Return the parent's id: the parent organisation, else the only owner.
-
-    Several owners are shareholders, and no place where a marketing team sits.
-    """
-    parents = values(item, PARENT, now=now)
-    owners = values(item, OWNER, now=now)
-    if parents:
-        return parents[0]
-    return owners[0] if len(owners) == 1 else None
+def _date(time: str) -> tuple[int, ...]:
+    """Return year, month and day of ``+2021-06-30T00:00:00Z``; 0 for what is not said."""
+    sign = -1 if time.startswith("-") else 1
+    parts = time.lstrip("+-").partition("T")[0].split("-")
+    year, *rest = (int(part) if part.isdecimal() else 0 for part in parts)
+    return (sign * year, *rest)
 
 
 def _match(
-    one: WikidataCandidate, query: Query, parents: Mapping[str, WikidataItem], now: datetime
+    hit: _Hit, item: _Item, query: Query, parents: Mapping[str, _Item], now: datetime
 ) -> BrandMatch:
-    item = one.item
-    name = item.label or one.hit.label or one.hit.match.text or one.hit.id
-    at_home = query.domain in one.domains
-    domain = query.domain if query.domain and at_home else one.domains[0]
-    parent, parent_domains = _parent(item, parents, now)
+    domains = item.domains(now)
+    at_home = query.domain in domains
+    domain = query.domain if query.domain and at_home else domains[0]
+    name = item.label or hit.label or hit.match.text or hit.id
+    parent = parents.get(item.parent_id(now) or "", _Item())
+    parent_domains = parent.domains(now)  # none of a person
+    pages = {
+        of: page_of(names[0])
+        for of, page_of in (
+            (LINKEDIN, company_page_of),
+            (INSTAGRAM, instagram_of),
+            (TIKTOK, tiktok_of),
+        )
+        if (names := item.says(of, now))
+    }
     facts = BrandFacts(
         name=name,
         domain=domain,
-        linkedin_company_url=_page(company_page_of, values(item, LINKEDIN, now=now)),
-        instagram=_page(instagram_of, values(item, INSTAGRAM, now=now)),
-        tiktok=_page(tiktok_of, values(item, TIKTOK, now=now)),
-        parent_company=parent,
+        linkedin_company_url=pages.get(LINKEDIN),
+        instagram=pages.get(INSTAGRAM),
+        tiktok=pages.get(TIKTOK),
+        parent_company=parent.label if parent_domains else None,
         aliases=item.other_names[:ALIASES],
         mail_domains=tuple(dict.fromkeys((domain, *parent_domains[:1]))),
     )
-    score = _ITS_OWN
-    if not at_home:
-        score = _by_name(query.brand, (name, one.hit.match.text, *item.other_names))
-    return BrandMatch(facts=facts, score=score, key=one.hit.id)
+    names = (name, hit.match.text, *item.other_names)
+    score = _ITS_OWN if at_home else _by_name(query.brand, names)
+    return BrandMatch(facts=facts, score=score, key=hit.id)
 
 
 def _meant(matches: Sequence[BrandMatch], articles: Mapping[str, int]) -> list[BrandMatch]:
@@ -316,18 +414,3 @@ def _meant(matches: Sequence[BrandMatch], articles: Mapping[str, int]) -> list[B
 def _by_name(brand: str | None, names: tuple[str, ...]) -> float:
     likeness = best_likeness(brand, names) if brand else 0.0
     return _BY_NAME * likeness if likeness >= COMPANY else _SIMILAR
-
-
-def _parent(
-    item: WikidataItem, parents: Mapping[str, WikidataItem], now: datetime
-) -> tuple[str | None, tuple[str, ...]]:
-    """Return the name and the domains of the parent company; a person is none."""
-    parent = parents.get(_parent_id(item, now) or "")
-    if parent is None or _no_brand(parent, now):
-        return None, ()
-    domains = _domains(parent, now)
-    return (parent.label, domains) if domains else (None, ())
-
-
-def _page(page_of: Callable[[str], str], names: tuple[str, ...]) -> str | None:
-    return page_of(names[0]) if names else None

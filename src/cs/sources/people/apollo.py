@@ -5,6 +5,7 @@ of those in a role that is looked for a few are asked for by id (``POST /people/
 for a credit if an address comes with it.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 import msgspec
@@ -14,15 +15,11 @@ from cs.domain.names.employer import is_employer
 from cs.domain.roles.role import classify
 from cs.plugins.sources import (
     BrandFacts,
-    PeopleAnswer,
-    ProblemKind,
     Question,
-    ServiceProblem,
     ServiceSettings,
     Sighting,
-    failed_people,
 )
-from cs.sources.paid_source import (
+from cs.sources.adapters import (
     Burst,
     CallsPerS,
     PaidPeopleSource,
@@ -98,40 +95,28 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
     def units(self) -> int:
         return self.settings.people
 
-    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
-        domain = brand_domain(brand)
-        if domain is None:
-            return self.answer(())
-        # One search for both: who is at the brand itself comes first below.
-        parent = parent_domain(brand)
+    async def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
+        # One search for the brand and its parent: who is at the brand itself comes first below.
+        domains = [each for each in (brand_domain(brand), parent_domain(brand)) if each]
+        if brand_domain(brand) is None:
+            return
         body = {
-            "q_organization_domains_list": [domain] if parent is None else [domain, parent],
+            "q_organization_domains_list": domains,
             "person_titles": list(TITLES),
             "person_seniorities": list(SENIORITIES),
             "page": 1,
             "per_page": 25,
         }
         asked = Question(path="/mixed_people/api_search", json=body, units=0)
-        found = await self.service.ask(asked, _Search)
+        found = await self.ask(asked, _Search) or _Search()
         wanted = [each for each in found.people if each.id and _in_role(each)]
         # Those of the brand first, of them those with an address; else in Apollo's order.
         wanted.sort(key=lambda each: (_is_elsewhere(each, brand), not each.has_email))
-        return await self._matched(wanted[: min(self.settings.people, limit)], brand)
-
-    async def _matched(self, wanted: list[_ApolloHit], brand: BrandFacts) -> PeopleAnswer:
-        people: list[Sighting] = []
-        for each in wanted:
+        for each in wanted[: min(self.settings.people, limit)]:
             question = Question(path="/people/match", json={"id": each.id})
-            try:
-                match = await self.service.ask(question, _Match, charged=_charged)
-            except ServiceProblem as problem:
-                if problem.kind is ProblemKind.NOTHING:
-                    continue
-                return failed_people(self.name, problem, tuple(people))
-            sighting = _sighting(match.person, brand)
-            if sighting is not None:
-                people.append(sighting)
-        return self.answer(tuple(people))
+            match = await self.ask(question, _Match, _charged)
+            if match is not None and (sighting := _sighting(match.person, brand)) is not None:
+                yield sighting
 
 
 from_context = factory(ApolloSource, ApolloSettings)

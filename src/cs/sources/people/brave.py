@@ -19,10 +19,15 @@ from cs.plugins.sources import (
     ServiceSettings,
     problem,
 )
-from cs.sources.paid_source import Url, factory
-from cs.sources.people.markets import Market
-from cs.sources.people.paid_search import PaidSearch
-from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
+from cs.sources.adapters import Url, factory
+from cs.sources.people.web_search import (
+    RESULTS,
+    Market,
+    PaidSearch,
+    WebPage,
+    WebQuestion,
+    WebResult,
+)
 
 #: Results of a page, and characters and words of a question, at most.
 COUNT = 20

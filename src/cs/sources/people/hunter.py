@@ -5,6 +5,7 @@ names is a candidate, never proof**: its addresses are not verified, and may be 
 means "too fast" and by 429 "no credits left", the other way round than everybody else.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import msgspec
@@ -14,7 +15,6 @@ from cs.plugins.sources import (
     ORDINARY,
     BrandFacts,
     Judgement,
-    PeopleAnswer,
     ProblemKind,
     Question,
     Response,
@@ -22,7 +22,7 @@ from cs.plugins.sources import (
     Sighting,
     problem,
 )
-from cs.sources.paid_source import (
+from cs.sources.adapters import (
     Burst,
     CallsPerS,
     PaidPeopleSource,
@@ -94,19 +94,20 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
     def units(self) -> int:
         return _credits(self.settings.addresses)
 
-    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
+    async def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
         """Ask for the brand's people; for its parent's only where nobody is there.
 
         A credit is for an answer with somebody in it, so the second question costs no more.
         """
         domain, parent = brand_domain(brand), parent_domain(brand)
         about = {"domain": domain} if domain else {"company": brand.name}
-        people = await self._people(about, brand.name, limit)
-        if not people and parent is not None and brand.parent_company is not None:
-            people = await self._people({"domain": parent}, brand.parent_company, limit)
-        return self.answer(tuple(people[:limit]))
+        people = await self._at(about, brand.name, limit)
+        if not people and parent is not None:
+            people = await self._at({"domain": parent}, brand.parent_company or "", limit)
+        for each in people:
+            yield each
 
-    async def _people(self, about: dict[str, str], company: str, limit: int) -> list[Sighting]:
+    async def _at(self, about: dict[str, str], company: str, limit: int) -> list[Sighting]:
         params = {
             **about,
             "type": "personal",
@@ -115,11 +116,12 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
             "limit": str(min(self.settings.addresses, max(limit, 1))),
         }
         question = Question(path="/domain-search", params=params, units=self.units)
-        found = await self.service.ask(question, _HunterAnswer, charged=_charged)
-        data = found.data
-        if data.webmail or data.disposable:  # everybody's domain, nobody's company
+        found = await self.ask(question, _HunterAnswer, _charged)
+        # The domain of a mail service is nobody's company.
+        if found is None or found.data.webmail or found.data.disposable:
             return []
-        people = (_sighting(each, data.organization or company) for each in data.emails)
+        employer = found.data.organization or company
+        people = (_sighting(each, employer) for each in found.data.emails)
         return [each for each in people if each is not None]
 
     def left(self, answer: Response) -> str | None:

@@ -5,7 +5,7 @@ is known from others is left out there, and few records are asked for.  Where it
 it answers 404 and charges nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -14,15 +14,12 @@ from msgspec import Meta
 from cs.plugins.sources import (
     BrandFacts,
     PeopleAnswer,
-    ProblemKind,
     Question,
     Response,
-    ServiceProblem,
     ServiceSettings,
     Sighting,
-    failed_people,
 )
-from cs.sources.paid_source import (
+from cs.sources.adapters import (
     Burst,
     CallsPerS,
     PaidPeopleSource,
@@ -108,14 +105,13 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
         self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
     ) -> PeopleAnswer:
         """Find people of *brand* who are not *known*; see `cs.plugins.sources.find_new`."""
-        return await self.asked(lambda: self._find(brand, limit, known))
+        return await self._collected(self._people(brand, limit, known), limit)
 
-    async def _find(
+    async def _people(
         self, brand: BrandFacts, limit: int, known: Sequence[Sighting] = ()
-    ) -> PeopleAnswer:
+    ) -> AsyncIterator[Sighting]:
         """Ask for the brand's people, and for what is then missing for its parent's."""
         most = min(self.settings.records, max(limit, 1))
-        people: list[Sighting] = []
         asked = (
             (brand_domain(brand), brand.name),
             (parent_domain(brand), brand.parent_company),
@@ -123,21 +119,13 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
         for domain, company in asked:
             if domain is None or most <= 0:
                 continue
-            try:
-                records = await self._records(search(domain, size=most, known=known), most)
-            except ServiceProblem as problem:
-                if problem.kind is ProblemKind.NOTHING:
-                    continue
-                return failed_people(self.name, problem, tuple(people))
-            most -= len(records)
-            found = (_sighting(each, company or brand.name) for each in records)
-            people += [each for each in found if each is not None]
-        return self.answer(tuple(people)[:limit])
-
-    async def _records(self, body: dict[str, Any], most: int) -> tuple[_PdlPerson, ...]:
-        question = Question(path="/person/search", json=body, units=most)
-        found = await self.service.ask(question, _PdlAnswer, charged=lambda it: len(it.data))
-        return found.data
+            body = search(domain, size=most, known=known)
+            question = Question(path="/person/search", json=body, units=most)
+            found = await self.ask(question, _PdlAnswer, lambda it: len(it.data))
+            for each in found.data if found else ():
+                most -= 1
+                if (sighting := _sighting(each, company or brand.name)) is not None:
+                    yield sighting
 
     def left(self, answer: Response) -> str | None:
         left = answer.headers.get("x-totallimit-remaining", "")

@@ -19,19 +19,17 @@ from cs.plugins.sources import (
     ServiceCheck,
     ServiceProblem,
     SourceContext,
-    SourceStatus,
     failed_people,
     problem,
     takes,
 )
-from cs.sources.free_service import FreeService
+from cs.sources.adapters import FreeService, collected
 from cs.sources.people.web_search import (
     RESULTS,
     WebPage,
     WebQuestion,
     WebResult,
     find_people,
-    questions,
 )
 
 #: Questions asked at once, those about one name: a lookup waits for one answer instead of two.
@@ -81,13 +79,8 @@ class SearxngSource:
 
         At most nine questions are asked (`questions`), `AT_ONCE` at a time.
         """
-        if self.missing is not None:
-            ended = SourceStatus.NOT_CONFIGURED
-            return PeopleAnswer(source=self.name, ended=ended, why=self.missing)
-        asked = list(questions(brand))
-        return await find_people(
-            self.name, self._search, asked, brand, limit=limit, at_once=AT_ONCE
-        )
+        found = find_people(self.name, self._search, brand, at_once=AT_ONCE)
+        return await collected(self.name, found, limit, missing=self.missing)
 
     async def check(self) -> ServiceCheck:
         """Ask one question, and say whether the instance answers with results."""

@@ -6,9 +6,14 @@ A question for up to 100 results costs two credits; the answer says what it cost
 import msgspec
 
 from cs.plugins.sources import Question, ServiceSettings
-from cs.sources.paid_source import Burst, CallsPerS, Url, UsdPerCredit, factory
-from cs.sources.people.paid_search import PaidSearch
-from cs.sources.people.web_search import RESULTS, WebPage, WebQuestion, WebResult
+from cs.sources.adapters import Burst, CallsPerS, Url, UsdPerCredit, factory
+from cs.sources.people.web_search import (
+    RESULTS,
+    PaidSearch,
+    WebPage,
+    WebQuestion,
+    WebResult,
+)
 
 #: Results asked for; with 100 a question costs two credits.
 NUM = 100

@@ -6,7 +6,9 @@ module of its own (`searxng`, `brave`, `serper`).
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -16,16 +18,8 @@ from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
 from cs.domain.roles.role import classify
 from cs.domain.roles.search_result import SearchResult, read_title
-from cs.plugins.sources import (
-    BrandFacts,
-    PeopleAnswer,
-    ProblemKind,
-    ServiceProblem,
-    Sighting,
-    SourceStatus,
-    failed_people,
-)
-from cs.sources.people.markets import Market, market_of
+from cs.plugins.sources import BrandFacts, ProblemKind, ServiceProblem, Sighting
+from cs.sources.adapters import PaidPeopleSource, SettingsT
 
 #: What is searched for beside the brand, one question for each family of roles.
 WORDS = (
@@ -51,6 +45,55 @@ TEXT = 4_000
 COMMANDS = "!:<?\\！：＜？＼"
 
 _BETWEEN_WORDS = re.compile(r"[\s<>()\[\],;:|·•\"“”]+")
+
+
+class Market(msgspec.Struct, frozen=True):
+    """Where a brand is at home.
+
+    Attributes:
+        country: ISO 3166 alpha-2, lower case.
+        language: ISO 639-1.
+        words: What its people call influencer and social media marketing.
+    """
+
+    country: str
+    language: str
+    words: str
+
+
+class _Markets(msgspec.Struct, frozen=True):
+    """`markets.toml`."""
+
+    words: dict[str, str]
+    endings: dict[str, str]
+
+    def language_of(self, ending: str) -> str | None:
+        """Return the language that the market of domains with *ending* writes in."""
+        for language in self.words:
+            if ending in self.endings.get(language, language).split():
+                return language
+        return None
+
+
+_MARKETS = msgspec.toml.decode(
+    Path(__file__).with_name("markets.toml").read_bytes(), type=_Markets
+)
+
+
+def market_of(domain: str | None) -> Market | None:
+    """Return the market of *domain*, of those whose people write in another language.
+
+    >>> market_of("shop.acme.de").language, market_of("acme.com.br").country
+    ('de', 'br')
+    >>> market_of("acme.com"), market_of("acme.co.uk"), market_of(None)
+    (None, None, None)
+    """
+    labels = (domain or "").lower().split(".")
+    country = labels[-1]
+    language = _MARKETS.language_of(".".join(labels[-2:])) or _MARKETS.language_of(country)
+    if len(labels) < 2 or language is None:
+        return None
+    return Market(country, language, _MARKETS.words[language])
 
 
 class WebQuestion(msgspec.Struct, frozen=True):
@@ -104,11 +147,6 @@ def questions(brand: BrandFacts, *, joined: bool = False) -> Iterator[WebQuestio
             yield WebQuestion(f"site:linkedin.com/in {asked} {market.words}", market)
 
 
-def most_questions(*, joined: bool = False) -> int:
-    """Return how many `questions` there are about a brand with a parent and a home market."""
-    return 2 * len(JOINED if joined else WORDS) + 1
-
-
 def phrase(name: str) -> str | None:
     """Return *name* as a phrase to search for, none of whose words is a command.
 
@@ -131,53 +169,74 @@ def names_of(brand: BrandFacts) -> tuple[str, ...]:
 async def find_people(
     source: str,
     ask: AskEngine,
-    asked: Sequence[WebQuestion],
     brand: BrandFacts,
     *,
-    limit: int,
+    joined: bool = False,
     at_once: int = 1,
     enough: int | None = None,
-) -> PeopleAnswer:
-    """Ask the questions *asked*, *at_once* together, and return who was found.
+) -> AsyncIterator[Sighting]:
+    """Ask all `questions` about *brand*, and yield who was found.
 
-    A refusal ends the asking and is how the run ended, whoever was found before: who was not
-    found is then not known.
+    A refusal ends the asking and is raised after whoever was found before: who was not found
+    is then not known.
 
     Args:
         source: Its name.
         ask: Asks the engine.
-        asked: The questions.
         brand: Whom people have to work for.
-        limit: Most people to return.
+        joined: The engine knows ``OR``.
         at_once: Questions together; engines shut out whoever asks too fast.
         enough: With so many people in a role that is looked for no more is asked.
+
+    Raises:
+        ServiceProblem: A question was refused, or nobody was found where that means nothing.
     """
     pages: list[WebPage] = []
     refused: ServiceProblem | None = None
-    people: tuple[Sighting, ...] = ()
+    people: list[Sighting] = []
+    asked = list(questions(brand, joined=joined))
     for start in range(0, len(asked), at_once):
         batch = asked[start : start + at_once]
         answers = await asyncio.gather(*(_page_or_refusal(ask, each) for each in batch))
         pages += [answer for answer in answers if isinstance(answer, WebPage)]
-        refusals = [answer for answer in answers if isinstance(answer, ServiceProblem)]
-        last = start + at_once >= len(asked)
-        if refusals or last or enough is not None:
-            people = (await _read_people(pages, brand, source))[:limit]
-        if refusals:
-            refused = refusals[0]
+        refused = next((each for each in answers if isinstance(each, ServiceProblem)), None)
+        last = refused is not None or start + at_once >= len(asked)
+        if last or enough is not None:
+            people = await _read_people(pages, brand, source)
+        if last or (enough is not None and len(in_role(people)) >= enough):
             break
-        if enough is not None and len(in_role(people)) >= enough:
-            break
+    for person in people:
+        yield person
     if refused is None and not people:
         refused = next(filter(None, (page.complaint for page in pages)), None)
-    if refused is None:
-        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
-        return PeopleAnswer(source=source, ended=ended, people=people)
-    return failed_people(source, refused, people)
+    if refused is not None:
+        raise refused
 
 
-#: People in a role after whom nobody pays for another question: as many as a search shows.
-ENOUGH = CONTACTS
+class PaidSearch(PaidPeopleSource[SettingsT]):
+    """A web-search engine with a key: asks one question after the other until they are enough.
+
+    Attributes:
+        knows_or: The engine knows ``OR`` and brackets, so that half the questions will do.
+        units_each: Prices that a question can cost.
+    """
+
+    knows_or = False
+    units_each = 1
+
+    @property
+    def units(self) -> int:
+        """Of a brand with a parent and a home market."""
+        return self.units_each * (2 * len(JOINED if self.knows_or else WORDS) + 1)
+
+    def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
+        # As many people in a role as a search shows: nobody pays for another question.
+        enough = min(limit, CONTACTS)
+        return find_people(self.name, self.search, brand, joined=self.knows_or, enough=enough)
+
+    @abstractmethod
+    async def search(self, asked: WebQuestion) -> WebPage:
+        """Return the results for *asked*; may raise `ServiceProblem`."""
 
 
 def in_role(people: Iterable[Sighting]) -> list[Sighting]:
@@ -194,11 +253,11 @@ async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | Serv
 
 async def _read_people(
     pages: Sequence[WebPage], brand: BrandFacts, source: str
-) -> tuple[Sighting, ...]:
+) -> list[Sighting]:
     """Return each person once, in the order found."""
     if sum(len(page.results) for page in pages) <= READ_ON_THE_LOOP:
-        return tuple(people_in(pages, brand, source))
-    return await asyncio.to_thread(lambda: tuple(people_in(pages, brand, source)))
+        return list(people_in(pages, brand, source))
+    return await asyncio.to_thread(lambda: list(people_in(pages, brand, source)))
 
 
 def people_in(pages: Sequence[WebPage], brand: BrandFacts, source: str) -> Iterator[Sighting]:

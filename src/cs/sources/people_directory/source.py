@@ -5,13 +5,16 @@ proves nothing by itself.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import DirectoryReader
+from cs.domain.names.brand_forms import close_forms, core_forms
+from cs.domain.names.brand_match import names_host
 from cs.domain.names.brand_names import Unacceptable, clean_brand
 from cs.domain.names.employer import is_employer
+from cs.domain.names.hosts import sites_of
 from cs.domain.roles.role import classify
 from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
@@ -22,10 +25,12 @@ from cs.plugins.sources import (
     SourceContext,
     SourceStatus,
 )
-from cs.sources.people_directory.places import is_meant, names_of, places_asked
+from cs.sources.social_pages import is_free_mail, is_shared_host
 
 #: People of one company whose roles are read: the latest known ones of those that there are.
 LOOKED_AT = 1_000
+#: Hosts above a web site's that it is found by: "shop.eu.acme.co.uk" by "acme.co.uk".
+_ABOVE = 4
 _NOT_HERE = "where the directory is, or its key, is not named here: stages_key_file"
 _NOBODY = "nobody is in the directory: `cs directory import FILE`"
 
@@ -118,3 +123,57 @@ def _shown_name(brand: BrandFacts) -> str | None:
         return clean_brand(brand.name)
     except Unacceptable:
         return None
+
+
+# Names meet as those of brands do (`cs.domain.names.brand_forms`): case, accents, legal forms,
+# plurals and words for the firm say nothing.
+
+
+def places_of(person: DirectoryPerson) -> frozenset[str]:
+    """Return where *person* is to be found."""
+    mail = person.email.rpartition("@")[2] if person.email else ""
+    hosts = [person.domain or "", "" if is_free_mail(mail) else mail]
+    return frozenset({*_named(filter(None, [person.company])), *_hosts(hosts)})
+
+
+def places_asked(brand: BrandFacts) -> frozenset[str]:
+    """Return where people of *brand*, or of its parent, are looked for."""
+    domains = {f"domain:{each}" for each in own_domains(brand)}
+    return frozenset(_named(names_of(brand))) | domains
+
+
+def is_meant(brand: BrandFacts, person: DirectoryPerson) -> bool:
+    """Say whether *person*, found at a place of *brand*, may be of that company.
+
+    Who is found by the company's name alone is not, if the file says that its web site is one
+    that is called otherwise: Delta Faucet's people are not Delta's.
+    """
+    if person.domain is None or not own_domains(brand):
+        return True
+    sites = set(sites_of(person.domain))
+    if sites.intersection(own_domains(brand)):
+        return True
+    return any(names_host(person.domain, name) for name in names_of(brand))
+
+
+def names_of(brand: BrandFacts) -> list[str]:
+    """Return what the company of *brand* may be called."""
+    return [each for each in (brand.name, *brand.aliases, brand.parent_company) if each]
+
+
+def own_domains(brand: BrandFacts) -> frozenset[str]:
+    """Return the domains that are *brand*'s, web site and mail."""
+    return frozenset(filter(None, (brand.domain, *brand.mail_domains)))
+
+
+def _named(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        for key in close_forms(name) | core_forms(name):
+            yield f"name:{key}"
+
+
+def _hosts(hosts: Iterable[str]) -> Iterator[str]:
+    for host in filter(None, hosts):
+        for site in list(sites_of(host))[:_ABOVE]:
+            if not is_shared_host(site):
+                yield f"domain:{site}"

@@ -1,11 +1,12 @@
-"""Sources with a key: what an adapter of one is made of.
+"""What the adapter of an outside service is made of.
 
-An adapter is a module with its settings, the shapes of the answers, a class with what is asked,
-and a pure function from an answer to people or brands.
+An adapter is a module with its settings, the shapes of the answers, a class with the
+questions, and a pure function from an answer to people or brands.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime
 from typing import Annotated, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -15,12 +16,17 @@ from msgspec.structs import replace
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.brand_match import names_host
 from cs.domain.names.profile_url import person_page
+from cs.outside.body import parse_aside
+from cs.paid_calls.problems import judge_status, of_unreachable, read_answer
 from cs.plugins.declared_settings import PluginFactory
 from cs.plugins.sources import (
     ORDINARY,
     BrandAnswer,
     BrandFacts,
     BrandMatch,
+    Fetcher,
+    Forbidden,
+    Judge,
     Judgement,
     PaidService,
     PeopleAnswer,
@@ -34,10 +40,13 @@ from cs.plugins.sources import (
     Sighting,
     SourceContext,
     SourceStatus,
+    Unreachable,
     failed_brand,
     failed_people,
+    problem,
 )
 
+T = TypeVar("T")
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 SourceT = TypeVar("SourceT", bound="PaidSource")  # type: ignore[type-arg]
 
@@ -50,6 +59,40 @@ UsdPerCredit: TypeAlias = Annotated[float, Meta(ge=0, le=1000, description="of o
 #: The score of a hint: it is not counted among the brands that may be meant
 #: (`cs.pipeline.brand_choice.PLAUSIBLE`).
 HINT = 0.05
+
+
+class FreeService(msgspec.Struct, frozen=True):
+    """A service without a key, at an address that the operator named: one GET, and its JSON.
+
+    Attributes:
+        name: For people.
+        judge: Reads the status codes that it means in another way; it looks first.
+    """
+
+    name: str
+    url: str
+    fetcher: Fetcher
+    now: Callable[[], datetime]
+    judge: Judge = lambda _answer: ORDINARY
+
+    async def ask(self, params: Mapping[str, str], shape: type[T]) -> T:
+        """Return the JSON of the answer.
+
+        Raises:
+            ServiceProblem: There is none, or of another shape.
+        """
+        try:
+            answer = await self.fetcher.get(self.url, params=params)
+        except (Unreachable, Forbidden) as error:
+            raise of_unreachable(self.name, error) from error
+        wrong = self.judge(answer)
+        if wrong is ORDINARY and answer.status == 404:  # the address is wrong
+            wrong = problem(ProblemKind.BAD_QUESTION, f"{self.name} answers 404")
+        elif wrong is ORDINARY:
+            wrong = judge_status(self.name, answer, now=self.now())
+        if isinstance(wrong, Exception):
+            raise wrong
+        return await parse_aside(len(answer.body), read_answer, self.name, answer.body, shape)
 
 
 class PaidSource(ABC, Generic[SettingsT]):
@@ -89,6 +132,21 @@ class PaidSource(ABC, Generic[SettingsT]):
         del answer
         return None
 
+    async def ask(
+        self, question: Question, shape: type[T], charged: Callable[[T], int] | None = None
+    ) -> T | None:
+        """Return the answer to *question*; ``None`` if the service knows nothing of it.
+
+        Raises:
+            ServiceProblem: There is no usable answer.
+        """
+        try:
+            return await self.service.ask(question, shape, charged=charged)
+        except ServiceProblem as refused:
+            if refused.kind is ProblemKind.NOTHING:
+                return None
+            raise
+
 
 def factory(
     source: type[SourceT], settings: type[SettingsT], *, price: str = "usd_per_call"
@@ -124,30 +182,36 @@ class PaidPeopleSource(PaidSource[SettingsT]):
     def units(self) -> int:
         """How many prices a search can cost at most."""
 
+    @abstractmethod
+    def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
+        """Yield people who work for *brand*; may raise `ServiceProblem`."""
+
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         """Find people who work for *brand*; see `cs.plugins.sources.PeopleSource`."""
-        return await self.asked(lambda: self._find(brand, limit))
+        return await self._collected(self._people(brand, limit), limit)
 
-    async def asked(self, find: Callable[[], Awaitable[PeopleAnswer]]) -> PeopleAnswer:
-        """Return what *find* finds, or how the run ended instead."""
-        if self.missing is not None:
-            why, ended = self.missing, SourceStatus.NOT_CONFIGURED
-            return PeopleAnswer(source=self.name, ended=ended, why=why)
-        try:
-            return await find()
-        except ServiceProblem as problem:
-            if problem.kind is ProblemKind.NOTHING:
-                return self.answer(())
-            return failed_people(self.name, problem)
+    async def _collected(self, found: AsyncIterator[Sighting], limit: int) -> PeopleAnswer:
+        return await collected(self.name, found, limit, missing=self.missing)
 
-    def answer(self, people: tuple[Sighting, ...]) -> PeopleAnswer:
-        """Return the answer of a run that went well."""
-        ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
-        return PeopleAnswer(source=self.name, ended=ended, people=people)
 
-    @abstractmethod
-    async def _find(self, brand: BrandFacts, limit: int) -> PeopleAnswer:
-        """Ask the service; may raise `ServiceProblem`."""
+async def collected(
+    source: str, found: AsyncIterator[Sighting], limit: int, *, missing: str | None
+) -> PeopleAnswer:
+    """Return the first *limit* people *found*, also where a problem ends the run of *source*.
+
+    With something *missing* nobody is looked for.
+    """
+    if missing is not None:
+        ended = SourceStatus.NOT_CONFIGURED
+        return PeopleAnswer(source=source, ended=ended, why=missing)
+    people: list[Sighting] = []
+    try:
+        async for each in found:
+            people.append(each)  # noqa: PERF401 - kept where a problem ends it
+    except ServiceProblem as refused:
+        return failed_people(source, refused, tuple(people[:limit]))
+    ended = SourceStatus.USED if people else SourceStatus.NO_RESULTS
+    return PeopleAnswer(source=source, ended=ended, people=tuple(people[:limit]))
 
 
 class HintingBrandSource(PaidSource[SettingsT]):
@@ -173,10 +237,8 @@ class HintingBrandSource(PaidSource[SettingsT]):
             return BrandAnswer(source=self.name, ended=SourceStatus.NO_RESULTS)
         try:
             named = await self._ask(brand)
-        except ServiceProblem as problem:
-            if problem.kind is not ProblemKind.NOTHING:
-                return failed_brand(self.name, problem)
-            named = []
+        except ServiceProblem as refused:
+            return failed_brand(self.name, refused)
         matches = tuple(
             BrandMatch(facts=facts, score=HINT, key=facts.domain or "") for facts in named
         )
