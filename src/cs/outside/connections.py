@@ -217,8 +217,8 @@ class _Connection(httpcore.AsyncHTTPConnection):
 
         At each request and answer httpcore asks all connections for each that is idle.
         """
-        needs_room = len(self._pool.connections) >= min(CONNECTIONS, IDLE_CONNECTIONS + 1)
-        return needs_room and super().is_idle()
+        held = len(self._pool._connections)  # noqa: SLF001 - `connections` copies them all
+        return held >= min(CONNECTIONS, IDLE_CONNECTIONS + 1) and super().is_idle()
 
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
         """Send *request*, unless something has come since the last answer was read.

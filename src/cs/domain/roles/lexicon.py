@@ -99,6 +99,7 @@ class _Index:
         self._stems: dict[str, list[_Term]] = {}
         self._ends: list[_Term] = []
         self._endings: tuple[str, ...] = ()
+        self._of = lru_cache(4_096)(self._find)
 
     def add(self, term: str, kind: str) -> None:
         mark = term[-1] if term[-1] in ":," else ""
@@ -112,7 +113,7 @@ class _Index:
             self._ends.append(("", end, rest, mark, kind))
             self._endings = (*self._endings, end)
 
-    def _of(self, word: str) -> list[_Term]:
+    def _find(self, word: str) -> list[_Term]:
         found = self._exact.get(word, [])
         if stems := self._stems.get(word[:2]):
             found = found + [t for t in stems if word.startswith(t[0]) and word.endswith(t[1])]

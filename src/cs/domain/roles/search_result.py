@@ -57,7 +57,7 @@ def read_title(title: str, snippet: str = "") -> SearchResult | None:
     >>> read_title("Jane Doe - Head of Social - Acme | LinkedIn", "").company
     'Acme'
     """
-    text = _NETWORK.sub("", plain(title))
+    text, snippet = _NETWORK.sub("", plain(title)), plain(snippet)
     pieces = list(filter(None, map(_without_cut, _JOINT.split(text))))
     if not pieces or _is_page(text, pieces[0]) or not (name := _person(pieces[0])):
         return None
@@ -145,15 +145,15 @@ def _employer(claims: tuple[ClaimedRole, ...]) -> str | None:
 
 def _lines(snippet: str) -> list[str]:
     """Return the parts of *snippet*, without counts of connections and invitations to look."""
-    text = _CONNECTIONS.sub("", plain(snippet))
+    text = _CONNECTIONS.sub("", snippet)
     pieces = re.split(r"\s*[·|•]\s*|(?<=\w{3}\.)\s+(?=[A-Z])", text)
     return list(filter(None, (_without_cut(each).rstrip(". ") for each in pieces)))
 
 
 def _labelled(kind: str, snippet: str) -> str | None:
     """Return what stands behind a label of *kind*: "Location: Berlin"."""
-    text = plain(snippet)
-    values = (_LABELLED.match(text, hit.end) for hit in piece(text).hits if hit.kind == kind)
+    found = (hit for hit in piece(snippet).hits if hit.kind == kind)
+    values = (_LABELLED.match(snippet, hit.end) for hit in found)
     return next((value["value"].strip(" .,") for value in values if value), None)
 
 
