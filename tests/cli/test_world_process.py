@@ -19,7 +19,7 @@ def test_roles_read_where_the_world_and_its_providers_are(tmp_path: Path) -> Non
     )
     file = tmp_path / "world.toml"
 
-    sandbox.write_settings(file, chosen, pointed, sandbox._played(pointed))
+    sandbox.write_settings(file, chosen, pointed, providers=True)
     read = load(file, environment={})
 
     assert read.smtp_port == 2525

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from cs.admin.sandbox_clock import PATIENT
 from cs.assembly.plugins import StagePlugins
-from cs.cli.proof import move_clock
+from cs.cli.sandbox import move_clock
 from cs.cli.sandbox_service import CHECK_S, SandboxService, sandbox_service
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence

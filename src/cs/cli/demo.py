@@ -32,7 +32,7 @@ from cs.eventlog.port import EventLog
 from cs.http_server.errors import CannotListen
 from cs.runtime import logs
 from cs.sandbox.world import listing, load
-from cs.sandbox.year import BEGINS, CHAPTERS, WEEK, WEEKS
+from cs.sandbox.year import BEGINS, CHAPTERS, WEEKS
 
 #: Searched by default: several people, several verified.
 BRAND = "Veltrana"
@@ -114,6 +114,7 @@ async def demo(
 def _new(folder: Path) -> Path:
     if folder.exists():
         stop(f"{folder} is there already; remove it, or name another with --data-dir", 2)
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     return folder
 
 
@@ -122,61 +123,55 @@ async def _made_year(folder: Path) -> Output:
 
     began = time.monotonic()
     with Progress() as line:
-
-        def show(week: int, what: str) -> None:
-            line.show(f"week {week} of {WEEKS}: {what}")
-
         try:
-            await make_year(folder, show)
+            await make_year(
+                folder, lambda week, what: line.show(f"week {week} of {WEEKS}: {what}")
+            )
         except (CannotListen, OSError) as error:
             stop(f"the year could not be made: {error}")
     took = time.monotonic() - began
-    chapters = "\n".join(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS)
-    said = (
-        f"A year of history, {BEGINS:%Y-%m-%d} to {BEGINS + WEEKS * WEEK:%Y-%m-%d}, "
-        f"made in {took:.0f} s in {folder}:\n\n{chapters}\n\n"
-        f"Ask it, for example:\n\n"
-        f"  cs keys list --data-dir {folder}\n"
-        f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n\n"
-        "docs/questions.md has fifteen questions, each with its answer."
+    return Output(
+        [{"data_dir": str(folder), "seconds": round(took, 1)}],
+        [
+            f"A year of history from {BEGINS:%Y-%m-%d} on, made in {took:.0f} s in {folder}:\n",
+            *(f"  week {each.week:>2}  {each.what}" for each in CHAPTERS),
+            "\nAsk it, for example:\n",
+            f"  cs keys list --data-dir {folder}",
+            f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n",
+            "docs/questions.md has fifteen questions, each with its answer.",
+        ],
     )
-    return Output([{"data_dir": str(folder), "seconds": round(took, 1)}], [said])
 
 
 async def _stages(log: EventLog) -> AsyncIterator[Text]:
     """Yield a line as each stage of the one lookup in *log* ends, until it has ended."""
-    began, counts = time.monotonic(), Counter[str]()
+    began, counts = time.monotonic(), Counter[type]()
     async for page in follow(log, 0):
         for event in (recorded.event for recorded in page):
-            stage, what = _stage_of(event, counts)
+            counts[type(event)] += 1
+            stage, what = "", ""
+            match event:
+                case PeopleFound(people=people):
+                    counts[ContactsDiscovered] += len(people)
+                case BrandResolved(status=status, brand=facts):
+                    found = (facts.domain or facts.name) if facts else status
+                    stage, what = "brand resolution", found
+                case ContactsDiscovered(people=people):
+                    count = counts[ContactsDiscovered] - 1 + len(people)
+                    stage, what = "contact discovery", f"{count} people"
+                case ContactsRanked(ranked=ranked, left_out=left_out):
+                    said = f"{len(ranked)} in a role, {len(left_out)} left out"
+                    stage, what = "ranking", said
+                case LookupFinished(outcome=outcome) if counts[ContactsRanked]:
+                    verified, other = counts[MailboxVerified], counts[MailboxNotVerified]
+                    said = f"{verified} verified, {other} not: {outcome}"
+                    stage, what = "verification", said
             if stage:
                 line = "[green]✓[/]  {}  {}  [dim]{} s[/]"
                 took = f"{time.monotonic() - began:.2f}"
                 yield styled(line, f"{stage:<17}", f"{what:<25}", took)
             if isinstance(event, LookupFinished):
                 return
-
-
-def _stage_of(event: object, counts: Counter[str]) -> tuple[str, str]:
-    """Return the stage that *event* ends, or nothing, and its result; add to *counts*."""
-    match event:
-        case PeopleFound(people=people):
-            counts["people"] += len(people)
-        case MailboxVerified():
-            counts["verified"] += 1
-        case MailboxNotVerified():
-            counts["not"] += 1
-        case BrandResolved(status=status, brand=facts):
-            return "brand resolution", (facts.domain or facts.name) if facts else status
-        case ContactsDiscovered(people=people):
-            return "contact discovery", f"{counts['people'] + len(people)} people"
-        case ContactsRanked(ranked=ranked, left_out=left_out):
-            counts["ranked"] = len(ranked)
-            return "ranking", f"{len(ranked)} in a role, {len(left_out)} left out"
-        case LookupFinished(outcome=outcome) if counts["ranked"]:
-            verified = f"{counts['verified']} verified, {counts['not']} not"
-            return "verification", f"{verified}: {outcome}"
-    return "", ""
 
 
 def _bill(bill: dict[str, Any]) -> Output:

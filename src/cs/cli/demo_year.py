@@ -6,12 +6,10 @@ by hand: every event is what the service made of a call, an answer or an operato
 """
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import msgspec
@@ -71,35 +69,20 @@ CUSTOMERS = (
 )
 
 
-class Act(msgspec.Struct, frozen=True):
-    """Something that a customer or the operator does.
+#: Something that a customer or the operator does.
+_Act = Callable[["_Year"], Awaitable[object]]
 
-    Attributes:
-        at: When.
-        what: ``search``, or what the operator does.
-        about: A customer's label, a brand or an e-mail.
-        units: Of quota.
-        call: The body of a customer's call.
-    """
-
-    at: datetime
-    what: str
-    about: str = ""
-    units: int = 0
-    call: dict[str, Any] | None = None
-
-
-#: What the operator does: week, hours into it, what, about whom or what, units of quota.
-ACTS = (
-    (18, 34.0, "forget", "Ivorene", 0),
-    (19, 58.0, "pause", "", 0),
-    (19, 64.0, "resume", "", 0),
-    (26, 10.0, "grant", "Aster Agency", 100),
-    (30, 11.0, "grant", "Brightside Talent", 60),
-    (32, 33.0, "rotate", "in-house CRM", 0),
-    (34, 110.0, "revoke", "Cobalt (trial)", 0),
-    (36, 36.0, "erase", "priya.raman@veltrana.test", 0),
-    (44, 57.0, "erase", "mateo@kivandra.test", 0),
+#: What the operator does: week, hours into it, and what.
+ACTS: Sequence[tuple[int, float, _Act]] = (
+    (18, 34.0, lambda year: year.operator.forget_brand(Query(brand="Ivorene"))),
+    (19, 58.0, lambda year: year.operator.pause()),
+    (19, 64.0, lambda year: year.operator.resume()),
+    (26, 10.0, lambda year: year.operator.grant_quota(year.keys["Aster Agency"].id, 100)),
+    (30, 11.0, lambda year: year.operator.grant_quota(year.keys["Brightside Talent"].id, 60)),
+    (32, 33.0, lambda year: year.rotate("in-house CRM")),
+    (34, 110.0, lambda year: year.operator.revoke_key(year.keys["Cobalt (trial)"].id)),
+    (36, 36.0, lambda year: year.erase("priya.raman@veltrana.test")),
+    (44, 57.0, lambda year: year.erase("mateo@kivandra.test")),
 )
 
 #: Called with the weeks that are over, and what happens now.
@@ -113,9 +96,9 @@ async def make_year(folder: Path, progress: Progress) -> None:
 
     Raises:
         CannotListen: This machine lacks the loopback addresses that the world needs.
-        OSError: *folder* is there already, or cannot be made.
+        OSError: *folder* is there already, or its parent is not.
     """
-    with _work_folder(folder) as work:
+    with temporary_folder(folder.parent, f".{folder.name}-") as work:
         year = _Year(work, progress)
         chapters = list(worlds())
         ends = [chapter.week for chapter, _ in chapters[1:]] + [WEEKS]
@@ -124,16 +107,11 @@ async def make_year(folder: Path, progress: Progress) -> None:
         (work / "data").rename(folder)
 
 
-@contextmanager
-def _work_folder(folder: Path) -> Iterator[Path]:
-    parent = folder.absolute().parent
-    parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(parent, f".{folder.name}-") as work:
-        yield work
-
-
 class _Year:
     """The service, its customers and its operator, chapter after chapter."""
+
+    sandbox: SandboxService  # of the chapter
+    operator: Operator
 
     def __init__(self, folder: Path, progress: Progress) -> None:
         async def nowhere(_ahead: timedelta) -> None:
@@ -143,45 +121,38 @@ class _Year:
         self._folder = folder
         self._clock = SandboxClock(BEGINS - real.now(), nowhere, real)
         self._progress = progress
-        self._keys: dict[str, NewSecret] = {}
+        self.keys: dict[str, NewSecret] = {}
         self._random = random.Random(_SEED)  # noqa: S311  a made-up world, the same every time
 
     async def live(self, chapter: Chapter, world: World, end: int) -> None:
         """Live through *chapter*, to the beginning of the week *end*."""
-        async with (
-            sandbox_service(
-                world,
-                folder=self._folder,
-                clock=self._clock,
-                around=_with_older_ranking if chapter.week < UPDATE else lambda tools: tools,
-                providers=chapter.week >= PAID,
-            ) as sandbox,
-            httpx.AsyncClient(
-                transport=httpx.ASGITransport(sandbox.service.app), base_url="http://demo/v1"
-            ) as client,
-        ):
-            advancer = sandbox.clock_advancer
+        async with sandbox_service(
+            world,
+            folder=self._folder,
+            clock=self._clock,
+            around=_with_older_ranking if chapter.week < UPDATE else lambda tools: tools,
+            providers=chapter.week >= PAID,
+        ) as self.sandbox:
+            self.operator = Operator(self.sandbox.service.streams, self._clock, OPERATOR)
+            advancer = self.sandbox.clock_advancer
             advancer.pace = PATIENT  # the same year on a slow machine
             for week in range(chapter.week, end):
                 self._progress(week, chapter.what)
-                for act in sorted(self._week(week, world), key=lambda each: each.at):
-                    await advancer.advance(max(act.at - self._clock.now(), timedelta()))
-                    if act.call is not None:
-                        await self._search(client, act.about, act.call)
-                    else:
-                        await self._act(sandbox, act)
+                for at, act in sorted(self._week(week, world), key=lambda each: each[0]):
+                    await advancer.advance(max(at - self._clock.now(), timedelta()))
+                    await act(self)
             await advancer.advance(BEGINS + end * WEEK - self._clock.now())
         self._progress(end, chapter.what)
 
-    def _week(self, week: int, world: World) -> Iterator[Act]:
+    def _week(self, week: int, world: World) -> Iterator[tuple[datetime, _Act]]:
         """Yield what happens in *week*, in any order."""
         monday = BEGINS + week * WEEK
-        for when, hours, what, about, units in ACTS:
+        for when, hours, act in ACTS:
             if when == week:
-                yield Act(monday + timedelta(hours=hours), what, about, units)
+                yield monday + timedelta(hours=hours), act
         for customer in CUSTOMERS:
             if customer.first == week:
-                yield Act(monday + timedelta(hours=8), "issue", customer.label, customer.quota)
+                yield monday + timedelta(hours=8), partial(_Year.issue, customer=customer)
         for customer in CUSTOMERS:
             searches = customer.a_week if customer.first <= week <= customer.last else 0
             for _ in range(searches):
@@ -193,44 +164,33 @@ class _Year:
                 if customer.domains:
                     call["domain"] = brand.domain
                 at = monday + timedelta(days=day, hours=9, minutes=minute)
-                yield Act(at, "search", customer.label, call=call)
+                yield at, partial(_Year.search, label=customer.label, call=call)
 
-    async def _search(
-        self, client: httpx.AsyncClient, customer: str, call: dict[str, Any]
-    ) -> None:
-        headers = {"Authorization": f"Bearer {self._keys[customer].key}"}
-        answer = await client.post("/contacts", json=call, headers=headers)
+    async def search(self, label: str, call: dict[str, str]) -> None:
+        app = httpx.ASGITransport(self.sandbox.service.app)
+        async with httpx.AsyncClient(transport=app, base_url="http://demo/v1") as client:
+            headers = {"Authorization": f"Bearer {self.keys[label].key}"}
+            answer = await client.post("/contacts", json=call, headers=headers)
         # Refused: no quota is left, the service is paused, the key is revoked.
         assert answer.status_code in {200, 202, 401, 402, 403, 429, 503}, answer.text
 
-    async def _act(self, sandbox: SandboxService, act: Act) -> None:
-        operator = Operator(sandbox.service.streams, self._clock, OPERATOR)
-        match act.what:
-            case "issue":
-                self._keys[act.about] = await operator.create_key(act.about, act.units)
-            case "grant":
-                await operator.grant_quota(self._keys[act.about].id, act.units)
-            case "rotate":
-                self._keys[act.about] = await operator.rotate_key(self._keys[act.about].id)
-            case "revoke":
-                await operator.revoke_key(self._keys[act.about].id)
-            case "pause":
-                await operator.pause()
-            case "resume":
-                await operator.resume()
-            case "forget":
-                await operator.forget_brand(Query(brand=act.about))
-            case _:
-                await self._erase(sandbox, act.about)
+    async def issue(self, customer: Customer) -> None:
+        self.keys[customer.label] = await self.operator.create_key(
+            customer.label, customer.quota
+        )
 
-    async def _erase(self, sandbox: SandboxService, email: str) -> None:
-        async with open_folder(DataFolder(sandbox.settings.data_dir)) as data:
+    async def rotate(self, label: str) -> None:
+        self.keys[label] = await self.operator.rotate_key(self.keys[label].id)
+
+    async def erase(self, email: str) -> None:
+        settings, service = self.sandbox.settings, self.sandbox.service
+        async with open_folder(DataFolder(settings.data_dir)) as data:
             erasure = Erasure(
-                sandbox.service.streams,
+                service.streams,
                 data.keys,
                 self._clock,
-                reached_end(data.log, sandbox.service.views),
-                forget_calls=partial(erase_paid_calls, sandbox.settings),
+                reached_end(data.log, service.views),
+                forget_calls=partial(erase_paid_calls, settings),
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))

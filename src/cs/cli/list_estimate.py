@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean, quantiles
 from typing import Any
@@ -44,7 +45,7 @@ async def estimate_list(at: Invocation, path: Path) -> Output:
 
 async def _count(rows: Sequence[Row], data: CommandContext) -> Counter[str]:
     """Return how many of *rows* are refused, reused, joined and live; charged: reused ones."""
-    counts, seen = Counter[str](refused=0, reused=0, charged=0, joined=0, live=0), set[str]()
+    counts, seen = Counter[str](), set[str]()
     for row in rows:
         try:
             query = Query(
@@ -55,18 +56,15 @@ async def _count(rows: Sequence[Row], data: CommandContext) -> Counter[str]:
             counts["refused"] += 1
             continue
         stream = brand_stream(query)
-        try:
+        answer, live = None, None
+        with suppress(DamagedEvent, NewerEvent):
             known = (await data.streams.brand(stream)).state
-        except (DamagedEvent, NewerEvent):
-            known = None
-        answer = None if known is None else known.answer(data.clock.now())
+            answer, live = known.answer(data.clock.now()), known.live
         if answer is not None:
             counts["reused"] += 1
             counts["charged"] += answer.verified > 0
-        elif stream in seen or (known is not None and known.live is not None):
-            counts["joined"] += 1
         else:
-            counts["live"] += 1
+            counts["joined" if live is not None or stream in seen else "live"] += 1
         seen.add(stream)
     return counts
 

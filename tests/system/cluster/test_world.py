@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from cs.cli.proof import SearchProof, asking_the_silent, prove_search
+from cs.cli.sandbox import SearchProof, asking_the_silent, prove_search
 from cs.sandbox.world import listing, load
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import ERASED_FROM, Clustered

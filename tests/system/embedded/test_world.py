@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from cs.cli.proof import SearchProof, asking_the_silent, prove_world
+from cs.cli.sandbox import SearchProof, asking_the_silent, prove_world
 from cs.sandbox.world import load
 
 
-def wrong(proved: tuple[SearchProof, ...]) -> dict[str, Any]:
+def wrong(proved: list[SearchProof]) -> dict[str, Any]:
     return {row.asked: (row.differs, row.ended, row.verified) for row in proved if row.differs}
 
 
