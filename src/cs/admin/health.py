@@ -7,6 +7,7 @@ whether the role is ready and why, and how far each follower of the log is.
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,73 +54,56 @@ class MeasuredBus(Protocol):
     async def measure(self) -> msgspec.Struct: ...
 
 
+@dataclass
 class Readiness:
     """Asks each of the parts that are given.
 
-    Args:
-        events: The event log.
-        keys: The store of data keys.
+    Attributes:
         clock: Dates the events.
         time: The database's time, where all roles go by it.
         views: Shown with how far they are behind; too far is not ready.
         leader: Whether this process leads its role.
-        bus: The bus.
         parts: Returns the parts of its role that this process leads, if it is shared out.
         misconfiguration: Settings that do not work.
         set_aside: Damaged streams.
         outcomes: Counts forged outcomes.
     """
 
-    def __init__(
-        self,
-        events: EventLog | None = None,
-        keys: KeyStore | None = None,
-        *,
-        clock: Clock | None = None,
-        time: "DatabaseTime | None" = None,
-        views: Follower | None = None,
-        leader: "Leader | PartLeaders | None" = None,
-        bus: MeasuredBus | None = None,
-        parts: Callable[[], Sequence[str]] = tuple,
-        misconfiguration: Misconfiguration | None = None,
-        set_aside: DamagedStreams | None = None,
-        outcomes: "OutcomeRecorder | ProcessManager | None" = None,
-    ) -> None:
-        self._events = events
-        self._keys = keys
-        self._clock = clock
-        self._time = time
-        self._views = views
-        self._leader = leader
-        self._bus = bus
-        self._parts = parts
-        self._misconfiguration = misconfiguration or Misconfiguration()
-        self._set_aside = set_aside
-        self._outcomes = outcomes
-        self._from_future = False
+    events: EventLog | None = None
+    keys: KeyStore | None = None
+    clock: Clock | None = None
+    time: "DatabaseTime | None" = None
+    views: Follower | None = None
+    leader: "Leader | PartLeaders | None" = None
+    bus: MeasuredBus | None = None
+    parts: Callable[[], Sequence[str]] = tuple
+    misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
+    set_aside: DamagedStreams | None = None
+    outcomes: "OutcomeRecorder | ProcessManager | None" = None
+    _from_future: bool = False
 
     async def check(self) -> tuple[bool, dict[str, object]]:
         body: dict[str, Any] = {"ready": True}
-        if self._events is not None:
-            await self._check_log(self._events, body)
-        if self._keys is not None:
-            await self._check_keys(self._keys, body)
-        if self._time is not None:
-            body["clock_off_s"] = round(self._time.skew_s, 3)
-            body["ready"] &= self._time.ready
-        if self._leader is not None:
-            self._check_leader(self._leader, body)
+        if self.events is not None:
+            await self._check_log(self.events, body)
+        if self.keys is not None:
+            await self._check_keys(self.keys, body)
+        if self.time is not None:
+            body["clock_off_s"] = round(self.time.skew_s, 3)
+            body["ready"] &= self.time.ready
+        if self.leader is not None:
+            self._check_leader(self.leader, body)
         # Neither of the next two is a reason not to work.
-        if self._set_aside is not None and (damaged := self._set_aside.why) is not None:
+        if self.set_aside is not None and (damaged := self.set_aside.why) is not None:
             body["set_aside"] = damaged
-        if self._outcomes is not None and (forged := self._outcomes.forged):
+        if self.outcomes is not None and (forged := self.outcomes.forged):
             body["outcomes_forged"] = forged
-        if self._bus is not None:
-            body["bus"] = msgspec.to_builtins(await self._bus.measure())
+        if self.bus is not None:
+            body["bus"] = msgspec.to_builtins(await self.bus.measure())
             body["ready"] &= body["bus"]["reachable"]
-        if self._misconfiguration.reasons:
-            body["misconfigured"] = self._misconfiguration.reasons
-        body["ready"] &= not self._misconfiguration.blocks
+        if self.misconfiguration.reasons:
+            body["misconfigured"] = self.misconfiguration.reasons
+        body["ready"] &= not self.misconfiguration.blocks
         return body["ready"], body
 
     async def _check_log(self, events: EventLog, body: dict[str, Any]) -> None:
@@ -130,19 +114,19 @@ class Readiness:
             return
         body["log"] = "ok"
         await self._check_newest(events, body)
-        if self._views is not None:
-            body["views_behind"] = max(0, body["head"] - self._views.position)
+        if self.views is not None:
+            body["views_behind"] = max(0, body["head"] - self.views.position)
             body["ready"] &= body["views_behind"] <= LAG
-            if (held := self._views.gate.why) is not None:
+            if (held := self.views.gate.why) is not None:
                 body["ready"], body["held"] = False, held
 
     async def _check_newest(self, events: EventLog, body: dict[str, Any]) -> None:
         """Show how far the newest event is ahead of the clock: no reason not to work."""
-        if self._clock is None or not body["head"]:
+        if self.clock is None or not body["head"]:
             return
         try:
             (newest,) = await events.stored(body["head"] - 1, 1)
-            ahead = _at(newest) - self._clock.wall()
+            ahead = _at(newest) - self.clock.wall()
         except (LogUnavailable, DamagedEvent, msgspec.MsgspecError):
             return  # shown elsewhere
         before, self._from_future = self._from_future, ahead > STANDS_STILL
@@ -162,7 +146,7 @@ class Readiness:
 
     def _check_leader(self, leader: "Leader | PartLeaders", body: dict[str, Any]) -> None:
         body["leads"] = leader.epoch is not None
-        if parts := self._parts():
+        if parts := self.parts():
             body["parts"] = list(parts)
         if leader.held is not None:
             body["ready"], body["held"] = False, leader.held

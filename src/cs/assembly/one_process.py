@@ -152,7 +152,7 @@ async def run_service(
         keys,
         clock=clock,
         views=runner,
-        misconfiguration=misconfiguration,
+        misconfiguration=misconfiguration or Misconfiguration(),
         set_aside=streams.set_aside,
         outcomes=manager,
     )

@@ -9,12 +9,14 @@ a log whose keys are missing, and refuses.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from cs.assembly.folder_clock import CLOCK_FILE
 from cs.assembly.folder_keys import open_key_store
@@ -24,8 +26,8 @@ from cs.backup.files import (
     BackupError,
     BackupFolders,
     File,
+    LogCheck,
     Manifest,
-    Part,
     copy_database,
     copy_file,
     settle,
@@ -50,16 +52,6 @@ class RestoreResult(msgspec.Struct, frozen=True):
 
     manifest: Manifest
     keys_from: str
-
-
-class LogCheck(msgspec.Struct, frozen=True):
-    """The contents of a log and its keys, as in `Manifest`."""
-
-    head: int
-    world: str | None
-    violations: int
-    keys_lost: int
-    master_keys: Sequence[str]
 
 
 class _Copies(DataFolder):
@@ -94,10 +86,15 @@ async def make(
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
         checked = await _copy(source, at, with_master_key=with_master_key)
-        backup = random_id("backup-", 16)
-        keys = _manifest(at.keys, "keys", backup, made_at, checked)
-        log = _manifest(at.log, "log", backup, made_at, checked)
-        keys.write(at.keys)
+        made = partial(
+            Manifest,
+            backup=random_id("backup-", 16),
+            made_at=made_at,
+            version=version("contact-search"),
+            **structs.asdict(checked),
+        )
+        log = made(part="log", files=File.all_in(at.log))
+        made(part="keys", files=File.all_in(at.keys)).write(at.keys)
         log.write(at.log)
     except BaseException as error:
         for folder in (at.log, at.keys):
@@ -178,7 +175,13 @@ async def _check(copies: _Copies) -> LogCheck:
             made.unlink(missing_ok=True)  # views, and files that SQLite keeps while open
     if not head == position == audit.events:
         raise BackupError(f"{copies.log} ends at position {head} and holds {audit.events}")
-    return LogCheck(head, world, violations, len(lost), master_keys)
+    return LogCheck(
+        head=head,
+        world=world,
+        violations=violations,
+        keys_lost=len(lost),
+        master_keys=master_keys,
+    )
 
 
 async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool) -> LogCheck:
@@ -223,23 +226,6 @@ def _read_master_key(path: Path) -> bytes:
     if len(key) != MASTER_KEY_BYTES:
         raise BackupError(f"{path} does not hold a key of {MASTER_KEY_BYTES} bytes")
     return key
-
-
-def _manifest(
-    folder: Path, part: Part, backup: str, made_at: datetime, checked: LogCheck
-) -> Manifest:
-    return Manifest(
-        part=part,
-        backup=backup,
-        made_at=made_at,
-        version=version("contact-search"),
-        world=checked.world,
-        head=checked.head,
-        violations=checked.violations,
-        keys_lost=checked.keys_lost,
-        files={path.name: File.of(path) for path in sorted(folder.iterdir())},
-        master_keys=checked.master_keys if part == "keys" else (),
-    )
 
 
 def _refuse_used(folder: Path) -> None:

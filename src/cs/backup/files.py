@@ -56,16 +56,34 @@ class File(msgspec.Struct, frozen=True):
         with path.open("rb") as file:
             return cls(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
 
+    @classmethod
+    def all_in(cls, folder: Path) -> Mapping[str, "File"]:
+        """Return the files in *folder* by their names."""
+        return {path.name: cls.of(path) for path in sorted(folder.iterdir())}
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """One part of a backup.
+
+class LogCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The contents of a log and its keys.
+
+    Attributes:
+        head: The position of the last event in the log.
+        violations: Promises that the log breaks, by `cs.eventlog.audit`.
+        keys_lost: Data keys of people in the log that the key store had lost.
+        master_keys: Names as in `cs master-key show`.
+    """
+
+    world: str | None
+    head: int
+    violations: int
+    keys_lost: int = 0
+    master_keys: Sequence[str] = ()
+
+
+class Manifest(LogCheck, frozen=True, kw_only=True):
+    """One part of a backup, made of a checked copy.
 
     Attributes:
         backup: The same in both parts of one backup.
-        head: The position of the last event in the log; in both parts.
-        violations: Promises that the log breaks, by `cs.eventlog.audit`.
-        keys_lost: Data keys of people in the log that the key store had lost.
-        master_keys: Names as in `cs master-key show`; of the keys only.
     """
 
     format: int = FORMAT
@@ -73,12 +91,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     backup: str
     made_at: datetime
     version: str
-    world: str | None
-    head: int
-    violations: int
-    keys_lost: int = 0
     files: Mapping[str, File]
-    master_keys: Sequence[str] = ()
 
     def write(self, folder: Path) -> None:
         """Put the manifest into *folder* atomically and durably."""

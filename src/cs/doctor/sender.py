@@ -192,15 +192,15 @@ async def _check_policy(sender: SenderSettings, address: str, dns: DnsRecords) -
     match await check_spf(domain, address, dns):
         case "pass":
             return ok("SPF", f"{domain} lets {address} send")
-        case "none":
-            return warning("SPF", f"{domain} has no SPF record", advice)
         case "temperror" | "unknown":
             said = f"whether {domain} lets {address} send could not be found out"
             return not_tried("SPF", said)
-        case "permerror":
-            return failed("SPF", f"the SPF record of {domain} is wrong", advice)
+        case "none":
+            return warning("SPF", f"{domain} has no SPF record", advice)
         case "neutral":
             return warning("SPF", f"{domain} does not say whether {address} may send", advice)
+        case "permerror":
+            return failed("SPF", f"the SPF record of {domain} is wrong", advice)
         case _:
             return failed("SPF", f"{domain} forbids {address} to send", advice)
 

@@ -17,18 +17,13 @@ from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent, to_plain
 from cs.domain.contact import Contact
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent, Where
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.projections.searches import key_of, later_result_key, result_key
 from cs.runtime.clock import Clock
 
 E = TypeVar("E", bound=AnyEvent)
-
-#: Events read at once where some are damaged.
-PAGE = 500
-#: Damaged or missing events of a stream that are read past; beyond it, it is not read on.
-PASSED = 1_000
 
 
 async def change_by_events(
@@ -96,61 +91,39 @@ async def leave_out(
     return _keys(result for lookup in people for result in results_of(recorded, lookup)[:-1])
 
 
-async def people_of(streams: Streams, lookup: str) -> tuple[str, ...]:
-    """Return everybody of *lookup*, shown or not, erased or not."""
+async def people_of(streams: Streams, lookup: str) -> tuple[tuple[str, ...], Sequence[str]]:
+    """Return everybody of *lookup*, shown or not, erased or not, and the keys of its results.
+
+    Raises:
+        DamagedEvent: Some of its stream cannot be read.
+    """
+    recorded = await streams.log.read(stream_of(lookup))
     found: set[str] = set()
-    for recorded in await streams.log.read(stream_of(lookup)):
-        plain = to_plain(recorded.event)
+    for plain in (to_plain(each.event) for each in recorded):
         if plain.get("lookup") == lookup:
             found.update(value["person"] for value in personal_values(plain))
-    return tuple(sorted(found))
+    return tuple(sorted(found)), _keys(results_of(recorded, lookup))
 
 
-async def bodies_of(streams: Streams, lookup: str) -> list[str]:
-    """Return the names of the data keys of the results of *lookup*."""
-    return _keys(results_of(await streams.log.read(stream_of(lookup)), lookup))
-
-
-def _keys(results: Iterable[RecordedEvent]) -> list[str]:
-    return [key for each in results if (key := key_of(each)) is not None]
-
-
-async def bodies_past_damage(
+async def possible_result_keys(
     streams: Streams, stream: str, lookups: Collection[str]
 ) -> frozenset[str]:
-    """Return the names that data keys of results of *lookups* may have.
+    """Return every name that the data key of a result of *lookups* may have.
 
-    For a *stream* of which some cannot be read: each such event may have been one that holds
-    a result.
+    For a *stream* of which some cannot be read: each of its events may hold a result.
 
     Raises:
         LogUnavailable: The log is away.
     """
-    names = {result_key(lookup) for lookup in lookups}
-    after, passed, limit = NO_STREAM, 0, PAGE
-    while passed < PASSED:
-        try:
-            page = await streams.log.read(stream, after, limit)
-        except DamagedEvent as damaged:
-            limit = damaged.version - after - 1  # the events before it
-            if limit:
-                continue
-            after, passed = damaged.version, passed + 1
-            names |= {later_result_key(lookup, after) for lookup in lookups}
-        else:
-            if not page:
-                break
-            names.update(
-                _keys(
-                    each
-                    for each in page
-                    if isinstance(each.event, ContactsErased | ContactBounced)
-                    and each.event.lookup in lookups
-                )
-            )
-            after = page[-1].version
-        limit = PAGE
-    return frozenset(names)
+    where = Where(streams=frozenset({stream}))
+    stored = await streams.log.select(where, 0, await streams.log.head())
+    versions = range(max((each.version for each in stored), default=0) + 1)
+    later = {later_result_key(lookup, version) for lookup in lookups for version in versions}
+    return frozenset(map(result_key, lookups)) | later
+
+
+def _keys(results: Iterable[RecordedEvent]) -> list[str]:
+    return [key for each in results if (key := key_of(each)) is not None]
 
 
 def lookups_of(names: Iterable[str]) -> frozenset[str]:

@@ -39,12 +39,11 @@ from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.brand_streams import (
-    bodies_of,
-    bodies_past_damage,
     by_stream,
     leave_out,
     lookups_of,
     people_of,
+    possible_result_keys,
 )
 from cs.operations.suppressions import Suppressions, person_id, person_stream
 from cs.paid_calls.errors import CallsUnavailable
@@ -87,13 +86,8 @@ class AgeingResult(msgspec.Struct, frozen=True):
     unread: DamagedEvent | None = None
 
 
-class Unfinished:
-    """The steps of an erasure that failed; the others are done first.
-
-    Attributes:
-        damaged: The last event that could not be read; ``None`` if all could be.
-        files: Files that keep bytes of deleted data.
-    """
+class _Unfinished:
+    """The steps of an erasure that failed: why, and files that keep bytes of deleted data."""
 
     def __init__(self) -> None:
         self.damaged: DamagedEvent | None = None
@@ -195,22 +189,26 @@ class Erasure:
             names: Data keys of this person, wherever they are indexed.
             caused_by: The cause, if not an operator's ``cs people erase``.
         """
-        unfinished = Unfinished()
+        unfinished = _Unfinished()
         caused_by = caused_by or OperatorCause(command="people erase", who=self._by)
         stream = person_stream(print_)
         before: person.PersonState = (await self._streams.load(stream)).state
         known = frozenset({print_, *prints, *before.prints})
         known = await self._with_directory(print_, known)
         every_print = await self._known_by(print_, known, frozenset(names))
+        # 1. Suppress the person.
         suppress = SuppressPerson(prints=every_print, by=self._by, at=self._clock.now())
         suppressed = await self._append(stream, suppress, caused_by)
         await self._keys.suppress(every_print)
+        # 2. Take them out of the directory.
         gone = 0
-        with unfinished.noted():
-            gone = await self._erase_from_directory(frozenset(every_print))
+        if self._directory is not None:
+            with unfinished.noted(), _as_log_unavailable():
+                gone = await self._directory.erase(frozenset(every_print))
+        # 3. to 6. Destroy their keys, and take them out of the lookups.
         found = frozenset(names) | before.erased_from | await self._keys.matching(every_print)
         await self._take_out(found, caused_by, unfinished)
-        # Also if a step failed: running services have to drop the keys they hold.
+        # 7. Also if a step failed: running services have to drop the keys they hold.
         erase = ErasePerson(found_in=tuple(sorted(found)), by=self._by, at=self._clock.now())
         erased = await self._append(stream, erase, caused_by)
         unfinished.check()
@@ -229,14 +227,13 @@ class Erasure:
         unread: DamagedEvent | None = None
         for lookup in lookups:
             try:
-                refs = await people_of(self._streams, lookup)
-                gone += await bodies_of(self._streams, lookup)
+                refs, bodies = await people_of(self._streams, lookup)
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
                 unread = damaged
             else:
                 people[lookup] = refs
-                gone += (key_name(lookup, ref) for ref in refs)
+                gone += [*bodies, *(key_name(lookup, ref) for ref in refs)]
         await self._keys.destroy(gone)
         await self._forget_answers(people)
         for lookup, refs in list(people.items()):
@@ -269,7 +266,7 @@ class Erasure:
         lifted = records.keys() - set(suppressed)
         await self.suppressions.unsuppress(records, lifted)
         gone = frozenset[str]().union(*(records[s].state.erased_from for s in lifted))
-        unfinished = Unfinished()
+        unfinished = _Unfinished()
         await self._take_out(gone, command, unfinished)
         for stream in suppressed:
             with unfinished.noted():
@@ -294,24 +291,18 @@ class Erasure:
         theirs = [row for row in rows if person in row or row[0] in known]
         return known.union(*theirs)
 
-    async def _erase_from_directory(self, prints: frozenset[str]) -> int:
-        if self._directory is None:
-            return 0
-        with _as_log_unavailable():
-            return await self._directory.erase(prints)
-
     async def _forget_answers(self, lookups: Iterable[str]) -> None:
         if self._forget_calls is not None:
             with _as_log_unavailable():
                 await self._forget_calls(lookups)
 
     async def _take_out(
-        self, names: frozenset[str], caused_by: AnyCause, unfinished: Unfinished
+        self, names: frozenset[str], caused_by: AnyCause, unfinished: _Unfinished
     ) -> None:
-        """Destroy the data keys *names*, and take their people out of the lookups."""
-        with unfinished.noted():
+        """Do steps 3 to 6 for the data keys *names*."""
+        with unfinished.noted():  # 3.
             await self._keys.destroy(names)
-        stale: list[str] = []
+        stale: list[str] = []  # 4.
         closed: set[str] = set()
         for stream, people in by_stream(names).items():
             try:
@@ -321,8 +312,8 @@ class Erasure:
             except DamagedEvent as damaged:
                 self._streams.set_aside.note(damaged)
                 unfinished.damaged = damaged
-                closed |= await bodies_past_damage(self._streams, stream, people)
-        if closed:
+                closed |= await possible_result_keys(self._streams, stream, people)
+        if closed:  # 5.
             # Only keys that exist: a lookup that runs on once its stream is mended has none
             # yet, and would never get one.
             with unfinished.noted():
@@ -331,7 +322,7 @@ class Erasure:
             await self._reflected()
             with unfinished.noted():
                 await self._keys.destroy(stale)
-        if names:
+        if names:  # 6.
             with unfinished.noted():
                 await self._forget_answers(lookups_of(names))
 

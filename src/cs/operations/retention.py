@@ -47,7 +47,6 @@ class Retention:
         self._erasure = erasure
         self._clock = clock
         self._kept_for = MONTH * months
-        self._from: date | None = None  # nothing is due that was returned before
         self._reached = 0
         self._damaged: set[str] = set()  # lookups that could not be read lately
         self.lookups = 0
@@ -85,7 +84,7 @@ class Retention:
         """Return lookups that were last returned on a day before that of *before*."""
         # Views that are made anew meanwhile would seem to have nothing: not counted as looked.
         self._reached = max(self._reached, await self._views.position())
-        day = self._from or await self._first_day()
+        day = await self._first_day()
         while day is not None and day < before.date():
             end = min(before.date(), day + timedelta(days=DAYS))
             days = [(day + timedelta(days=n)).isoformat() for n in range((end - day).days)]
@@ -95,8 +94,6 @@ class Retention:
             if due:
                 return due[:PAGE]
             day = end
-            if not self._damaged:  # those are looked for again
-                self._from = day
         return ()
 
     async def _first_day(self) -> date | None:

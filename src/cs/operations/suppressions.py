@@ -8,15 +8,15 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from cs.directory.person import DirectoryPerson
 from cs.domain import person
 from cs.domain.causation import OperatorCause
-from cs.domain.person import LiftSuppression, PersonEvent, PersonSuppressed
+from cs.domain.person import LiftSuppression, PersonEvent
 from cs.eventlog.damage import read_past
 from cs.eventlog.fingerprints import fingerprints
-from cs.eventlog.port import RecordedEvent, Where
+from cs.eventlog.port import Where
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.runtime.clock import Clock
@@ -103,7 +103,8 @@ class Suppressions:
             for stored in await log.select(PEOPLE, after, min(after + WINDOW, head)):
                 for each in await read_past(log, stored.position - 1, 1):
                     if isinstance(each.event, PersonEvent):
-                        records[each.stream] = _after(records.get(each.stream), each)
+                        before = records.get(each.stream)
+                        records[each.stream] = _after(before, each.stream, each.event)
         return records
 
 
@@ -115,18 +116,16 @@ def person_id(stream: str) -> str:
     return stream.removeprefix("person-")
 
 
-def _after(before: SuppressionRecord | None, recorded: RecordedEvent) -> SuppressionRecord:
-    event = recorded.event
-    assert isinstance(event, PersonEvent)
+def _after(
+    before: SuppressionRecord | None, stream: str, event: PersonEvent
+) -> SuppressionRecord:
     if before is None:
-        id_ = person_id(recorded.stream)
+        id_ = person_id(stream)
         before = SuppressionRecord(id_, frozenset({id_}), event.at, event.by)
-    prints = before.prints
-    if isinstance(event, PersonSuppressed):
-        prints |= frozenset(event.prints)
+    state = person.evolve(before.state, event)
+    after = replace(before, state=state, prints=before.prints | state.prints)
     # After a lift, suppression begins again.
-    since, by = (before.since, before.by) if before.state.suppressed else (event.at, event.by)
-    return SuppressionRecord(before.id, prints, since, by, person.evolve(before.state, event))
+    return after if before.state.suppressed else replace(after, since=event.at, by=event.by)
 
 
 class DirectoryPrints:
