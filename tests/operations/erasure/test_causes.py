@@ -99,19 +99,3 @@ async def test_who_ages_out_does_so_because_it_was_time() -> None:
         why = await explain(service.log, erased.position)
         assert why is not None
         assert (why.before, why.after) == ([], [])
-
-
-async def test_erasing_again_after_a_restore_names_that_command() -> None:
-    keys = MemoryKeyStore()
-    async with erasable(outside(zenith=(at_zenith(ADA),)), keys) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
-        await service.erasure.erase_profile(ADA_PROFILE)
-        before = len(await recorded(service, *ERASURE))
-        service.keys._suppressed.clear()  # as of before the erasure
-        await service.search(key, brand="Zenith")
-
-        await service.reapply()
-
-        again = (await recorded(service, *ERASURE))[before:]
-        assert {each.caused_by for each in again} == {OperatorCause(command="people reapply")}

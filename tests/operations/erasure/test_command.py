@@ -31,15 +31,6 @@ def test_who_is_named_wrongly_is_told(tmp_path: Path, words: list[str], told: st
     assert ran("people", "erase", *words, f"--data-dir={tmp_path}").told(2) == told
 
 
-def test_a_mistyped_folder_is_not_made(tmp_path: Path) -> None:
-    folder = tmp_path / "mistyped"
-
-    told = ran("people", "erase", "--email", WHO, f"--data-dir={folder}").told(1)
-
-    assert told.startswith("there is no data in")
-    assert not folder.exists()
-
-
 def test_neither_the_address_nor_the_profile_is_printed(tmp_path: Path) -> None:
     folder = f"--data-dir={tmp_path}"
     assert ran("keys", "create", folder).code == 0

@@ -9,8 +9,8 @@ from cs.domain.brand.brand import fold
 from cs.domain.brand.events import BrandEvent, ContactsErased, EraseContacts, LookupFinished
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonSuppressed, SuppressPerson
-from cs.domain.stages.work import MailboxChecked, PeopleSeen, RankingDone
-from domain.acme_run import ADA, AT, HOME, RESOLVED, AcmeRun, checked, ranked, sighting
+from cs.domain.stages.work import PeopleSeen
+from domain.acme_run import ADA, AT, RESOLVED, AcmeRun, checked, sighting
 
 LOOKUP = "brand-0a1b.1"
 NEITHER = (checked("p1", Verdict.UNDELIVERABLE), checked("p2", Verdict.UNDELIVERABLE))
@@ -73,16 +73,6 @@ def test_an_older_result_leaves_the_run_of_today_alone() -> None:
     assert run.state.live == live
 
 
-def test_a_second_time_says_nothing() -> None:
-    run = AcmeRun().verifying().verified(*BOTH)
-    erase(run, "p1")
-
-    assert erase(run, "p1") == []
-    (more,) = erase(run, "p1", "p2")
-    assert isinstance(more, ContactsErased)
-    assert (more.people, more.contacts) == (("p2",), ())
-
-
 # A run that is alive.
 
 
@@ -94,26 +84,6 @@ def test_who_is_erased_while_being_checked_is_not_in_the_result() -> None:
 
     assert [contact.person for contact in run.finish.contacts] == ["p2"]
     assert run.finish.verified == 1
-
-
-def test_who_is_erased_after_being_verified_is_not_in_the_result() -> None:
-    run = AcmeRun().verifying()
-    run.record("verification", MailboxChecked(checked=BOTH[0]), item=HOME)
-
-    erase(run, "p1")
-    run.verified(BOTH[1])
-
-    assert [contact.person for contact in run.finish.contacts] == ["p2"]
-
-
-def test_who_is_erased_while_being_ranked_is_not_ranked() -> None:
-    run = AcmeRun().resolved().discovered()
-
-    erase(run, "p1")
-    run.record("ranking", RankingDone((ranked("p1"), ranked("p2"))))
-
-    assert run.live.ranked is not None
-    assert [each.person for each in run.live.ranked] == ["p2"]
 
 
 def test_the_number_of_an_erased_person_is_not_given_again() -> None:

@@ -22,48 +22,20 @@ async def keys(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             yield store
 
 
-async def test_names_are_found_by_any_of_their_fingerprints(keys: KeyStore) -> None:
-    await keys.index([("f1", "a"), ("f2", "a"), ("f2", "b"), ("f3", "c")])
+async def test_a_suppressed_fingerprint_refuses_every_name_under_it(keys: KeyStore) -> None:
+    await keys.index([("f1", "old"), ("f2", "old"), ("f2", "b"), ("f3", "c")])
+    await keys.ensure(["old", "b", "c", "new"])
+    assert await keys.matching(["f1", "f9"]) == {"old"}
+    assert await keys.matching(["f1", "f2"]) == {"old", "b"}
 
-    assert await keys.matching(["f1"]) == {"a"}
-    assert await keys.matching(["f1", "f2", "f9"]) == {"a", "b"}
-    assert await keys.matching([]) == frozenset()
+    await keys.suppress(["f1", "f4"])
+    await keys.destroy(["old"])
+    await keys.index([("f4", "new"), ("f4", "never")])
 
-
-async def test_a_destroyed_name_is_found_still(keys: KeyStore) -> None:
-    await keys.index([("f1", "a")])
-    await keys.destroy(["a"])
-
-    assert await keys.matching(["f1"]) == {"a"}
-
-
-async def test_a_suppressed_fingerprint_is_told_and_others_are_not(keys: KeyStore) -> None:
-    await keys.suppress(["f1", "f2"])
-    await keys.suppress(["f2"])
-
-    assert await keys.suppressed(["f1", "f3"]) == {"f1"}
-    assert await keys.suppressed([]) == frozenset()
-
-
-async def test_a_name_indexed_under_a_suppressed_fingerprint_never_has_a_key(
-    keys: KeyStore,
-) -> None:
-    await keys.suppress(["f1"])
-
-    await keys.index([("f1", "a"), ("f2", "b")])
-
-    assert set(await keys.ensure(["a", "b"])) == {"b"}
-
-
-async def test_a_name_that_had_a_key_loses_it_by_a_suppressed_fingerprint(
-    keys: KeyStore,
-) -> None:
-    await keys.ensure(["a", "b"])
-    await keys.suppress(["f1"])
-
-    await keys.index([("f1", "a"), ("f2", "b")])
-
-    assert set(await keys.find(["a", "b"])) == {"b"}
+    assert await keys.suppressed(["f1", "f3", "f4"]) == {"f1", "f4"}
+    assert await keys.matching(["f1"]) == {"old"}, "destroyed ones are found"
+    assert set(await keys.ensure(["old", "new", "never", "b", "c"])) == {"b", "c"}
+    assert set(await keys.find(["new", "b", "c"])) == {"b", "c"}
 
 
 async def test_many_fingerprints_at_once(keys: KeyStore) -> None:
@@ -74,41 +46,21 @@ async def test_many_fingerprints_at_once(keys: KeyStore) -> None:
     assert len(await keys.suppressed([f"f{n}" for n in range(1_300)])) == 1_200
 
 
-# Two processes on one file.
-
-
-async def test_what_another_process_suppresses_holds_here_at_once(tmp_path: Path) -> None:
-    async with (
-        SqliteKeyStore(tmp_path / "keys.db", MASTER) as service,
-        SqliteKeyStore(tmp_path / "keys.db", MASTER) as command,
-    ):
-        await command.suppress(["f1"])
-
-        assert await service.suppressed(["f1"]) == {"f1"}
-        await service.index([("f1", "a")])
-        assert await service.ensure(["a"]) == {}
-
-
-async def test_a_key_that_another_process_destroyed_is_forgotten_when_told(
-    tmp_path: Path,
-) -> None:
+async def test_what_another_process_does_holds_here_and_after_a_restart(tmp_path: Path) -> None:
     async with (
         SqliteKeyStore(tmp_path / "keys.db", MASTER) as service,
         SqliteKeyStore(tmp_path / "keys.db", MASTER) as command,
     ):
         await service.ensure(["a", "b"])
+        await command.suppress(["f1"])
         await command.destroy(["a"])
         assert set(await service.find(["a"])) == {"a"}, "it is kept open in memory"
 
         service.forget()
 
         assert set(await service.find(["a", "b"])) == {"b"}
-
-
-async def test_suppression_is_there_after_a_restart(tmp_path: Path) -> None:
-    async with SqliteKeyStore(tmp_path / "keys.db", MASTER) as keys:
-        await keys.suppress(["f1"])
-
+        await service.index([("f1", "c")])
+        assert await service.ensure(["c"]) == {}
     async with SqliteKeyStore(tmp_path / "keys.db", MASTER) as keys:
         assert await keys.suppressed(["f1"]) == {"f1"}
 

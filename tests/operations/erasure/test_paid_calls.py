@@ -89,26 +89,6 @@ async def erase_ada(folder: Path) -> None:
         await erasure.erase_mailbox(ADA_MAILBOX)
 
 
-async def test_a_service_that_meets_somebody_erased_forgets_what_it_paid_for(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "data"
-    settings = Settings(data_dir=folder)
-    async with open_paid_calls(settings) as paid:
-        tools = replace(outside(), people_sources=[PaidStaff(paid)])
-        async with run_embedded(settings, tools, "live") as running:
-            service = Service(running, Operator(running.streams, SystemClock()))
-            key = await service.new_key()
-            await service.search(key, brand="Zenith")
-            (other,) = remembered(folder)
-            await erase_ada(folder)
-
-            answer = (await service.search(key, brand="Acme")).json()
-
-            assert [each["full_name"] for each in answer["contacts"]] == ["Ben Ode"]
-            assert remembered(folder) == {other}
-
-
 async def test_a_service_that_meets_somebody_erased_does_not_wait_for_who_reads_the_file(
     tmp_path: Path,
 ) -> None:
