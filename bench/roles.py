@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from cs.domain.names.plain_text import folded, word_set
+from cs.domain.names.plain_text import folded
 from cs.domain.roles.role import JobRole, classify
 
 OF_THE_TESTS = Path(__file__).parents[1] / "tests/domain/data/own_titles.jsonl"
@@ -27,11 +27,17 @@ _SAME = {
     "dir": "director",
     "vp": "vice president",
 }
-_STOP = word_set(
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STOP = _word_set(
     "of the for de du des la le les el los da do das dos di del della and a an to in der die "
     "das und et y e en d l"
 )
-_LEGAL = word_set("inc llc ltd limited gmbh ag se sa plc corp co bv ab oy spa srl sas kg")
+_LEGAL = _word_set("inc llc ltd limited gmbh ag se sa plc corp co bv ab oy spa srl sas kg")
 
 Row = dict[str, Any]
 

@@ -20,7 +20,7 @@ from cs.domain.names.brand_match import (
     name_keys,
     names_host,
 )
-from cs.domain.names.hosts import sites_of
+from cs.domain.names.brand_names import sites_of
 from cs.domain.names.typos import is_slip
 from cs.pipeline.brand_candidates import (
     COMPLETING,

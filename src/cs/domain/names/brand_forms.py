@@ -16,10 +16,10 @@ from cs.domain.names.brand_match import (
     FIRM_WORDS,
     LEGAL_FORMS,
     SHOP_WORDS,
-    is_mark,
     name_keys,
     without_accents,
     without_legal_form,
+    words_of,
 )
 from cs.domain.names.brand_names import cache_name
 
@@ -48,11 +48,9 @@ _AND = re.compile(r"\s*[&+]\s*(?=\w)")
 _FORMS_BEHIND = BRAND_WORDS.of("legal_forms_behind")
 _FORMS_IN_FRONT = BRAND_WORDS.of("legal_forms_in_front")
 #: Of East Asian scripts, which put no space between.
-_ATTACHED = re.compile(
-    r"^(?:株式会社|有限会社|合同会社|\(株\)|\(有\)|주식회사|\(주\)|유한회사)\s*|"
-    r"\s*(?:株式会社|有限会社|合同会社|\(株\)|\(有\)|股份有限公司|有限责任公司|有限責任公司|"
-    r"有限公司|公司|주식회사|\(주\)|유한회사)$"
-)
+_ATTACHED = "|".join(map(re.escape, BRAND_WORDS.legal_forms_attached.split()))
+_BEHIND = "|".join(BRAND_WORDS.legal_forms_attached_behind.split())
+_ATTACHED_FORM = re.compile(rf"^(?:{_ATTACHED})\s*|\s*(?:{_ATTACHED}|{_BEHIND})$")
 #: Of so few letters they are words of other languages, unless written as a form is.
 _SHORT_FORM = 3
 _LONGEST_FORM = 5  # words
@@ -177,9 +175,7 @@ def _spellings(folded: str) -> list[list[str]]:
 
 def _words(text: str) -> list[str]:
     """Return the words of *text*; what joins two of them is the word "&"."""
-    spelt = _AND.sub(" & ", text).replace("+", " plus ")
-    kept = "".join(c for c in spelt if c.isalnum() or c in " -&" or is_mark(c))
-    words = kept.replace("-", " ").split()
+    words = words_of(_AND.sub(" & ", text).replace("+", " plus "))
     inner = range(1, len(words) - 1)
     return ["&" if n in inner and w in _CONNECTORS else w for n, w in enumerate(words)]
 
@@ -228,7 +224,7 @@ def without_legal_forms(name: str) -> str:
     >>> without_legal_forms("Miele, S. de R.L. de C.V."), without_legal_forms("ООО «Miele»")
     ('Miele', 'Miele')
     """
-    left = _ATTACHED.sub("", name).strip() or name
+    left = _ATTACHED_FORM.sub("", name).strip() or name
     words = left.split()
     while len(words) > 1:
         behind = next((n for n in _lengths(words) if _is_form(words[-n:], _FORMS_BEHIND)), 0)

@@ -36,6 +36,8 @@ class _BrandWords(msgspec.Struct):
     legal_forms: str
     legal_forms_behind: str
     legal_forms_in_front: str
+    legal_forms_attached: str
+    legal_forms_attached_behind: str
     spellings: dict[str, str]
 
     def of(self, table: str) -> frozenset[str]:
@@ -140,15 +142,18 @@ def _shown(label: str) -> str:
 
 def _words(exact: str) -> list[str]:
     """Return *exact* as words of letters and digits; accents of Latin letters are gone."""
-    spelt = without_accents(exact).translate(_SPELT_OUT)
-    joined = "".join(c for c in spelt if c.isalnum() or c in " -" or is_mark(c))
-    return joined.replace("-", " ").split()
+    return words_of(without_accents(exact).translate(_SPELT_OUT))
 
 
-def is_mark(char: str) -> bool:
-    """Say whether *char* is a vowel sign or a point, which spells without being a letter."""
-    # Vowel signs of Indic scripts, Thai and Arabic points: not alphanumeric, yet spelling.
-    return unicodedata.category(char) in {"Mn", "Mc"}
+def words_of(text: str) -> list[str]:
+    """Return the words of letters, digits and "&" in *text*; a hyphen parts two.
+
+    Vowel signs and points (of Indic scripts, Thai and Arabic) spell without being letters.
+    """
+    kept = [
+        c for c in text if c.isalnum() or c in " -&" or unicodedata.category(c) in {"Mn", "Mc"}
+    ]
+    return "".join(kept).replace("-", " ").split()
 
 
 def without_accents(text: str) -> str:

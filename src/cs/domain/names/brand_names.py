@@ -8,6 +8,7 @@ valid on every server.
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 
 import idna
 
@@ -214,6 +215,20 @@ def _check_host(labels: list[str]) -> None:
         )
     if sum(map(len, labels)) + len(labels) - 1 > HOST_MAX:
         raise Unacceptable(f"domain must have at most {HOST_MAX} characters")
+
+
+def sites_of(host: str) -> Iterator[str]:
+    """Yield *host* and each host above it that has two labels at least.
+
+    Which of them is a site, and which a suffix that registries sell names below, only a
+    source that knows the site can say.
+
+    >>> list(sites_of("eu.shop.acme.com"))
+    ['eu.shop.acme.com', 'shop.acme.com', 'acme.com']
+    """
+    while "." in host:
+        yield host
+        host = host.partition(".")[2]
 
 
 def cache_name(brand: str) -> str:

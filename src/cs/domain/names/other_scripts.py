@@ -30,39 +30,9 @@ _GREEK = dict(
 )
 _GREEK_PAIRS = {"γκ": "g", "μπ": "b", "ντ": "d", "ου": "u"}
 _VOWELS = "aiueo"
-_KANA_ROWS = {
-    "": "アイウエオ",
-    "k": "カキクケコ",
-    "g": "ガギグゲゴ",
-    "s": "サシスセソ",
-    "z": "ザジズゼゾ",
-    "t": "タチツテト",
-    "d": "ダヂヅデド",
-    "n": "ナニヌネノ",
-    "h": "ハヒフヘホ",
-    "b": "バビブベボ",
-    "p": "パピプペポ",
-    "m": "マミムメモ",
-    "r": "ラリルレロ",
-}
-_KANA = {
-    kana: row + vowel
-    for row, column in _KANA_ROWS.items()
-    for kana, vowel in zip(column, _VOWELS, strict=True)
-} | {
-    "シ": "shi",
-    "チ": "chi",
-    "ツ": "tsu",
-    "フ": "fu",
-    "ジ": "ji",
-    "ヤ": "ya",
-    "ユ": "yu",
-    "ヨ": "yo",
-    "ワ": "wa",
-    "ヲ": "o",
-    "ン": "n",
-    "ヴ": "vu",
-}
+#: Kana are called by their sounds, but for these (Hepburn), and for some that nobody uses.
+_HEPBURN = {"SI": "shi", "TI": "chi", "TU": "tsu", "HU": "fu", "ZI": "ji", "WO": "o"}
+_OBSOLETE = frozenset("ヮヰヱヵヶ")
 _SMALL = dict(zip("ァィゥェォャュョ", ("a", "i", "u", "e", "o", "ya", "yu", "yo"), strict=True))
 _INITIAL = tuple(_parts("g kk n d tt r m b pp s ss - j jj ch k t p h"))
 _MEDIAL = tuple(_parts("a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i"))
@@ -141,8 +111,11 @@ def _said(char: str, heard: list[str]) -> str | None:
         return _SMALL[kana].removeprefix("y") if soft else _SMALL[kana]
     if kana in "ッー・":
         return ""
+    if "ア" <= kana <= "ヴ" and kana not in _OBSOLETE:
+        sound = unicodedata.name(kana).removeprefix("KATAKANA LETTER ")
+        return _HEPBURN.get(sound, sound.lower())
     letter = _plain(char)
-    return _KANA.get(kana) or _CYRILLIC.get(letter) or _GREEK.get(letter)
+    return _CYRILLIC.get(letter) or _GREEK.get(letter)
 
 
 def _plain(char: str) -> str:

@@ -2,33 +2,33 @@
 
 import re
 import unicodedata
+from pathlib import Path
 
-from cs.domain.names.plain_text import BREAK, folded, plain, word_set
+import msgspec
 
-_TITLES = word_set(
-    "mr mrs ms miss mx dr dra drs prof professor sir dame rev fr hon ing dipl ir mag lic "
-    "herr frau mme mlle sr sra srta eng adv capt col lt"
+from cs.domain.names.plain_text import BREAK, folded, plain
+
+
+class _PersonWords(msgspec.Struct, frozen=True):
+    """`person_words.toml`."""
+
+    titles: str
+    degrees: str
+    particles: str
+    between_families: str
+    first_of_two: str
+    korean: str
+    chinese: str
+    spellings: dict[str, str]
+
+
+_WORDS = msgspec.toml.decode(
+    Path(__file__).with_name("person_words.toml").read_bytes(), type=_PersonWords
 )
-_DEGREES = word_set(
-    "mba emba bba phd ph.d dphil md jd llm llb msc bsc ma ba mpa mph cpa cfa pmp csm mcim acim "
-    "fcim cim aipm frsa obe mbe cbe jr sr ii iii iv esq mcipr mprca shrm-cp pcm meng beng dba "
-    "cipd acca aca ca rn dds edd apr digm dipm b.a m.a b.sc m.sc m.b.a llc"
-)
-_PARTICLES = word_set(
-    "van von der den de del della di da do dos das du la le el al bin bint ibn ben ter ten te "
-    "zu zur zum af av mac st saint san santa dalla dello degli lo op vom ap abu ould"
-)
-#: Between two family names: "Ortega y Gasset".
-_AND = frozenset({"y", "e", "i"})
-#: Family names that are the first of two in Spanish: with them two words are the family
-#: name.  Any in -ez is one, too.  Elsewhere the word before the last is a middle name.
-_FIRST_OF_TWO = word_set(
-    "garcia moreno munoz alonso romero navarro torres ramos ruiz serrano molina blanco "
-    "castro ortega delgado ortiz marin sanz iglesias medina cortes castillo garrido rubio "
-    "lozano guerrero cano prieto cruz calvo gallego vidal leon herrera flores cabrera "
-    "campos vega fuentes carrasco aguilar rojas vargas reyes mendoza soto contreras "
-    "guzman salazar acosta rivera morales"
-)
+_TITLES, _DEGREES = frozenset(_WORDS.titles.split()), frozenset(_WORDS.degrees.split())
+_PARTICLES, _AND = frozenset(_WORDS.particles.split()), _WORDS.between_families.split()
+_FIRST_OF_TWO = frozenset(_WORDS.first_of_two.split())
+_SPELLINGS = {letter: spelt.split() for letter, spelt in _WORDS.spellings.items()}
 _BRACKETS = re.compile(
     r"[(\[{「（][^()\[\]{}「」（）]*[)\]}」）]|[\"“”«»„][^\"“”«»„]*[\"“”«»„]"
 )
@@ -38,34 +38,9 @@ _PRONOUNS = re.compile(
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f'’ʼ`.\-‐‑·])*", re.UNICODE)
 _HANGUL = re.compile(r"[\uac00-\ud7a3]{2,4}")
 _HAN = re.compile(r"[\u3400-\u9fff々]{2,5}")
-_KOREAN_PAIRS = word_set("남궁 황보 제갈 사공 선우 서문 독고 동방")
-_CHINESE_PAIRS = word_set(
-    "欧阳 歐陽 司马 司馬 上官 诸葛 諸葛 东方 東方 皇甫 尉迟 公孙 慕容 令狐"
-)
 _KANA = re.compile("[\u3040-\u30ff]")
 _APOSTROPHE = str.maketrans("", "", "'’ʼ`´‘.·")
 _DASHES = str.maketrans("‐‑–—", "----")
-#: Letters that fold to more than one spelling; the first is the commoner one.
-_SPELLINGS = {
-    "ä": ("ae", "a"),
-    "ö": ("oe", "o"),
-    "ü": ("ue", "u"),
-    "å": ("a", "aa"),
-    "ø": ("o", "oe"),
-    "æ": ("ae",),
-    "œ": ("oe",),
-    "ß": ("ss",),
-    "ẞ": ("ss",),
-    "ł": ("l",),
-    "đ": ("d", "dj"),
-    "ð": ("d",),
-    "þ": ("th",),
-    "ı": ("i",),
-    "ŋ": ("n",),
-    "ħ": ("h",),
-    "ə": ("e", "a"),
-    "ñ": ("n",),
-}
 
 
 def shown_name(full_name: str) -> str | None:
@@ -135,8 +110,7 @@ def _spelt(text: str, choice: int) -> str | None:
     letters = []
     for letter in unicodedata.normalize("NFC", text):
         if letter in _SPELLINGS:
-            choices = _SPELLINGS[letter]
-            letters.append(choices[min(choice, len(choices) - 1)])
+            letters.append(_SPELLINGS[letter][: choice + 1][-1])
         else:
             letters.extend(
                 part
@@ -215,9 +189,9 @@ def _family_last(words: list[str]) -> list[str]:
 
 def _split_unspaced(word: str) -> tuple[str | None, str | None]:
     if _HANGUL.fullmatch(word):
-        pairs = _KOREAN_PAIRS
+        pairs = _WORDS.korean.split()
     elif _HAN.fullmatch(word) and len(word) <= 4 and not _KANA.search(word):
-        pairs = _CHINESE_PAIRS
+        pairs = _WORDS.chinese.split()
         if len(word) == 4 and word[:2] not in pairs:
             return None, None  # Japanese, most likely: two and two, or not
     else:

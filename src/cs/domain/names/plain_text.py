@@ -1,7 +1,7 @@
 """Text of the outside world made plain: one spelling of what people type in many.
 
-`plain` keeps the words as written, for showing; `folded` and `flat` are for comparing
-and are never shown; `written_out` is for terminals.
+`plain` keeps the words as written, for showing; `folded` is for comparing and never shown;
+`written_out` is for terminals.
 """
 
 import html
@@ -19,10 +19,6 @@ _LETTERS = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
 _ACCENT = re.compile("[\u0300-\u036f]")
-_EAST_ASIAN = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-_SCRIPTS = re.compile(rf"(?<=[a-z0-9])(?={_EAST_ASIAN})|(?<={_EAST_ASIAN})(?=[a-z0-9])")
-_NOT_WORD = re.compile(r"[\W_]+")
-
 
 #: Letters in black squares and circles, which NFKC leaves as they are.
 _BOXED = {first + n: ord("A") + n for first in (0x1F150, 0x1F170) for n in range(26)}
@@ -110,22 +106,3 @@ def folded(text: str) -> str:
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
     return unicodedata.normalize("NFC", _ACCENT.sub("", apart))
-
-
-def flat(text: str) -> str:
-    """Return the folded words of *text* with one space between, punctuation gone.
-
-    Latin words within East Asian text are words of their own.
-
-    >>> flat("Sr. Social-Media Mgr, EMEA")
-    'sr social media mgr emea'
-    """
-    apart = folded(text)
-    if not apart.isascii():
-        apart = _SCRIPTS.sub(" ", apart)
-    return _NOT_WORD.sub(" ", apart).strip()
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of *text*, parted by white space."""
-    return frozenset(text.split())

@@ -32,19 +32,6 @@ _NOT_LETTERS = re.compile("[^a-z]")
 _CONSONANTS = 2
 
 
-def is_one_name(word: str, other: str) -> bool:
-    """Return whether *word* and *other* may be one name in two scripts.
-
-    In one script only spellings with another letter for the same one count.
-
-    >>> is_one_name("Мюллер", "Müller"), is_one_name("Юлия", "Julia")
-    (True, True)
-    >>> is_one_name("Mueller", "Müller"), is_one_name("Miller", "Müller")
-    (True, False)
-    """
-    return SpokenWord(word).may_be(SpokenWord(other))
-
-
 class SpokenWord:
     """A word that is compared with several: what is found of it is found once.
 
@@ -59,7 +46,15 @@ class SpokenWord:
         self.latin = frozenset(ascii_forms(text))
 
     def may_be(self, other: "SpokenWord") -> bool:
-        """Say what `is_one_name` says of the two."""
+        """Return whether the two may be one name in two scripts.
+
+        In one script only spellings with another letter for the same one count.
+
+        >>> SpokenWord("Мюллер").may_be(SpokenWord("Müller"))
+        True
+        >>> SpokenWord("Miller").may_be(SpokenWord("Müller"))
+        False
+        """
         if self.is_other_script is not other.is_other_script:
             return not self.sounds.isdisjoint(other.sounds)
         return not self.latin.isdisjoint(other.latin)

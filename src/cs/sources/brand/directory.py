@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cs.domain.names.brand_match import COMPANY, likeness, name_keys, names_host
-from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.domain.names.hosts import sites_of
+from cs.domain.names.brand_names import Unacceptable, canonical_domain, sites_of
 from cs.plugins.sources import BrandFacts, BrandMatch, Query, SourceContext
 from cs.sources.brand.brand_index import (
     ABBREVIATION,

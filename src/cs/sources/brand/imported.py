@@ -12,8 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.domain.names.hosts import sites_of
+from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand, sites_of
 from cs.plugins.sources import (
     BrandAnswer,
     BrandFacts,

@@ -12,9 +12,8 @@ from cs.directory.person import DirectoryPerson
 from cs.directory.port import DirectoryReader
 from cs.domain.names.brand_forms import close_forms, core_forms
 from cs.domain.names.brand_match import names_host
-from cs.domain.names.brand_names import Unacceptable, clean_brand
+from cs.domain.names.brand_names import Unacceptable, clean_brand, sites_of
 from cs.domain.names.employer import is_employer
-from cs.domain.names.hosts import sites_of
 from cs.domain.roles.role import classify
 from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
