@@ -1,21 +1,23 @@
-"""Brave, Serper, Hunter, People Data Labs and Apollo: each does what every people source does,
-reads the shapes of its service, and tells each of its faults as what it is."""
+"""Brave, Serper, Hunter, People Data Labs and Apollo: each does what every source of its kind
+does, reads the shapes of its service, and reports each of its faults as what it is."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from cs.domain.contact import BrandFacts, Sighting
+from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
 from cs.paid_calls.budgets.memory import MemoryBudgets
+from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
-from cs.plugins.sources import SourceStatus, find_new
+from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
+from cs.sources.brand import company_enrich, search_panel
 from cs.sources.isolated import IsolatedPeopleSource
 from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
@@ -23,6 +25,7 @@ from sources.people_services import (
     JANE,
     JOSE,
     KEY,
+    NOW,
     SERVICES,
     Answer,
     Asked,
@@ -77,64 +80,47 @@ async def playing(respond: Respond) -> AsyncIterator[tuple[Web, TrustedClient]]:
         yield web, client
 
 
-async def test_on_a_real_server_each_finds_its_people_for_its_price() -> None:
-    wrong = []
-    for service in SERVICES:
-        budgets = MemoryBudgets()
-        async with playing(service.says) as (web, client):
-            url = f"{web.url}/v9"
-            source = source_of(service, client, budgets=budgets, url=url, burst=50)
-            answer = await source.find(ACME, limit=50)
-        (spent,) = await budgets.spending()
-        people = [(each.full_name, each.company, each.source) for each in answer.people]
-        if [who[0] for who in people] != ["Jane Doe", "José Núñez"]:
-            wrong.append(f"{service.name}: found {people}, {answer.why}")
-        if any(who[2] != service.name or "Acme" not in (who[1] or "") for who in people):
-            wrong.append(f"{service.name}: says {people}")
-        if answer.people[0].linkedin_url != JANE:
-            wrong.append(f"{service.name}: {answer.people[0].linkedin_url}")
-        if len(web.asked) != service.calls or spent.micros_today != round(service.usd * 1e6):
-            wrong.append(f"{service.name}: {len(web.asked)} calls, {spent.micros_today}")
-        if any(got.headers.get(service.key_header) != KEY for got in web.asked):
-            wrong.append(f"{service.name}: no key in {service.key_header}")
-        if any(KEY in got.path or not got.path.startswith("/v9/") for got in web.asked):
-            wrong.append(f"{service.name}: asked {web.asked[0].path}")
-        if source.cost < service.usd:
-            wrong.append(f"{service.name}: cost {source.cost}")
-    assert not wrong, "\n".join(wrong)
+async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:
+    budgets = MemoryBudgets()
+    async with playing(service.says) as (web, client):
+        url = f"{web.url}/v9"
+        source = source_of(service, client, budgets=budgets, url=url, burst=50)
+        answer = await source.find(ACME, limit=50)
+    (spent,) = await budgets.spending()
+
+    assert [each.full_name for each in answer.people] == ["Jane Doe", "José Núñez"]
+    assert {each.source for each in answer.people} == {service.name}
+    assert all("Acme" in (each.company or "") for each in answer.people)
+    assert answer.people[0].linkedin_url == JANE
+    assert (len(web.asked), spent.micros_today) == (service.calls, round(service.usd * 1e6))
+    assert {got.headers.get(service.key_header) for got in web.asked} == {KEY}
+    assert all(got.path.startswith("/v9/") and KEY not in got.path for got in web.asked)
+    assert source.cost >= service.usd
 
 
-async def test_on_a_real_server_each_fault_is_told_as_what_it_is() -> None:
-    wrong = []
-    for service in SERVICES:
-        cases = [(each[0], each[1], each[2], each[3], each[4]) for each in FAULTS]
-        cases += [
-            (f"own {n}", answer, ended, None, permanent)
-            for n, (answer, ended, permanent) in enumerate(service.own_faults)
-        ]
-        for name, fault, ended, retry_in_s, permanent in cases:
-            async with playing(always(fault)) as (web, client):
-                source = source_of(service, client, url=web.url)
-                answer = await source.find(ACME, limit=50)
-            got = (answer.ended.value, answer.permanent, answer.people)
-            if got != (ended, permanent, ()) or not answer.why or KEY in answer.why:
-                wrong.append(f"{service.name}, {name}: {answer}")
-            if retry_in_s is not None and answer.retry_in_s != retry_in_s:
-                wrong.append(f"{service.name}, {name}: {answer.retry_in_s} s")
-    assert not wrong, "\n".join(wrong)
+async def test_each_fault_is_reported_as_what_it_is(service: Service) -> None:
+    cases = [fault[1:] for fault in FAULTS]
+    cases += [
+        (answer, ended, None, permanent) for answer, ended, permanent in service.own_faults
+    ]
+    for fault, ended, retry_in_s, permanent in cases:
+        answer = await source_of(service, Played(always(fault))).find(ACME, limit=50)
+
+        assert (answer.ended.value, answer.permanent, answer.people) == (ended, permanent, ())
+        assert answer.why
+        assert KEY not in answer.why
+        assert retry_in_s is None or answer.retry_in_s == retry_in_s
 
 
 async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> None:
-    budgets = MemoryBudgets()
-    async with playing(service.says) as (web, client):
-        source = source_of(service, client, url=web.url, budgets=budgets)
-        check = await source.check()
+    budgets, client = MemoryBudgets(), Played(service.says)
+    check = await source_of(service, client, budgets=budgets).check()
     (spent,) = await budgets.spending()
 
     assert (check.ended, check.left) == ("works", service.check_left)
     assert check.usd == service.check_usd == check.usd_today == spent.micros_today / 1e6
     assert (check.usd_per_day, check.usd_per_month) == (10.0, 100.0)
-    assert len(web.asked) == 1
+    assert len(client.asked) == 1
     without = await source_of(service, client, key="").check()
     assert without.ended == "not-configured"
     assert without.why == f"set sources.{service.name}.key"
@@ -151,45 +137,38 @@ async def asked_of(service: Service, brand: BrandFacts = ACME, **settings: Any) 
     return client.asked
 
 
-async def test_brave_is_asked_within_its_limits_in_the_market_of_the_brand() -> None:
-    name = "Very Long Name " * 60
-    brand = BrandFacts(name=name, domain="acme.de")
-    asked = await asked_of(BY_NAME["brave"], brand)
+async def test_engines_are_asked_within_their_limits_in_the_market_of_the_brand() -> None:
+    brand = BrandFacts(name="Very Long Name " * 60, domain="acme.de")
+    brave = await asked_of(BY_NAME["brave"], brand)
+    serper = await asked_of(BY_NAME["serper"], BrandFacts(name="Acme", domain="acme.fr"))
 
-    assert len(asked) == 5
-    assert all(len(one.params["q"]) <= 400 for one in asked)
-    assert all(len(one.params["q"].split()) <= 50 for one in asked)
-    assert all(one.params["count"] == "20" for one in asked)
-    assert [one.params.get("country") for one in asked] == [None] * 4 + ["de"]
-
-
-async def test_serper_is_asked_two_questions_with_or() -> None:
-    asked = await asked_of(BY_NAME["serper"], BrandFacts(name="Acme", domain="acme.fr"))
-
-    assert [one.json["num"] for one in asked] == [100, 100, 100]
-    assert all('site:linkedin.com/in "Acme"' in one.json["q"] for one in asked)
-    assert sum(" OR " in one.json["q"] for one in asked) == 2
-    assert (asked[2].json["gl"], asked[2].json["hl"]) == ("fr", "fr")
+    assert len(brave) == 5
+    assert all(len(one.params["q"]) <= 400 for one in brave)
+    assert all(len(one.params["q"].split()) <= 50 for one in brave)
+    assert all(one.params["count"] == "20" for one in brave)
+    assert [one.params.get("country") for one in brave] == [None] * 4 + ["de"]
+    assert [one.json["num"] for one in serper] == [100, 100, 100]
+    assert all('site:linkedin.com/in "Acme"' in one.json["q"] for one in serper)
+    assert sum(" OR " in one.json["q"] for one in serper) == 2
+    assert (serper[2].json["gl"], serper[2].json["hl"]) == ("fr", "fr")
 
 
 async def test_who_has_enough_people_pays_for_no_more_questions() -> None:
     people = [
-        {
-            "title": f"Jo {name} - Head of Social - Acme",
-            "url": f"https://linkedin.com/in/{name}",
-        }
-        for name in (f"roe{chr(97 + n)}" for n in range(26))
+        {"title": f"Jo Roe{at} - Head of Social - Acme", "url": f"https://linkedin.com/in/{at}"}
+        for at in "abcdefghijklmnopqrstuvwxyz"
     ]
     client = Played(always(ok({"web": {"results": people}})))
 
     answer = await source_of(BY_NAME["brave"], client).find(ACME, limit=100)
 
-    assert len(client.asked) == 1
-    assert len(answer.people) == 26
+    assert (len(client.asked), len(answer.people)) == (1, 26)
 
 
-async def test_hunter_is_asked_for_people_who_may_decide() -> None:
-    (asked,) = await asked_of(BY_NAME["hunter"], addresses=30)
+async def test_hunter_is_asked_for_people_who_may_decide_and_names_candidates() -> None:
+    service = BY_NAME["hunter"]
+    (asked,) = await asked_of(service, addresses=30)
+    answer = await source_of(service, Played(service.says)).find(ACME, limit=50)
 
     assert asked.params == {
         "domain": "acme.example",
@@ -198,14 +177,6 @@ async def test_hunter_is_asked_for_people_who_may_decide() -> None:
         "seniority": "senior,executive",
         "limit": "30",
     }
-    (by_name,) = await asked_of(BY_NAME["hunter"], BrandFacts(name="Acme"))
-    assert by_name.params["company"] == "Acme"
-
-
-async def test_what_hunter_names_is_a_candidate_and_no_webmail_domain_is_a_company() -> None:
-    service = BY_NAME["hunter"]
-    answer = await source_of(service, Played(service.says)).find(ACME, limit=50)
-
     assert answer.people[0] == Sighting(
         full_name="Jane Doe",
         first_name="Jane",
@@ -243,26 +214,20 @@ async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None
     assert (await budgets.spending())[0].micros_today == 2 * 280_000
 
 
-async def test_apollo_asks_by_name_only_for_those_in_a_role() -> None:
-    asked = await asked_of(BY_NAME["apollo"])
-
-    assert asked[0].json["q_organization_domains_list"] == ["acme.example"]
-    assert [one.json["id"] for one in asked[1:]] == ["a1", "a2"]
-    one_of_them = await asked_of(BY_NAME["apollo"], people=1)
-    assert [one.json["id"] for one in one_of_them[1:]] == ["a1"], "who has an address"
-
-
-async def test_people_of_apollo_found_before_a_refusal_are_told_with_it() -> None:
+async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found() -> None:
     service = BY_NAME["apollo"]
+    asked, one_of_them = await asked_of(service), await asked_of(service, people=1)
 
     def says(asked: Asked) -> Answer:
         return error(402) if (asked.json or {}).get("id") == "a2" else service.says(asked)
 
     answer = await source_of(service, Played(says)).find(ACME, limit=50)
 
+    assert asked[0].json["q_organization_domains_list"] == ["acme.example"]
+    assert [one.json["id"] for one in asked[1:]] == ["a1", "a2"]
+    assert [one.json["id"] for one in one_of_them[1:]] == ["a1"], "who has an address"
     assert (answer.ended, answer.permanent) == (SourceStatus.FAILED, True)
-    assert [who.full_name for who in answer.people] == ["Jane Doe"]
-    assert answer.people[0].addresses == ("jane@acme.example",)
+    assert [who.addresses for who in answer.people] == [("jane@acme.example",)]
 
 
 async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
@@ -285,20 +250,14 @@ async def test_of_a_sub_brand_the_parent_s_people_are_asked_for_by_its_domain() 
         mail_domains=("kid.example", "kid.de", "acme.example"),
     )
     alone = BrandFacts(name="Kid", domain="kid.example", mail_domains=("kid.example", "kid.de"))
-    wrong: list[object] = []
     for name, calls in {"hunter": (2, 1), "pdl": (2, 1), "apollo": (3, 1)}.items():
-        played = [Played(BY_NAME[name].says) for _ in range(2)]
-        found, nobody = [
-            await source_of(BY_NAME[name], each).find(brand, limit=25)
-            for each, brand in zip(played, (kid, alone), strict=True)
-        ]
-        companies = {person.company for person in found.people}
-        if (len(found.people), companies, nobody.people) != (2, {"Acme"}, ()):
-            wrong.append((name, found, nobody))
-        if tuple(len(each.asked) for each in played) != calls:
-            wrong.append((name, [each.says for one in played for each in one.asked]))
+        of_parent, of_nobody = [Played(BY_NAME[name].says) for _ in range(2)]
+        found = await source_of(BY_NAME[name], of_parent).find(kid, limit=25)
+        nobody = await source_of(BY_NAME[name], of_nobody).find(alone, limit=25)
 
-    assert not wrong
+        assert [person.company for person in found.people] == ["Acme"] * 2
+        assert nobody.people == ()
+        assert (len(of_parent.asked), len(of_nobody.asked)) == calls
 
 
 async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() -> None:
@@ -308,11 +267,10 @@ async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() 
         parent_company="Big",
         mail_domains=("acme.example", "big.example"),
     )
-    hunter, pdl = [Played(BY_NAME[name].says) for name in ("hunter", "pdl")]
-    await source_of(BY_NAME["hunter"], hunter).find(acme, limit=25)
+    hunter, pdl = await asked_of(BY_NAME["hunter"], acme), Played(BY_NAME["pdl"].says)
     await source_of(BY_NAME["pdl"], pdl, records=3).find(acme, limit=25)
 
-    assert len(hunter.asked) == 1, "somebody is at the brand itself"
+    assert len(hunter) == 1, "somebody is at the brand itself"
     assert [each.json["size"] for each in pdl.asked] == [3, 1]
 
 
@@ -335,3 +293,128 @@ async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person
     ]
     assert "must_not" not in without.asked[0].json["query"]["bool"]
     assert other.people, "who has no such method is asked as ever"
+
+
+# Brand sources with a key, which only hint.
+
+
+def panel_says(asked: Asked) -> Answer:
+    if "Acme" not in asked.says:
+        return ok({"organic": [], "credits": 1})
+    results = [
+        {"title": "Acme - Wikipedia", "link": "https://en.wikipedia.org/wiki/Acme"},
+        {"title": "Acme: Home", "link": "https://www.acme.shop/en?x=1", "position": 2},
+        {"title": "Acme on a shop", "link": "https://shop.example/acme"},
+    ]
+    panel = {"title": "ACME", "website": "https://www.acme.example/", "attributes": {}}
+    return ok({"knowledgeGraph": panel, "organic": results, "credits": 1})
+
+
+COMPANY = {
+    "status": 200,
+    "likelihood": 8,
+    "name": "acme",
+    "display_name": "Acme",
+    "website": "acme.example",
+    "linkedin_url": "linkedin.com/company/acme-brands",
+    "alternative_names": ["acme inc", "acme brands"],
+    "employee_count": 51,
+    "location": {"name": "berlin, germany"},
+}
+
+
+def company_says(asked: Asked) -> Answer:
+    return ok(COMPANY) if asked.params.get("name") == "Acme" else error(404)
+
+
+HINTING: dict[str, tuple[Callable[[SourceContext], BrandSource], Respond]] = {
+    "serper": (search_panel.from_context, panel_says),
+    "pdl": (company_enrich.from_context, company_says),
+}
+#: By service, what it hints at for Acme, and what that and nothing found cost in micro-dollars.
+HINTS = {"serper": (["acme.example", "acme.shop"], 2_000), "pdl": (["acme.example"], 100_000)}
+
+
+def hinting(name: str, client: Any, *, key: str = KEY, **more: Any) -> BrandSource:
+    context = SourceContext(
+        trusted=client,
+        guarded=client,
+        settings={"key": key, "burst": 50, **more},
+        now=lambda: NOW,
+        budgets=getattr(client, "budgets", MemoryBudgets()),
+    )
+    return HINTING[name][0](context)
+
+
+@pytest.fixture(params=sorted(HINTING))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class TestEveryHint(BrandSourceContract):
+    @pytest.fixture
+    def case(self, name: str) -> BrandSourceCase:
+        says = HINTING[name][1]
+        broken = [hinting(name, Played(always(fault[1]))) for fault in FAULTS]
+        broken += [hinting(name, Nobody(says))]
+        works = hinting(name, Played(says))
+        return BrandSourceCase(works, Query("Acme"), Query("Nobody At All"), tuple(broken))
+
+
+async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> None:
+    client, (hints, micros) = Played(HINTING[name][1]), HINTS[name]
+    client.budgets = budgets = MemoryBudgets()  # type: ignore[attr-defined]
+    source = hinting(name, client)
+    answer = await source.find(Query("Acme"), None)
+    nobody = await source.find(Query("Nobody At All"), None)
+    (spent,) = await budgets.spending()
+
+    assert [match.facts.domain for match in answer.matches] == hints
+    assert all(match.score < 0.1 for match in answer.matches)
+    assert (nobody.ended, spent.micros_today) == (SourceStatus.NO_RESULTS, micros)
+    asked = len(client.asked)
+    for brand in (None, "Acme"):
+        of_domain = await source.find(Query(brand, "acme.example"), None)
+        assert of_domain.ended is SourceStatus.NO_RESULTS
+    assert len(client.asked) == asked, "nothing is paid where a domain is asked"
+    without = await hinting(name, client, key="").find(Query("Acme"), None)
+    assert (without.ended, without.why) == (
+        SourceStatus.NOT_CONFIGURED,
+        f"set sources.{name}.key",
+    )
+
+
+async def test_each_fault_of_a_hint_is_reported_as_what_it_is(name: str) -> None:
+    for _, fault, ended, retry_in_s, permanent in FAULTS:
+        answer = await hinting(name, Played(always(fault))).find(Query("Acme"), None)
+
+        assert (answer.ended.value, answer.permanent, answer.matches) == (ended, permanent, ())
+        assert retry_in_s is None or answer.retry_in_s == retry_in_s
+
+
+async def test_a_company_has_its_page_and_its_other_names() -> None:
+    answer = await hinting("pdl", Played(company_says)).find(Query("Acme"), None)
+
+    assert answer.matches[0].facts == BrandFacts(
+        name="Acme",
+        domain="acme.example",
+        linkedin_company_url="https://www.linkedin.com/company/acme-brands",
+        aliases=("acme", "acme inc", "acme brands"),
+        mail_domains=("acme.example",),
+    )
+
+
+async def test_another_company_or_one_without_a_site_is_no_hint() -> None:
+    other_panel = {"title": "Acme Robotics", "website": "https://acme-robotics.example/"}
+    first = {"title": "Acme", "link": "https://news.example/acme"}
+    others = (
+        {"display_name": "Acne Studios", "name": "acne studios", "alternative_names": []},
+        {"website": None},
+        {"website": "not a host"},
+        {"display_name": None, "name": "Nobody", "alternative_names": None},
+    )
+    answers: list[tuple[str, Any]] = [("pdl", COMPANY | changed) for changed in others]
+    answers += [("serper", {"knowledgeGraph": other_panel, "organic": [first]})]
+    for name, said in answers:
+        answer = await hinting(name, Played(always(ok(said)))).find(Query("Acme"), None)
+        assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())

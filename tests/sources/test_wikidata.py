@@ -166,35 +166,23 @@ MAX_LAG = json.dumps(
     {"error": {"code": "maxlag", "info": "Waiting for 10.0.0.1: 7 seconds lagged.", "lag": 7}}
 ).encode()
 
+FAILED, LIMITED = SourceStatus.FAILED, SourceStatus.RATE_LIMITED
+ERROR = b'{"error":{"code":"%s","info":"x"},"servedby":"mw1"}'
 OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
-    (saying(MAX_LAG, headers={"Retry-After": "9"}), SourceStatus.RATE_LIMITED, 9.0),
-    (saying(MAX_LAG), SourceStatus.RATE_LIMITED, 5.0),
-    (
-        saying(b"slow down", status=429, headers={"Retry-After": "30"}),
-        SourceStatus.RATE_LIMITED,
-        30.0,
-    ),
-    (
-        saying(b"", status=429, headers={"Retry-After": "Sat, 21 Nov 2026 12:01:00 GMT"}),
-        SourceStatus.RATE_LIMITED,
-        60.0,
-    ),
-    (saying(b"", status=429, headers={"Retry-After": "soon"}), SourceStatus.RATE_LIMITED, 5.0),
-    (saying(b"", status=503, headers={"Retry-After": "3"}), SourceStatus.RATE_LIMITED, 3.0),
-    (saying(b"", status=503), SourceStatus.FAILED, None),
-    (saying(b"<h1>Internal error", status=500), SourceStatus.FAILED, None),
-    (saying(b"Please set a user-agent", status=403), SourceStatus.FAILED, None),
-    (saying(b"<!doctype html><title>Wikimedia Error</title>"), SourceStatus.FAILED, None),
-    (saying(b'{"search": [{"id": "Q1", "la'), SourceStatus.FAILED, None),
-    (saying(b'{"search": "none"}'), SourceStatus.FAILED, None),
-    (saying(b"[" * 100_000), SourceStatus.FAILED, None),
-    (saying(b""), SourceStatus.FAILED, None),
-    (
-        saying(b'{"error":{"code":"ratelimited","info":"Too fast"},"servedby":"mw1"}'),
-        SourceStatus.RATE_LIMITED,
-        None,
-    ),
-    (saying(b'{"error":{"code":"internal_api_error","info":"x"}}'), SourceStatus.FAILED, None),
+    (saying(MAX_LAG, headers={"Retry-After": "9"}), LIMITED, 9.0),
+    (saying(MAX_LAG), LIMITED, 5.0),
+    (saying(b"slow down", status=429, headers={"Retry-After": "30"}), LIMITED, 30.0),
+    (saying(b"", status=429, headers={"Retry-After": "soon"}), LIMITED, 5.0),
+    (saying(b"", status=503, headers={"Retry-After": "3"}), LIMITED, 3.0),
+    (saying(b"", status=503), FAILED, None),
+    (saying(b"Please set a user-agent", status=403), FAILED, None),
+    (saying(b"<!doctype html><title>Wikimedia Error</title>"), FAILED, None),
+    (saying(b'{"search": [{"id": "Q1", "la'), FAILED, None),
+    (saying(b'{"search": "none"}'), FAILED, None),
+    (saying(b"[" * 100_000), FAILED, None),
+    (saying(b""), FAILED, None),
+    (saying(ERROR % b"ratelimited"), LIMITED, None),
+    (saying(ERROR % b"internal_api_error"), FAILED, None),
 ]
 
 
@@ -236,32 +224,28 @@ async def test_everything_wikidata_knows_of_a_brand_is_told() -> None:
     )
 
 
-async def test_people_and_things_without_a_site_are_no_brands() -> None:
-    answer = await ask(Query(brand="Acme"))
-
-    assert [(match.key, match.score) for match in answer.matches] == [
-        ("Q10", 0.9),
-        ("Q11", 0.5),
-    ]
+def scores(answer: BrandAnswer) -> dict[str, float]:
+    return {match.key: match.score for match in answer.matches}
 
 
-@pytest.mark.parametrize(("name", "score"), [("ACME beauty", 0.9), ("Acme Fau", 0.5)])
-async def test_an_alias_counts_as_a_name_and_a_part_of_one_does_not(
-    name: str, score: float
-) -> None:
-    answer = await ask(Query(brand=name))
+async def test_a_match_scores_by_name_and_by_domain() -> None:
+    for query, expected in (
+        # People and things without a site are no brands.
+        (Query("Acme"), {"Q10": 0.9, "Q11": 0.5}),
+        (Query("ACME beauty"), {"Q10": 0.9}),
+        (Query("Acme Fau"), {"Q11": 0.5}),
+        (Query("Delta"), {"Q20": 0.9, "Q21": 0.9, "Q22": 0.5}),
+        (Query("Delta", "delta-faucet.example"), {"Q21": 1.0, "Q20": 0.9, "Q22": 0.5}),
+        (Query(None, "globex.example"), {"Q90": 1.0}),
+        (Query(None, "delta.example"), {}),
+        (Query("Acme", "globex.example"), {"Q90": 1.0, "Q10": 0.9, "Q11": 0.5}),
+        (Query("Hosted"), {}),  # a page at a service is nobody's domain
+    ):
+        answer = await ask(query)
 
-    assert [match.score for match in answer.matches] == [score]
-
-
-async def test_two_brands_of_one_name_score_alike() -> None:
-    answer = await ask(Query(brand="Delta"))
-
-    assert [(match.key, match.score) for match in answer.matches] == [
-        ("Q20", 0.9),
-        ("Q21", 0.9),
-        ("Q22", 0.5),
-    ]
+        assert scores(answer) == expected, query
+        assert list(scores(answer).values()) == sorted(expected.values(), reverse=True)
+        assert answer.ended is (SourceStatus.USED if expected else SourceStatus.NO_RESULTS)
 
 
 def articles(*counts: int, label: str = "Nike") -> dict[str, Any]:
@@ -273,77 +257,31 @@ def articles(*counts: int, label: str = "Nike") -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("counts", "scores"),
-    [
-        ((90, 1, 0), [0.9, 0.5, 0.5]),
-        ((1, 90), [0.9, 0.5]),
-        ((90, 30), [0.9, 0.9]),  # both are well known
-        ((5, 0), [0.9, 0.9]),  # nobody is
-        ((90,), [0.9]),
-    ],
-)
 async def test_a_famous_brand_stands_out_among_obscure_ones_of_its_name(
-    counts: tuple[int, ...], scores: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "WORLD", articles(*counts))
-
-    answer = await ask(Query(brand="Nike"))
-    at_home = await ask(Query(brand="Nike", domain="nike-1.example"))
-
-    assert [match.score for match in answer.matches] == scores
-    assert answer.matches[0].key == f"Q{40 + counts.index(max(counts))}"
-    assert all(match.score >= 0.9 for match in at_home.matches), "a domain decides by itself"
-
-
-async def test_sites_that_are_no_wikipedias_make_nobody_famous(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    quotes: dict[str, Any] = {f"l{n}wikiquote": {} for n in range(90)} | {"commonswiki": {}}
-    world = articles(0, 0)
-    world["Q40"]["sitelinks"] = quotes
-    world["Q41"]["sitelinks"] = []  # as PHP writes an empty map
-    monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
+    no_wikipedias: dict[str, Any] = articles(0, 0)
+    quotes: dict[str, Any] = {f"l{n}wikiquote": {} for n in range(90)}
+    no_wikipedias["Q40"]["sitelinks"] = quotes | {"commonswiki": {}}
+    no_wikipedias["Q41"]["sitelinks"] = []  # as PHP writes an empty map
+    for world, expected in (
+        (articles(90, 1, 0), {"Q40": 0.9, "Q41": 0.5, "Q42": 0.5}),
+        (articles(1, 90), {"Q41": 0.9, "Q40": 0.5}),
+        (articles(90, 30), {"Q40": 0.9, "Q41": 0.9}),  # both are well known
+        (articles(5, 0), {"Q40": 0.9, "Q41": 0.9}),  # neither is
+        (no_wikipedias, {"Q40": 0.9, "Q41": 0.9}),
+        # A famous brand of another spelling replaces nobody.
+        (
+            {"Q10": item("Nike", P856=site("https://n.example"))}
+            | articles(90, label="The Nike"),
+            {"Q10": 0.9},
+        ),
+    ):
+        monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
+        at_home = await ask(Query(brand="Nike", domain="nike-1.example"))
 
-    answer = await ask(Query(brand="Nike"))
-
-    assert [match.score for match in answer.matches] == [0.9, 0.9]
-
-
-async def test_a_famous_brand_of_another_spelling_replaces_nobody(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    famous = articles(90, label="The Nike")
-    world = {"Q10": item("Nike", P856=site("https://nike.example")), **famous}
-    monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
-
-    answer = await ask(Query(brand="Nike"))
-
-    assert [(match.key, match.score > 0.8) for match in answer.matches][:1] == [("Q10", True)]
-
-
-async def test_the_asked_domain_decides_between_them() -> None:
-    answer = await ask(Query(brand="Delta", domain="delta-faucet.example"))
-
-    assert (answer.matches[0].key, answer.matches[0].score) == ("Q21", 1.0)
-    assert answer.matches[1].score <= 0.9
-
-
-async def test_a_domain_alone_finds_only_the_brand_at_home_there() -> None:
-    found = await ask(Query(domain="globex.example"))
-    other_site = await ask(Query(domain="delta.example"))
-
-    assert [(match.key, match.score) for match in found.matches] == [("Q90", 1.0)]
-    assert (other_site.ended, other_site.matches) == (SourceStatus.NO_RESULTS, ())
-
-
-async def test_a_brand_asked_with_its_parents_domain_is_found_beside_the_parent() -> None:
-    answer = await ask(Query(brand="Acme", domain="globex.example"))
-
-    told = {match.key: match for match in answer.matches}
-    assert told["Q90"].score == 1.0
-    assert told["Q10"].score == 0.9
-    assert "globex.example" in told["Q10"].facts.mail_domains
+        assert scores(await ask(Query(brand="Nike"))) == expected
+        assert all(match.score > 0.8 for match in at_home.matches), "a domain decides by itself"
 
 
 async def test_what_is_known_already_is_asked_for_instead() -> None:
@@ -354,36 +292,23 @@ async def test_what_is_known_already_is_asked_for_instead() -> None:
     assert answer.matches[0].key == "Q20"
 
 
-@pytest.mark.parametrize(
-    ("brand", "domain", "parent"),
-    [
-        ("Nova", "nova.example", None),  # labelled once for all languages
-        ("Loose", "loose.example", None),  # ended, nobody knows when; owned by a person
-        ("Listed", "listed.example", None),  # two owners are shareholders
-        ("Future", "future.example", None),  # ends, but not yet
-    ],
-)
-async def test_odd_statements_are_read_as_meant(
-    brand: str, domain: str, parent: str | None
-) -> None:
-    facts = (await ask(Query(brand=brand))).matches[0].facts
+async def test_odd_statements_are_read_as_meant() -> None:
+    for brand, domain in (
+        ("Nova", "nova.example"),  # labelled once for all languages
+        ("Loose", "loose.example"),  # ended, nobody knows when; owned by a person
+        ("Listed", "listed.example"),  # two owners are shareholders
+        ("Future", "future.example"),  # ends, but not yet
+    ):
+        facts = (await ask(Query(brand=brand))).matches[0].facts
 
-    assert (facts.name, facts.domain, facts.parent_company) == (brand, domain, parent)
+        assert (facts.name, facts.domain, facts.parent_company) == (brand, domain, None)
 
 
-async def test_a_page_at_a_service_is_nobodys_domain() -> None:
-    answer = await ask(Query(brand="Hosted"))
+async def test_each_way_to_fail_is_reported_as_what_it_is() -> None:
+    for answer, ended, retry_in_s in OUT_OF_ORDER:
+        told = await ask(Query(brand="Acme"), answer=answer)
 
-    assert answer.ended is SourceStatus.NO_RESULTS
-
-
-@pytest.mark.parametrize(("answer", "ended", "retry_in_s"), OUT_OF_ORDER)
-async def test_each_way_to_fail_is_told_as_what_it_is(
-    answer: Answer, ended: SourceStatus, retry_in_s: float | None
-) -> None:
-    told = await ask(Query(brand="Acme"), answer=answer)
-
-    assert (told.ended, told.retry_in_s) == (ended, retry_in_s)
+        assert (told.ended, told.retry_in_s) == (ended, retry_in_s)
 
 
 async def test_requests_are_as_wikidata_wants_them() -> None:
