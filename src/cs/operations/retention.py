@@ -6,7 +6,7 @@ whatever is cut off is done again.
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from structlog import get_logger
 
@@ -28,8 +28,6 @@ EVERY = timedelta(hours=1)
 PAGE = 50
 #: No log is older.
 BEGINNING = date(2026, 1, 1)
-#: Days that are asked for at once, a page of lookups each time.
-DAYS = 7
 
 
 class Retention:
@@ -70,7 +68,7 @@ class Retention:
             LogUnavailable: The log, the views, the keys or remembered calls are away.
             DeletedDataRemains: As from `Erasure.age_out`.
         """
-        due = await self._due(self._clock.now() - self._kept_for)
+        due = await self._due((self._clock.now() - self._kept_for).date())
         if not due:
             return 0
         aged_out = await self._erasure.age_out(due)
@@ -80,21 +78,17 @@ class Retention:
         log.info("people_aged_out", lookups=len(aged_out.lookups), people=aged_out.people)
         return len(due)
 
-    async def _due(self, before: datetime) -> Sequence[str]:
-        """Return lookups that were last returned on a day before that of *before*."""
+    async def _due(self, before: date) -> Sequence[str]:
+        """Return lookups that were last returned on a day before *before*."""
         # Views that are made anew meanwhile would seem to have nothing: not counted as looked.
         self._reached = max(self._reached, await self._views.position())
-        day = await self._first_day()
-        while day is not None and day < before.date():
-            end = min(before.date(), day + timedelta(days=DAYS))
-            days = [(day + timedelta(days=n)).isoformat() for n in range((end - day).days)]
-            limit = PAGE + len(self._damaged)  # those may be among the first ones
-            found = await self._views.ids_tagged(RETURNED, days, self._reached, limit=limit)
-            due = sorted({lookup for lookup, _ in found} - self._damaged)
-            if due:
-                return due[:PAGE]
-            day = end
-        return ()
+        first = await self._first_day()
+        if first is None:
+            return ()
+        days = [str(first + timedelta(days=n)) for n in range((before - first).days)]
+        limit = PAGE + len(self._damaged)  # those may be among the first ones
+        found = await self._views.ids_tagged(RETURNED, days, self._reached, limit=limit)
+        return sorted({lookup for lookup, _ in found} - self._damaged)[:PAGE]
 
     async def _first_day(self) -> date | None:
         try:

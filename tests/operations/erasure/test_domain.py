@@ -6,7 +6,7 @@ import pytest
 
 from cs.domain import person
 from cs.domain.brand.brand import fold
-from cs.domain.brand.events import BrandEvent, ContactsErased, EraseContacts, LookupFinished
+from cs.domain.brand.events import BrandEvent, EraseContacts, LookupFinished
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonSuppressed, SuppressPerson
 from cs.domain.stages.work import PeopleSeen
@@ -23,32 +23,6 @@ def erase(run: AcmeRun, *people: str) -> list[BrandEvent]:
     return list(
         run.send(EraseContacts(lookup=LOOKUP, people=people, contacts=contacts, at=run.at))
     )
-
-
-def test_a_result_goes_on_answering_with_those_who_are_left() -> None:
-    run = AcmeRun().verifying().verified(*BOTH)
-
-    (event,) = erase(run, "p1")
-
-    assert isinstance(event, ContactsErased)
-    assert (event.people, event.verified) == (("p1",), 1)
-    assert [contact.person for contact in event.contacts] == ["p2"]
-    answer = run.state.answer(run.at)
-    assert answer is not None
-    assert (answer.outcome, answer.verified) == ("done", 1)
-
-
-def test_a_result_without_a_verified_mailbox_answers_nobody() -> None:
-    run = AcmeRun().verifying().verified(*BOTH)
-
-    erase(run, "p1")
-    assert run.state.answer(run.at) is not None
-    erase(run, "p2")
-
-    assert run.state.answer(run.at) is None
-    finish = run.state.finish_of(LOOKUP)
-    assert finish is not None
-    assert finish.outcome == "done", "who joined it before is charged as everybody"
 
 
 def test_a_result_that_had_nobody_verified_is_reused_as_before() -> None:
@@ -74,16 +48,6 @@ def test_an_older_result_leaves_the_run_of_today_alone() -> None:
 
 
 # A run that is alive.
-
-
-def test_who_is_erased_while_being_checked_is_not_in_the_result() -> None:
-    run = AcmeRun().verifying()
-
-    erase(run, "p1")
-    run.verified(*BOTH)
-
-    assert [contact.person for contact in run.finish.contacts] == ["p2"]
-    assert run.finish.verified == 1
 
 
 def test_the_number_of_an_erased_person_is_not_given_again() -> None:

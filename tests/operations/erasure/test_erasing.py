@@ -56,6 +56,10 @@ async def test_earlier_searches_and_reused_answers_lack_them_and_are_charged_as_
         assert after == {**before, "contacts": before["contacts"][1:]}  # Contract C9
         assert await told_of_ada(service) == []
         assert "Ben Ode" in await service.stored()
+        found = await service.running.reading.search(before["id"], key.id)
+        assert found is not None
+        assert found.body is not None
+        assert await service.rebuilt(key.id, before["id"]) == found.body, "views made anew"
         recorded = await service.log.tail(0)
         said = [r for r in recorded if isinstance(r.event, PersonSuppressed | PersonErased)]
         assert [topic_of(r.event) for r in said] == ["person.suppressed.v1", "person.erased.v1"]
@@ -268,20 +272,6 @@ async def test_one_that_was_interrupted_is_finished_by_doing_it_again(step: int)
         assert await told_of_ada(service) == []
         live = {name for name, data_key in keys._keys.items() if data_key is not None}
         assert len([name for name in live if name.startswith("result:")]) == 2
-
-
-async def test_views_made_anew_have_the_same_answers() -> None:
-    async with erasable(outside()) as service:
-        key = await service.new_key()
-        search = (await service.search(key, brand="Acme")).json()["id"]
-        await service.erasure.erase_profile(ADA_PROFILE)
-
-        found = await service.running.reading.search(search, key.id)
-
-        assert found is not None
-        assert found.body is not None
-        assert b"Ben Ode" in found.body
-        assert await service.rebuilt(key.id, search) == found.body
 
 
 # Who reads meanwhile.

@@ -119,23 +119,3 @@ async def test_what_a_service_remembers_of_a_search_that_runs_is_dropped(
 
         assert [contact["full_name"] for contact in answer["contacts"]] == ["Ben Ode"]
         await gone(service, data)
-
-
-@pytest.mark.parametrize("times", [1, 2])
-async def test_an_answer_read_during_an_erasure_has_everybody_else(
-    tmp_path: Path, times: int
-) -> None:
-    """Whoever reads finds the old answer or the new one, never an empty one."""
-    async with service_on(tmp_path / "data", outside()) as (service, _):
-        key = await service.new_key()
-        search = (await service.search(key, brand="Acme")).json()["id"]
-        erasing = asyncio.create_task(erase_beside(tmp_path / "data"))
-        async with service.client(key) as client:
-            while not erasing.done():
-                found = await service.running.reading.search(search, key.id)
-                assert found is not None
-                assert found.body is not None
-                assert b"Ben Ode" in found.body
-            for _ in range(times):
-                record = (await client.get(f"/searches/{search}")).json()
-                assert [c["full_name"] for c in record["contacts"]] == ["Ben Ode"]
