@@ -1,4 +1,4 @@
-"""`cs directory`: files with faults in them, what is told, and what is in it afterwards."""
+"""`cs directory` and `cs brands import`: files with faults, and what is known after."""
 
 import stat
 from pathlib import Path
@@ -71,8 +71,11 @@ def test_people_are_listed_shown_and_removed(
     whole = here("directory", "show", "--profile", ADA, "--json", *why, *data)
     noted = here("events", "export", "--type", "disclosure.made", *data)
     status = here("directory", "status", "--json", *data).rows
+    refused = here("directory", "clear", *data).told(2)
     removed = here("directory", "remove", "--profile", ADA, *data)
     told = here("directory", "show", "--profile", ADA, *data).told()
+    here("directory", "import", str(file), *data)
+    cleared = here("directory", "clear", "--yes", "--json", *data)
 
     assert "Kern" not in listed.out + shown.out
     assert listed.rows[0]["company"] == "Acme Inc."
@@ -82,20 +85,9 @@ def test_people_are_listed_shown_and_removed(
     assert status[0]["people"] == 1
     assert "removed" in removed.out
     assert "nobody in the directory goes by that" in told
-
-
-def test_everybody_is_removed_once_it_is_said_twice(
-    here: Here, file: Path, data: tuple[str, str]
-) -> None:
-    here("directory", "import", str(file), *data)
-
-    told = here("directory", "clear", *data).told(2)
-    cleared = here("directory", "clear", "--yes", "--json", *data)
-    status = here("directory", "status", *data)
-
-    assert "--yes" in told
+    assert "--yes" in refused
     assert cleared.rows == [{"removed": 1}]
-    assert "nobody yet" in status.out
+    assert "nobody yet" in here("directory", "status", *data).out
 
 
 @pytest.mark.parametrize(
@@ -123,11 +115,41 @@ def test_a_mistake_on_the_command_line_is_told(
 def test_a_file_that_cannot_be_read_is_told(
     here: Here, file: Path, data: tuple[str, str]
 ) -> None:
-    chosen = ("--column", "title=Rolle")
+    missing = here("directory", "import", str(file.with_name("none.csv")), *data)
+    wrong = here("directory", "import", str(file), "--column", "title=Rolle", *data)
+    no_brands = here("brands", "import", str(file), "--column=name=", *data)
 
-    for words in ((str(file.with_name("none.csv")),), (str(file), *chosen)):
-        said = here("directory", "import", *words, *data).told()
-        assert "No such file" in said or "columns is called Rolle" in said
+    assert "No such file" in missing.told()
+    assert "columns is called Rolle" in wrong.told()
+    assert "lacks a column called name" in no_brands.told()
+
+
+def test_companies_are_imported_as_the_dry_run_said_and_known_offline(
+    here: Here, tmp_path: Path
+) -> None:
+    file, config = tmp_path / "open.csv", tmp_path / "cs.toml"
+    file.write_text("name,website\nZephyrine Beaute,zephyrine.example\n,x.example\n")
+    config.write_text(f'data_dir = "{tmp_path / "data"}"\n')
+    of = ("--config", str(config))
+    asked = ("resolve", "Zéphyrine Beauté", "--offline", "--json", *of)
+
+    before = here(*asked).rows[0]
+    dry = here("brands", "import", str(file), "--dry-run", "--json", *of)
+    assert not list((tmp_path / "data").glob("brands*"))
+    done = here("brands", "import", str(file), "--json", *of)
+    again = here("brands", "import", str(file), *of)
+    after = here(*asked).rows[0]
+
+    counts = {"rows": 2, "new": 1, "updated": 0, "unchanged": 0, "refused": 1}
+    assert [each.code for each in (dry, done, again)] == [1, 1, 1]
+    assert dry.rows[0].items() >= {**counts, "dry_run": True}.items()
+    assert done.rows[0].items() >= {**counts, "problems": [[3, "no name"]]}.items()
+    assert done.rows[0]["columns"]["domain"] == "website"
+    assert "0 new, 0 updated, 1 unchanged, 1 refused" in again.out
+    assert "line 3: no name" in again.err
+    assert (before["status"], before["sources"]) == ("no_match", {"directory": "no_results"})
+    assert (after["status"], after["domain"]) == ("matched", "zephyrine.example")
+    assert after["sources"] == {"directory": "no_results", "imported": "used"}
 
 
 def test_the_source_is_checked_and_tried_by_itself(

@@ -203,7 +203,7 @@ texts = st.text(st.characters(codec=None)) | st.sampled_from(HOSTILE)
 @given(texts)
 def test_tables_lines_and_warnings(text: str) -> None:
     with output.console.capture() as out, output.errors.capture() as err:
-        output.print_table(["One", "Two"], [[text, Text("x")]], folds=["One"])
+        output.print_parts([output.Table(["One", "Two"], [[text, Text("x")]], ["One"])])
         output.console.print(f"about {text}", text)
         output.console.print(output.styled("[bold]{}[/]", text))
         output.warn(text)

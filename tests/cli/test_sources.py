@@ -1,4 +1,4 @@
-"""`cs sources check`: what works, what it costs, what is left."""
+"""`cs sources check`, `cs verifiers check`: what works, what it costs, what is left."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,13 @@ import pytest
 from cli.command import Here
 from sources.people_services import KEY, always, error, hunter_says, ok, pdl_says
 from sources.played_services import on_port
+
+NEVERBOUNCE = {
+    "status": "success",
+    "result": "invalid",
+    "flags": [],
+    "credits_info": {"paid_credits_remaining": 950, "free_credits_remaining": 50},
+}
 
 
 @pytest.fixture
@@ -58,6 +65,42 @@ def test_each_source_is_told_with_its_state_price_and_what_is_left(
     for shown in ("600 of 1,000 searches left", "$0.00 of $2.5", "no-credits", "3 of 8 work"):
         assert shown in table.out
     assert [len(each.asked) for each in (hunter, pdl, brave, web)] == [2, 2, 2, 2]
+
+
+def test_each_verifier_is_told_with_its_state_price_and_what_is_left(
+    here: Here, config: Path, tmp_path: Path
+) -> None:
+    refused = ok({"error": "Invalid API key or your account ran out of credits"})
+    with (
+        on_port(always(ok(NEVERBOUNCE))) as neverbounce,
+        on_port(always(error(402))) as kickbox,
+        on_port(always(refused)) as zerobounce,
+    ):
+        places = {"neverbounce": neverbounce, "kickbox": kickbox, "zerobounce": zerobounce}
+        toml = "".join(
+            f'[verifiers.{name}]\nurl = "{place.url}"\nkey = "{KEY}"\n'
+            for name, place in places.items()
+        )
+        config.write_text(f'data_dir = "{tmp_path}"\n{toml}[verifiers.smtp]\nhelo = "o.test"\n')
+
+        ran = here("verifiers", "check", "--json", f"--config={config}")
+
+    rows = {row["name"]: row for row in ran.rows}
+    assert ran.code == 1
+    assert {name: row["ended"] for name, row in rows.items()} == {
+        "hunter": "not-configured",
+        "kickbox": "no-credits",
+        "millionverifier": "not-configured",
+        "neverbounce": "works",
+        "reacher": "not-configured",
+        "smtp": "not-checked",
+        "zerobounce": "key-refused",
+    }
+    assert (
+        rows["neverbounce"].items() >= {"left": "1000 credits", "usd_per_call": 0.008}.items()
+    )
+    assert {row["kind"] for row in rows.values()} == {"verifier"}
+    assert KEY not in ran.out + ran.err
 
 
 def test_where_all_is_well_it_ends_well(here: Here, tmp_path: Path) -> None:

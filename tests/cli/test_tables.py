@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.cli.output import console, print_parts, print_table
+from cs.cli.output import Table, console, print_parts
 from cs.cli.search_record import record_lines
 
 #: Columns, one row, and which columns fold.
@@ -44,64 +44,21 @@ TOPICS: Shape = (
     ),
     ["Settings"],
 )
-PEOPLE: Shape = (("Id", "Since", "Lookups"), ("5" * 64, "2026-11-22T14:12:15Z", "3"), [])
 
 
-def shown(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], folds: Sequence[str], width: int
-) -> str:
+def shown(table: Table, width: int) -> str:
     with pytest.MonkeyPatch.context() as during, console.capture() as printed:
         during.setattr(console, "_width", width)
-        print_table(columns, rows, folds=folds)
+        print_parts([table])
     return printed.get()
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("table", [KEYS, BRANDS, PROVED, TOPICS, PEOPLE])
-def test_every_word_number_and_id_is_whole(table: Shape, width: int) -> None:
-    columns, row, folds = table
-
-    told = shown(columns, [row], folds, width)
-
-    for column, cell in zip(columns, row, strict=True):
-        assert set(cell.split()) <= set(told.split())
-        if column not in folds:
-            assert cell in told, "never folded"
-    least = sum(
-        max(
-            len(word)
-            for text in texts
-            for word in ([text] if name not in folds else text.split())
-        )
-        if any(texts)
-        else 0
-        for name, *texts in (
-            (name, name, cell) for name, cell in zip(columns, row, strict=True)
-        )
-    )
-    assert all(len(line) <= max(width, least + 2 * len(row)) for line in told.splitlines())
-
-
-def test_a_list_is_one_line_a_row_on_eighty_columns() -> None:
-    rows = [
-        (f"key_ma7677g7zxmrnq{n:02}", "Aster Agency", "x8Kq", "18 of 500") for n in range(9)
-    ]
-
-    told = shown(("Id", "Label", "Ends in", "Used"), rows, ["Label"], 80).splitlines()
-
-    assert told[0].split() == ["Id", "Label", "Ends", "in", "Used"]
-    assert [line.split()[0] for line in told[1:]] == [row[0] for row in rows]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("table", [KEYS, BRANDS, PROVED, TOPICS])
 def test_a_row_is_one_line_if_that_is_asked_for(table: Shape, width: int) -> None:
     columns, row, folds = table
-    with pytest.MonkeyPatch.context() as during, console.capture() as printed:
-        during.setattr(console, "_width", width)
-        print_table(columns, [row, row], folds=folds, one_line=True)
 
-    head, *lines = printed.get().splitlines()
+    head, *lines = shown(Table(columns, [row, row], folds, one_line=True), width).splitlines()
 
     assert len(lines) == 2
     assert all(
@@ -125,9 +82,19 @@ def test_no_word_is_ever_cut(cells: list[list[str]], width: int, folded: set[int
     columns = [f"C{n}" for n in range(len(cells))]
     folds = [f"C{n}" for n in folded]
 
-    told = shown(columns, [[" ".join(cell) for cell in cells]], folds, width)
+    row = [" ".join(cell) for cell in cells]
+
+    told = shown(Table(columns, [row], folds), width)
 
     assert {word for cell in cells for word in cell} <= set(told.split())
+    assert all(
+        cell in told for cell, name in zip(row, columns, strict=True) if name not in folds
+    )
+    least = sum(
+        max(len(word) for word in (cell if name in folds else [" ".join(cell)]) + [name])
+        for cell, name in zip(cells, columns, strict=True)
+    )
+    assert all(len(line) <= max(width, least + 2 * len(row)) for line in told.splitlines())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -9,13 +9,10 @@ import pytest
 
 from cs.domain.contact import BrandFacts, Query
 from cs.pipeline.brand_resolver import (
-    BrandQuestion,
     BrandResolver,
     Resolution,
-    ResolutionRow,
     chosen_again,
     recordable,
-    resolve_line,
 )
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
 
@@ -477,49 +474,6 @@ async def test_identifying_sources_are_asked_at_once() -> None:
         resolution = await resolve([Meeting("one"), Meeting("two")], "Nike")
 
     assert resolution.status == "no_match"
-
-
-# Rows for the command line.
-
-
-async def test_rows_come_in_order_and_name_every_source() -> None:
-    shelf = directory(match(0.9, "Nike", "nike.com", instagram="ig:nike", parent_company="P"))
-    lines = [
-        BrandQuestion("1", brand="Nike"),
-        BrandQuestion("2", brand=" x "),
-        BrandQuestion("3"),
-        BrandQuestion("4", domain="user@nike.com"),
-        BrandQuestion("5", domain="adidas.com"),
-    ]
-
-    resolver = BrandResolver([shelf])
-    rows = [await resolve_line(line, resolver) for line in lines]
-
-    used = {"directory": SourceStatus.USED}
-    refused = rows[1:4]
-    nike = ResolutionRow(
-        id="1",
-        status="matched",
-        domain="nike.com",
-        parent="P",
-        instagram="ig:nike",
-        sources=used,
-        score=0.9,
-    )
-    assert rows == [nike, *refused, ResolutionRow(id="5", status="no_match", sources=used)]
-    assert [(row.id, row.status) for row in refused] == [(id_, "no_match") for id_ in "234"]
-    assert all(isinstance(row.error, str) for row in refused)
-    assert list(msgspec.json.decode(msgspec.json.encode(rows[0]))) == [
-        "id",
-        "status",
-        "domain",
-        "linkedin",
-        "parent",
-        "instagram",
-        "tiktok",
-        "sources",
-        "score",
-    ]
 
 
 # Hints: asked last, and believed only with the brand's own site.

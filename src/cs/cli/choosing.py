@@ -4,8 +4,11 @@ What names nothing that is there is an error, which says what there is.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
+from cyclopts import Group, Parameter
 
 from cs.cli.moment import time_of
 from cs.cli.output import errors, stop
@@ -18,23 +21,50 @@ from cs.history.selection import BadSelection, Selection
 
 #: Ids that an error names.
 _NAMED = 8
+_WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the options of a command choose, as they are written."""
+def _several(name: str, about: str) -> Parameter:
+    said = f"{about} Can be given several times."
+    return Parameter(name=name, negative="", show_default=False, help=said)
 
-    types: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    streams: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    brand: str | None = None
-    domain: str | None = None
-    lookup: str | None = None
-    mail_domain: str | None = None
-    since: str | None = None
-    until: str | None = None
-    after: int = 0
-    upto: int | None = None
+
+@Parameter(name="*", group=_WHICH)
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The options that choose events, as they are written."""
+
+    types: Annotated[
+        tuple[str, ...],
+        _several(
+            "--type",
+            "Of this type: `key.search-settled.v1`, `key.search-settled` (all versions) or "
+            "`search-settled`.",
+        ),
+    ] = ()
+    categories: Annotated[
+        tuple[str, ...],
+        _several(
+            "--category",
+            "Of streams of this category: key, brand, mail-domain, person, disclosure or "
+            "service.",
+        ),
+    ] = ()
+    streams: Annotated[tuple[str, ...], _several("--stream", "Of this stream.")] = ()
+    keys: Annotated[tuple[str, ...], _several("--key", "Of the API key of this id.")] = ()
+    brand: Annotated[
+        str | None,
+        Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
+    ] = None
+    domain: Annotated[str | None, Parameter(help="Of the brand of this web domain.")] = None
+    lookup: Annotated[str | None, Parameter(help="Of this lookup, by its id.")] = None
+    mail_domain: Annotated[str | None, Parameter(help="Of this mail domain.")] = None
+    since: Annotated[
+        str | None, Parameter(help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z.")
+    ] = None
+    until: Annotated[str | None, Parameter(help="Before this time.")] = None
+    after: Annotated[int, Parameter(help="After this position.")] = 0
+    upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
     def checked(self) -> Selection:
         """Return what can be known without the log; brands are not in it.

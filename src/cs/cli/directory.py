@@ -109,13 +109,14 @@ async def list_people(
     directory = await _opened(at, "directory list", reveal)
     people = await directory.people_at(places_asked(facts), limit=limit)
     found = [person for person in people if is_meant(facts, person)]
-    fields = ("full_name", *_IN_CLEAR, "profile", "email") if reveal else _IN_CLEAR
-    rows = [[str(getattr(person, field) or "") for field in fields] for person in found]
-    titles = [field.replace("_", " ").capitalize() for field in fields]
-    text: list[str | Table] = [Table(titles, rows, ["Title", "Profile"])]
+    shown = [_shown(person, reveal) for person in found]
+    fields = "title company domain as_of"
+    if reveal:
+        fields = f"full_name {fields} profile email"
+    text: list[str | Table] = [Table.of(shown, fields, "title profile")]
     if not reveal and found:
         text.append(f"{len(found)} people; --reveal WHY shows who they are")
-    return Output([_shown(person, reveal) for person in found], text)
+    return Output(shown, text)
 
 
 @app.command

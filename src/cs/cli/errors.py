@@ -4,7 +4,7 @@ import asyncio
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, get_args, get_origin
 
 from cyclopts import (
@@ -27,6 +27,7 @@ from cs.http_server.errors import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.data_folder import DataFolderError
+from cs.runtime.error_groups import leaf_errors
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.redaction import redacted
 from cs.sandbox.errors import WorldError
@@ -56,8 +57,6 @@ USAGE_ERRORS = (BadSettings, CycloptsError, OtherExport)
 
 #: Errors of writing to standard output.
 _UNWRITTEN = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-#: What every option that is no setting and can be written wrongly takes.
-NUMBER = "a whole number"
 
 
 def _choices(hint: object) -> tuple[str, ...]:
@@ -69,16 +68,12 @@ def _choices(hint: object) -> tuple[str, ...]:
 
 def _right(hint: object) -> str:
     names = _choices(hint)
-    return f"one of {', '.join(names)}" if names else NUMBER
+    return f"one of {', '.join(names)}" if names else "a whole number"
 
 
-def leaf_errors(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors inside nested groups of them."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from leaf_errors(inner)
-    else:
-        yield error
+def first_cause(error: BaseException) -> BaseException:
+    """Return the first error inside nested groups of them."""
+    return next(leaf_errors(error)) if isinstance(error, BaseExceptionGroup) else error
 
 
 def sentence(error: BaseException) -> str:
@@ -116,7 +111,7 @@ def end(error: BaseException, words: Sequence[str]) -> None:
     """
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
         raise SystemExit(130) from None
-    cause = next(leaf_errors(error))
+    cause = first_cause(error)
     if isinstance(cause, OSError) and cause.errno in _UNWRITTEN:
         # What is still unwritten goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,15 +4,13 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
-from cyclopts import App, Group, Parameter
+from cyclopts import App, Parameter
 from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext
@@ -23,6 +21,7 @@ from cs.cli.output import print_json, stop, styled
 from cs.cli.progress import Progress
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.why import why
+from cs.domain.disclosure import DisclosedEvents
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
 from cs.history.identities import Identities, identities
@@ -56,60 +55,15 @@ _OF_EVENTS = {
     "streams": "--stream",
     "mail_domain": "--mail-domain",
 }
-_WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
-
-
-def _several(name: str, about: str) -> Parameter:
-    said = f"{about} Can be given several times."
-    return Parameter(name=name, negative="", show_default=False, help=said)
-
-
-@Parameter(name="*", group=_WHICH)
-@dataclass(frozen=True, kw_only=True)  # what cyclopts makes options of
-class Which:
-    """Which events: the options, of which `Chosen` has the same fields."""
-
-    types: Annotated[
-        tuple[str, ...],
-        _several(
-            "--type",
-            "Of this type: `key.search-settled.v1`, `key.search-settled` (all versions) or "
-            "`search-settled`.",
-        ),
-    ] = ()
-    categories: Annotated[
-        tuple[str, ...],
-        _several(
-            "--category",
-            "Of streams of this category: key, brand, mail-domain, person, disclosure or "
-            "service.",
-        ),
-    ] = ()
-    streams: Annotated[tuple[str, ...], _several("--stream", "Of this stream.")] = ()
-    keys: Annotated[tuple[str, ...], _several("--key", "Of the API key of this id.")] = ()
-    brand: Annotated[
-        str | None,
-        Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
-    ] = None
-    domain: Annotated[str | None, Parameter(help="Of the brand of this web domain.")] = None
-    lookup: Annotated[str | None, Parameter(help="Of this lookup, by its id.")] = None
-    mail_domain: Annotated[str | None, Parameter(help="Of this mail domain.")] = None
-    since: Annotated[
-        str | None, Parameter(help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z.")
-    ] = None
-    until: Annotated[str | None, Parameter(help="Before this time.")] = None
-    after: Annotated[int, Parameter(help="After this position.")] = 0
-    upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
-
-
-EVERY = Which()
+#: Without options.
+EVERY = Chosen()
 
 
 @app.command
 @command("data_dir", "config")
 async def export(
     at: Invocation,
-    which: Which = EVERY,
+    chosen: Chosen = EVERY,
     *,
     out: Annotated[
         Path | None, Parameter(help="Into this file, which must not be there; else printed.")
@@ -144,7 +98,6 @@ async def export(
     """
     check_reason(reveal)
     form = format or _BY_ENDING.get(out.suffix.lower() if out else "", "ndjson")
-    chosen = Chosen(**asdict(which))
     selection = chosen.checked()
     if out is None and (resume or form != "ndjson"):
         option = "--resume" if resume else f"--format {form}"
@@ -156,7 +109,7 @@ async def export(
     data = await at.data()
     if out is None:
         selection = await chosen.selection(History(data.log))
-        await _write(data, "events export", selection, _print_all, why=reveal)
+        await _write(data, selection, _print_all, why=reveal)
         return Output()
     match form:
         case "duckdb" | "tables":
@@ -169,7 +122,7 @@ async def export(
                 selection = await chosen.selection(History(data.log))
                 rest = replace(selection, after=max(selection.after, after))
                 write = partial(_write_lines, file)
-                count = await _write(data, "events export", rest, write, why=reveal, out=out)
+                count = await _write(data, rest, write, why=reveal, out=out)
             written = f"{count} events"
     return Output(text=[f"{written} written to {out}"])
 
@@ -189,14 +142,14 @@ async def show(
     """
     check_reason(reveal)
     data = await at.data()
-    lines = BytesIO()
-    if 1 <= position <= await data.log.head():
-        only = Selection(after=position - 1, upto=position)
-        write = partial(_write_lines, lines)
-        await _write(data, "events show", only, write, why=reveal)
-    if not lines.tell():
+    if not 1 <= position <= await data.log.head():
         stop(f"there is no event at position {position}")
-    shown: dict[str, Any] = msgspec.json.decode(lines.getvalue())
+    only = Selection(after=position - 1, upto=position)
+    keys = await _opened(data, "events show", only.asked(), reveal, upto=position)
+    people = await at.opened(identities(data.log, data.keys))
+    events = [event async for event in History(data.log).events(only)]
+    (found,) = await shown_events(events, people, keys)
+    shown: dict[str, Any] = msgspec.json.decode(found.line())
     said = msgspec.json.encode(shown["data"])
     head = styled(
         "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
@@ -210,7 +163,7 @@ async def show(
 @command("data_dir", "config")
 async def tail(
     at: Invocation,
-    which: Which = EVERY,
+    chosen: Chosen = EVERY,
     *,
     last: Annotated[int, number(0, 10**9, "Begin with the newest so many positions.")] = 10,
     reveal: Reveal = None,
@@ -222,7 +175,6 @@ async def tail(
     Example: `cs events tail --category brand | jq .type`
     """
     check_reason(reveal)
-    chosen = Chosen(**asdict(which))
     chosen.checked()
     data = await at.data()
     history = History(data.log)
@@ -258,27 +210,39 @@ async def _follow(
         await data.log.grown(after)
 
 
-Write = Callable[[Sequence[ShownEvent]], object]
+async def _opened(
+    data: CommandContext,
+    name: str,
+    asked: DisclosedEvents,
+    why: str | None,
+    *,
+    upto: int,
+    out: Path | None = None,
+) -> KeyStore | None:
+    """Return what opens people for the command *name*; that it does is stored before."""
+    if why is None:
+        return None
+    if asked.after < upto:  # else there is nothing to open
+        await disclose(data, name, why, asked, upto=upto, out=out)
+    return data.keys
 
 
 async def _write(
     data: CommandContext,
-    name: str,
     selection: Selection,
-    write: Write,
+    write: Callable[[Sequence[ShownEvent]], object],
     *,
     why: str | None,
     out: Path | None = None,
 ) -> int:
-    """Write the events of *selection* for the command *name*; return how many there are."""
-    keys = None
+    """Write the events of *selection*; return how many there are."""
+    asked, upto = selection.asked(), await data.log.head()
+    if selection.upto is not None:
+        upto = min(selection.upto, upto)
+    keys = await _opened(data, "events export", asked, why, upto=upto, out=out)
     if why is not None:
-        keys, asked = data.keys, selection.asked()
-        head = await data.log.head()
-        upto = head if selection.upto is None else min(selection.upto, head)
         selection = replace(selection, upto=upto)
-        if selection.after < upto:  # else there is nothing to open
-            await disclose(data, name, why, asked, upto=upto, out=out)
+    count = 0
     count = 0
     with Progress() as progress:
 
@@ -291,11 +255,9 @@ async def _write(
 
         async with identities(data.log, data.keys, show_people) as people:
             async for _, page in History(data.log).pages(selection, show_progress):
-                if name == "events export":
-                    check_known(page)
-                shown = await shown_events(page, people, keys)
-                write(shown)
-                count += len(shown)
+                check_known(page)
+                write(await shown_events(page, people, keys))
+                count += len(page)
     return count
 
 

@@ -1,7 +1,7 @@
 """``cs directory import`` and ``cs brands import``: a file of people, or of companies."""
 
 import csv
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -25,19 +25,21 @@ from cs.directory.errors import DirectoryUnavailable
 from cs.operations.retention import MONTH
 from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
-from cs.runtime.table_text import is_hopeless
-from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexFault, batches
+from cs.sources.brand.brand_index import BrandIndex, IndexFault, batches
 from cs.sources.brand.imported import COMPANIES, company_of
-from cs.sources.people_directory.importing import PEOPLE, ImportCounts, Importing
+from cs.sources.people_directory.importing import (
+    PEOPLE,
+    ImportCounts,
+    Importing,
+    Refuse,
+    good_rows,
+)
 from cs.sources.tables.table_file import BadFile, TableFile, TableKind
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
 #: Rows and columns that are shown one by one; of the others only their number.
 SHOWN = 20
-
-#: Called with the line of a row that is not taken, and why.
-Refuse = Callable[[int, str], None]
 
 
 @Parameter(name="*")
@@ -73,7 +75,7 @@ PLAIN = ImportOptions()
 
 
 class Imported(ImportCounts):
-    """What an import came to, what was read for what, and the first rows not taken."""
+    """The result of an import: counts, what was read as what, the first rows not taken."""
 
     file: str = ""
     form: str = ""
@@ -81,6 +83,46 @@ class Imported(ImportCounts):
     unused: Sequence[str] = ()
     problems: list[tuple[int, str]] = msgspec.field(default_factory=list)
     dry_run: bool = False
+
+    def header(self) -> Output:
+        """Return the lines that are printed before anything is written."""
+        text = ["dry run: nothing is written"] if self.dry_run else []
+        text += [f"read as {self.form}", columns_line(self.columns)]
+        if self.unused:
+            left = len(self.unused) - SHOWN
+            more = f" and {left} more" if left > 0 else ""
+            text.append(f"not read: {', '.join(self.unused[:SHOWN])}{more}")
+        return Output(text=text)
+
+    def summary(self, at: Invocation, errors: Path | None) -> Output:
+        """Return the counts; the first rows not taken go to standard error."""
+        if not at.json:
+            where = f"; all are in {errors}" if errors else "; --errors FILE has all"
+            left_out = self.refused + self.suppressed + self.repeated
+            warn_of_rows(self.problems, left_out, "line", f"more rows{where}")
+        would = "would be " if self.dry_run else ""
+        text = (
+            f"{self.rows} rows: {would}{self.new} new, {self.updated} updated, "
+            f"{self.unchanged} unchanged, {self.refused} refused"
+        )
+        text += f", {self.repeated} repeated" if self.repeated else ""
+        if self.suppressed:
+            text += f", {self.suppressed} left out who asked to be forgotten"
+        return Output([self], [text], code=bool(self.refused))
+
+
+def columns_line(columns: Mapping[str, str]) -> str:
+    """Return a line that says which column was read for which field."""
+    read = ", ".join(f"{field} from {column!r}" for field, column in columns.items())
+    return f"columns: {read}"
+
+
+def warn_of_rows(rows: Sequence[tuple[int, str]], count: int, unit: str, rest: str) -> None:
+    """Warn of each of *rows*, the first of *count*, by its number; *rest* names the others."""
+    for number, why in rows:
+        warn(f"{unit} {number}: {why}")
+    if count > len(rows):
+        warn(f"and {count - len(rows)} {rest}")
 
 
 @on_data
@@ -114,7 +156,7 @@ async def import_people(
     `cs directory import people.csv --column title=Function --errors left-out.csv`
     """
     with _reading(file, PEOPLE, options) as (people, done, refuse):
-        yield _columns_read(done)
+        yield done.header()
         data = await _data(at, dry_run=options.dry_run)
         today = data.clock.now().date()
         oldest = today - MONTH * at.settings().people_kept_for
@@ -131,7 +173,7 @@ async def import_people(
             )
             importing.counts = done
             await importing.run(people)
-    yield _summary(at, done, options)
+    yield done.summary(at, options.errors)
 
 
 @on_data
@@ -151,11 +193,18 @@ async def import_brands(
 
     Example: `cs brands import companies.csv.gz --dry-run`
     """
-    index = Path(str(of_source(at.settings(), "imported")["file"]))
+    index, writing = _company_index(at, dry_run=options.dry_run)
     with _reading(file, COMPANIES, options) as (companies, done, refuse):
-        yield _columns_read(done)
-        _put_companies(_good(companies, done, refuse), index, done)
-    yield _summary(at, done, options)
+        yield done.header()
+        good = (company for _, company in good_rows(companies, company_of, done, refuse))
+        with BrandIndex(index, writing=writing) as opened, Progress() as progress:
+            for batch in batches(good, BATCH):
+                changes = opened.put(batch, dry_run=options.dry_run)
+                done.new += changes.added
+                done.updated += changes.changed
+                done.unchanged += changes.unchanged
+                progress.show(f"{done.rows} rows")
+    yield done.summary(at, options.errors)
 
 
 @contextmanager
@@ -191,6 +240,16 @@ def _reading(
         stop(f"{error}; what was imported before stays, run it again to go on")
 
 
+def _company_index(at: Invocation, *, dry_run: bool) -> tuple[Path, bool]:
+    """Return the file of imported companies, and whether it is opened for writing."""
+    index = Path(str(of_source(at.settings(), "imported")["file"]))
+    if dry_run and not index.exists():
+        # It is compared with nothing, and leaves nothing.
+        return Path(at.entered(TemporaryDirectory())) / "none.sqlite", True
+    index.parent.mkdir(parents=True, exist_ok=True)
+    return index, not dry_run
+
+
 async def _data(at: Invocation, *, dry_run: bool) -> CommandContext:
     chosen = at.settings()
     if dry_run and chosen.postgres is None and not chosen.data_dir.exists():
@@ -210,60 +269,3 @@ def _day(text: str | None, today: date, oldest: date) -> date:
     if not oldest <= day <= today:
         stop(f"--as-of {day}: from {oldest}, since when people are kept, to today", 2)
     return day
-
-
-def _good(companies: TableFile, done: Imported, refuse: Refuse) -> Iterator[IndexedBrand]:
-    for line, row in companies.read(company_of):
-        done.rows += 1
-        if not isinstance(row, str):
-            yield row
-            continue
-        done.refused += 1
-        refuse(line, row)
-        if is_hopeless(done.rows, done.refused):
-            raise BadFile(f"nearly all of its {done.rows} rows are bad: {row}")
-
-
-def _put_companies(companies: Iterator[IndexedBrand], index: Path, done: Imported) -> None:
-    # A dry run on a first import compares with nothing, and leaves nothing.
-    scratch = done.dry_run and not index.exists()
-    with TemporaryDirectory() as folder, Progress() as progress:
-        path = Path(folder) / "none.sqlite" if scratch else index
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with BrandIndex(path, writing=scratch or not done.dry_run) as opened:
-            for batch in batches(companies, BATCH):
-                changes = opened.put(batch, dry_run=done.dry_run)
-                done.new += changes.added
-                done.updated += changes.changed
-                done.unchanged += changes.unchanged
-                progress.show(f"{done.rows} rows")
-
-
-def _columns_read(done: Imported) -> Output:
-    read = ", ".join(f"{field} from {column!r}" for field, column in done.columns.items())
-    text = ["dry run: nothing is written"] if done.dry_run else []
-    text += [f"read as {done.form}", f"columns: {read}"]
-    if done.unused:
-        more = f" and {len(done.unused) - SHOWN} more" if len(done.unused) > SHOWN else ""
-        text.append(f"not read: {', '.join(done.unused[:SHOWN])}{more}")
-    return Output(text=text)
-
-
-def _summary(at: Invocation, done: Imported, options: ImportOptions) -> Output:
-    """Return what *done* came to; the first rows not taken go to standard error."""
-    for line, why in done.problems if not at.json else ():
-        warn(f"line {line}: {why}")
-    left_out = done.refused + done.suppressed + done.repeated
-    if left_out > len(done.problems) and not at.json:
-        where = f"all are in {options.errors}" if options.errors else "--errors FILE has all"
-        warn(f"and {left_out - len(done.problems)} more rows; {where}")
-    would = "would be " if done.dry_run else ""
-    said = (
-        f"{done.rows} rows: {would}{done.new} new, {done.updated} updated, "
-        f"{done.unchanged} unchanged, {done.refused} refused"
-    )
-    if done.repeated:
-        said += f", {done.repeated} repeated"
-    if done.suppressed:
-        said += f", {done.suppressed} left out who asked to be forgotten"
-    return Output([done], [said], code=bool(done.refused))

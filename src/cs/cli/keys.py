@@ -58,20 +58,9 @@ async def list_keys(at: Invocation) -> Output:
     """
     reading = await (await at.data()).reading()
     found = sorted(await reading.keys(), key=lambda entry: entry[1].issued_at)
-    columns = ("Id", "Label", "Ends in", "Used", "Running", "Issued")
-    rows = [
-        (
-            key_id,
-            row.label,
-            row.last4,
-            "revoked" if row.revoked else f"{row.used} of {row.quota}",
-            str(row.reserved),
-            instant(row.issued_at)[:10],
-        )
-        for key_id, row in found
-    ]
+    shown = [_shown(key_id, row) for key_id, row in found]
     return Output(
-        [_shown(key_id, row) for key_id, row in found], [Table(columns, rows, ["Label"])]
+        shown, [Table.of(shown, "id label last4 quota used running revoked", "label")]
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from cs.cli.command import Invocation, Output, on_data
+from cs.cli.imports import columns_line, warn_of_rows
 from cs.cli.options import DryRun
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
@@ -73,12 +74,15 @@ async def bounced(
     except BadFile as error:
         so_far = f"; the {counts.rows} rows before are imported" if counts.rows else ""
         stop(f"{error}{so_far}")
-    for line in _problems(counts, "line" if read.columns else "row"):
+    unit = "line" if read.columns else "row"
+    warn_of_rows(counts.bad_rows, counts.bad, unit, "more bad rows")
+    for line in _warnings(counts):
         warn(line)
     shown = {"file": str(file), "form": read.form, "columns": read.columns}
+    text = [columns_line(read.columns)] if read.columns else []
     return Output(
         [{**shown, "counts": counts, "dry_run": dry_run}],
-        _summary(read.columns, counts, "would be " if dry_run else ""),
+        [*text, _summary(counts, "would be " if dry_run else "")],
         code=1 if counts.bad or counts.damaged else 0,
     )
 
@@ -90,11 +94,7 @@ def _sent(path: Path | None) -> SentMessages | None:
         stop(f"{path}: {getattr(error, 'strerror', None) or error}")
 
 
-def _problems(counts: BounceCounts, unit: str) -> Iterator[str]:
-    for number, why in counts.bad_rows:
-        yield f"{unit} {number}: {why}"
-    if counts.bad > len(counts.bad_rows):
-        yield f"and {counts.bad - len(counts.bad_rows)} more bad rows"
+def _warnings(counts: BounceCounts) -> Iterator[str]:
     if counts.damaged:
         yield (
             f"{counts.damaged} cannot be recorded until damaged streams are mended "
@@ -109,16 +109,11 @@ def _problems(counts: BounceCounts, unit: str) -> Iterator[str]:
         yield f"{counts.undated} without a time are taken to be of now"
 
 
-def _summary(columns: dict[str, str], counts: BounceCounts, would: str) -> Iterator[str]:
-    if columns:
-        read = ", ".join(f"{field} from {column!r}" for field, column in columns.items())
-        yield f"columns: {read}"
-    yield (
+def _summary(counts: BounceCounts, would: str) -> str:
+    return (
         f"{counts.rows} rows: {counts.bounces} bounces ({counts.permanent} permanent, "
         f"{counts.temporary} temporary, {counts.other} about something else), "
-        f"{counts.ignored} no bounces, {counts.bad} bad"
-    )
-    yield (
+        f"{counts.ignored} no bounces, {counts.bad} bad\n"
         f"{counts.recorded} {would}recorded, {counts.known} known before, {counts.not_ours} of "
         f"mailboxes that no search returned; {counts.corrected} results {would}corrected"
     )

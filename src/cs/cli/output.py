@@ -7,10 +7,9 @@ alone.  A file for what was found is a new one, private to its owner.
 
 import csv
 import io
-import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +21,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from cs.domain.names.plain_text import written_out
+from cs.runtime.private_files import open_private
 
 #: Columns of the terminal between two columns of a table.
 _GAP = 2
@@ -121,9 +121,10 @@ def as_csv(table: Iterable[Sequence[str]]) -> bytes:
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows of text under the names of *columns*; those in *folds* give way if need be.
+    """Rows of text under the names of *columns*.
 
-    With *one_line* these are shortened, so that a row is one line, instead of wrapped.
+    Columns in *folds* are wrapped between words to fit the terminal, or shortened with
+    *one_line*, down to the width of their names.  A number, an id and a word are never cut.
     """
 
     columns: Sequence[str]
@@ -131,42 +132,53 @@ class Table(msgspec.Struct, frozen=True):
     folds: Sequence[str] = ()
     one_line: bool = False
 
+    @classmethod
+    def of(cls, rows: Iterable[Any], fields: str, folds: str = "") -> "Table":
+        """Return a table of the named *fields* of *rows*, which are structs or mappings.
 
-def print_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str | Text]],
-    *,
-    folds: Collection[str],
-    one_line: bool = False,
-) -> None:
-    """Print a table; the columns *folds* are wrapped between words to fit the terminal.
+        >>> Table.of([{"key": "a", "issued_by": None}], "key issued_by")
+        Table(columns=['Key', 'Issued by'], rows=[['a', '-']], folds=[], one_line=False)
+        """
+        plain = [msgspec.to_builtins(row) for row in rows]
+        cells = [[_shown(row.get(name)) for name in fields.split()] for row in plain]
+        return cls(_titles(fields), cells, _titles(folds))
 
-    A number, an id and a word are never cut: a table that cannot fit is wider.  With
-    *one_line* the columns *folds* are shortened instead, down to the width of their names.
-    """
-    cells = [
-        [cell if isinstance(cell, Text) else Text(harmless(cell)) for cell in row]
-        for row in rows
-    ]
-    texts = [[column, *(row[n].plain for row in cells)] for n, column in enumerate(columns)]
-    widths = [max(map(cell_len, each)) for each in texts]
-    measured = [each[:1] if one_line else each for each in texts]
-    least = [
-        max((cell_len(word) for text in each for word in text.split()), default=0)
-        if column in folds
-        else width
-        for column, each, width in zip(columns, measured, widths, strict=True)
-    ]
-    gaps = _GAP * (len(columns) - 1)
-    while sum(widths) + gaps > console.width:
-        spare = [n for n, width in enumerate(widths) if width > least[n]]
-        if not spare:
-            break
-        widths[max(spare, key=widths.__getitem__)] -= 1
-    for row in [[Text(column, "bold") for column in columns], *cells]:
-        for cell, width in zip(row, widths, strict=True) if one_line else ():
-            cell.truncate(max(width, 1), overflow="ellipsis")
-        parts = [cell.wrap(console, max(w, 1)) for cell, w in zip(row, widths, strict=True)]
+
+def _titles(fields: str) -> Sequence[str]:
+    return [name.replace("_", " ").capitalize() for name in fields.split()]
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None | "":
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
+        case _:
+            return str(value)
+
+
+def print_parts(parts: Iterable[str | Text | Table]) -> None:
+    """Print *parts* one after the other."""
+    for part in parts:
+        if isinstance(part, Table):
+            _print_table(part)
+        else:
+            console.print(part)
+
+
+def _print_table(table: Table) -> None:
+    """Print *table*, as wide as the terminal; it is wider where words would have to be cut."""
+    columns = [Text(column, "bold") for column in table.columns]
+    cells = [[_text(cell) for cell in row] for row in table.rows]
+    widths = _widths(table, [list(column) for column in zip(columns, *cells, strict=True)])
+    for row in [columns, *cells]:
+        if table.one_line:
+            for cell, width in zip(row, widths, strict=True):
+                cell.truncate(width, overflow="ellipsis")
+        parts = [cell.wrap(console, w) for cell, w in zip(row, widths, strict=True)]
         for line in zip_longest(*parts, fillvalue=Text()):
             shown = Text()
             for part, width in zip(line, widths, strict=True):
@@ -177,13 +189,27 @@ def print_table(
             console.print(shown)
 
 
-def print_parts(parts: Iterable[str | Text | Table]) -> None:
-    """Print *parts* one after the other."""
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(part.columns, part.rows, folds=part.folds, one_line=part.one_line)
+def _text(cell: str | Text) -> Text:
+    return cell if isinstance(cell, Text) else Text(harmless(cell))
+
+
+def _widths(table: Table, columns: Sequence[Sequence[Text]]) -> list[int]:
+    """Return the width of each of *columns*, whose first cell is its name."""
+    widths, least = [], []
+    for cells in columns:
+        widths.append(max(1, *(cell.cell_len for cell in cells)))
+        if cells[0].plain in table.folds:
+            whole = cells[:1] if table.one_line else cells
+            words = [cell_len(word) for cell in whole for word in cell.plain.split()]
+            least.append(max(words, default=1))
         else:
-            console.print(part)
+            least.append(widths[-1])
+    while sum(widths) + _GAP * (len(widths) - 1) > console.width:
+        spare = [n for n, width in enumerate(widths) if width > least[n]]
+        if not spare:
+            break
+        widths[max(spare, key=widths.__getitem__)] -= 1
+    return widths
 
 
 def warn(message: str) -> None:
@@ -212,8 +238,7 @@ def write_new(file: Path, content: bytes) -> None:
         SystemExit: It is there already, or cannot be written.
     """
     try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
+        with open_private(file, "xb") as opened:
             opened.write(content)
     except FileExistsError:
         stop(f"{file} is there already: name another file", 2)

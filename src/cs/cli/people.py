@@ -69,7 +69,16 @@ async def erase(
         "changed": done.new,
         "disclosed": disclosed,
     }
-    return Output([row], [_describe(done), *_disclosures(disclosed)])
+    if done.directory and not done.lookups:
+        erased = "erased from your own directory"
+    elif not done.lookups:
+        erased = "nothing is known of this person"
+    else:
+        erased = (
+            f"erased from {_counted(done)}" if done.new else "this person was erased before"
+        )
+    later = f"{erased}; later searches leave this person out"
+    return Output([row], [later, *_disclosures(disclosed)])
 
 
 @app.command
@@ -119,16 +128,20 @@ async def suppressed(
         found = [each for each in found if lift in {ALL, each.id}]
     if not found and (lift is not None or print_of is not None):
         stop("nobody suppressed goes by that; `cs people suppressed` lists all")
-    rows = [(e.id, instant(e.since), len(e.state.erased_from), e.by) for e in found]
     shown = [
-        {"id": id_, "since": since, "lookups": lookups, "by": by, "lifted": lift is not None}
-        for id_, since, lookups, by in rows
+        {
+            "id": each.id,
+            "since": instant(each.since),
+            "lookups": len(each.state.erased_from),
+            "by": each.by,
+            "lifted": lift is not None,
+        }
+        for each in found
     ]
     if lift is not None:
         lifted = await suppressions.lift(each.id for each in found)
         return Output(shown, [f"{lifted} may be found again by later searches"])
-    cells = [(id_, since, str(lookups), by or "-") for id_, since, lookups, by in rows]
-    return Output(shown, [Table(("Id", "Since", "Lookups", "By"), cells, ["By"])])
+    return Output(shown, [Table.of(shown, "id since lookups by", "by")])
 
 
 @contextmanager
@@ -175,17 +188,6 @@ async def _foresee(at: PersonData, print_of: PrintOf) -> Output:
     return Output([row], [line, *_disclosures(disclosed)])
 
 
-def _describe(done: ErasureResult) -> str:
-    later = "later searches leave this person out"
-    if done.directory and not done.lookups:
-        return f"erased from your own directory; {later}"
-    if not done.lookups:
-        return f"nothing is known of this person; {later}"
-    if not done.new:
-        return f"this person was erased before; {later}"
-    return f"erased from {_counted(done)}; {later}"
-
-
 def _counted(result: ErasureResult, where: str = "") -> str:
     lookups = "1 lookup" if result.lookups == 1 else f"{result.lookups} lookups"
     rows = f" and {result.directory} of your own directory" if result.directory else ""
@@ -197,12 +199,7 @@ def _disclosures(found: Disclosures) -> Sequence[str | Table]:
     if not found:
         return ()
     made = "1 disclosure" if len(found) == 1 else f"{len(found)} disclosures"
-    rows = [
-        (instant(e.at), e.by or "?", e.command, e.file or "(printed)", e.why, str(e.position))
-        for e in found
-    ]
-    columns = ("At", "By", "Command", "File", "Why", "Position")
     return (
         f"{made} may hold this person; delete what was written then:",
-        Table(columns, rows, ["Why", "File"]),
+        Table.of(found, "at by command file why position", "why file"),
     )

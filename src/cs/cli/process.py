@@ -12,7 +12,7 @@ from cs.admin.app import build as admin_app
 from cs.assembly.roles.running import RunningRole
 from cs.bus import faulty
 from cs.bus.errors import BadBusFaults
-from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, leaf_errors
+from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, first_cause
 from cs.cli.output import errors, stop
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import event_loop, failpoints, logs
@@ -59,7 +59,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             # Elsewhere an open connection to Kafka would keep uvloop from closing.
             (event_loop.run if self.calls else asyncio.run)(self.serve())
         except Exception as error:
-            cause = next(leaf_errors(error))
+            cause = first_cause(error)
             mendable = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
             if mendable and not isinstance(cause, self.unexpected):
                 raise

@@ -7,7 +7,7 @@ reported and the next one is read.
 
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -18,6 +18,7 @@ from cyclopts import Parameter
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.service_budgets import open_budgets
 from cs.assembly.settings_of_plugins import of_source
+from cs.cli.choosing import query_of
 from cs.cli.command import Invocation, Output, on_settings
 from cs.cli.output import stop, warn
 from cs.domain.contact import Person, Query
@@ -28,7 +29,7 @@ from cs.domain.roles.role import JobRole
 from cs.domain.roles.role import classify as role_of
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.budgets.port import MICROS
-from cs.pipeline.brand_resolver import BrandQuestion, BrandResolver, resolve_line
+from cs.pipeline.brand_resolver import BrandResolver
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.waterfall import ask
 from cs.plugins.sources import BrandSource
@@ -42,6 +43,14 @@ OPEN_DOMAINS = 50
 OPINION_TIMEOUT_S = 30.0
 #: One line of input.
 LINE_BYTES = 64 * 1024
+#: What `cs resolve --json` prints of a brand, and the facts that it is taken from.
+_FACTS = {
+    "domain": "domain",
+    "linkedin": "linkedin_company_url",
+    "parent": "parent_company",
+    "instagram": "instagram",
+    "tiktok": "tiktok",
+}
 
 T = TypeVar("T")
 
@@ -58,18 +67,6 @@ class AskedHeadline(msgspec.Struct):
 
 class AskedAddress(msgspec.Struct):
     address: str
-
-
-class Refused(msgspec.Struct, frozen=True):
-    """A line that is bad: why, and what of it could be read."""
-
-    why: str
-    row: Mapping[str, Any]
-
-    def output(self) -> Output:
-        """Report it; the exit code is 1 at the end."""
-        warn(self.why)
-        return Output([{**self.row, "error": self.why}], code=1)
 
 
 @on_settings
@@ -98,20 +95,32 @@ async def resolve(
     """
     if brand is None and domain is None:
         stop("name a brand, a --domain or both, or read JSON lines with -", 2)
+
+    def read(line: bytes) -> AskedBrand:
+        asked = msgspec.json.decode(line, type=AskedBrand)
+        return _asked(asked.query.brand, asked.query.domain, asked.id)
+
     form = '{"id": 1, "query": {"brand": "Acme"}}'
-    items = read_items(brand, BrandQuestion("1", brand, domain), _read_query, form)
+    items = items_of(brand, lambda: _asked(brand, domain, "1"), read, form)
     sources = _on_this_machine(at) if offline else (await _plugins(at)).brand_sources
     resolver = BrandResolver(sources)
-    for place, asked in items:
-        if isinstance(asked, Refused):
-            yield asked.output()
+    for asked in items:
+        if isinstance(asked, Output):
+            yield asked
             continue
-        row = await resolve_line(asked, resolver)
-        if row.error:
-            yield Refused(f"{place}{row.error}", msgspec.to_builtins(row)).output()
-            continue
-        facts = (row.status, row.domain, row.linkedin, row.parent, row.instagram, row.tiktok)
-        yield Output([row], [" ".join(filter(None, facts))])
+        found = await resolver.resolve(asked.query)
+        facts = {name: getattr(found.facts, of, None) for name, of in _FACTS.items()}
+        row = {"id": asked.id, "status": found.status, **facts}
+        text = " ".join(filter(None, (found.status, *facts.values())))
+        yield Output([{**row, "sources": found.sources, "score": found.score}], [text])
+
+
+def _asked(brand: str | None, domain: str | None, id_: str | int | None) -> AskedBrand:
+    """Return what is looked for; ValueError if no search takes it."""
+    query = query_of(brand, domain)
+    if query is None:
+        raise ValueError("send a brand, a domain or both")
+    return AskedBrand(query, id_)
 
 
 def _on_this_machine(at: Invocation) -> list[BrandSource]:
@@ -146,16 +155,16 @@ async def classify(
     `cs classify "Zorbification Manager at Acme" --opinion --config cs.toml`
     """
     form = '{"id": 1, "headline": "Head of Social at Acme"}'
-    decoder = msgspec.json.Decoder(AskedHeadline)
-    items = read_items(headline, AskedHeadline(headline, "1"), decoder.decode, form)
+    decode = msgspec.json.Decoder(AskedHeadline).decode
+    items = items_of(headline, lambda: AskedHeadline(headline, "1"), decode, form)
     model = (await _plugins(at)).second_opinion if opinion else None
     if opinion and model is None:
         stop("no language model is set up: set opinion_url and opinion_model")
-    for _, asked in items:
-        if isinstance(asked, Refused):
-            yield asked.output()
+    for asked in items:
+        if isinstance(asked, Output):
+            yield asked
         elif model is not None:
-            yield await _judged(model, asked)
+            yield await _with_opinion(model, asked)
         else:
             role = role_of(asked.headline)
             yield Output([{"id": asked.id, **msgspec.to_builtins(role)}], [_in_words(role)])
@@ -166,7 +175,7 @@ def _in_words(role: JobRole) -> str:
     return f"{role.family}, {role.level}, {kept}: {role.title or '-'} at {role.company or '-'}"
 
 
-async def _judged(model: LanguageModel, asked: AskedHeadline) -> Output:
+async def _with_opinion(model: LanguageModel, asked: AskedHeadline) -> Output:
     """Return the reading of a headline by *model* and by the rules."""
     role = role_of(asked.headline)
     doubted = doubts(asked.headline, role)
@@ -192,12 +201,12 @@ async def _judged(model: LanguageModel, asked: AskedHeadline) -> Output:
         "read": read,
         "usd": round(usd, 6),
     }
-    said = f"{given.family}, {given.level}" if given else f"no opinion: {why}"
+    opinion = f"{given.family}, {given.level}" if given else f"no opinion: {why}"
     counts = "counts" if read != role else "does not count"
     text = [
         f"rules: {_in_words(role)}",
         f"unsure of: {', '.join(sent.doubts) or 'nothing'}",
-        f"model: {said}",
+        f"model: {opinion}",
         f"read as: {_in_words(read)} ({counts}; ${usd:.4f})",
     ]
     return Output([row], text)
@@ -225,16 +234,16 @@ async def verify(
     Example: `cs verify jo@acme.example --json`
     """
     form = 'jo@acme.example or {"address": "jo@acme.example"}'
-    items = read_items(address, address.strip(), _read_address, form)
+    items = items_of(address, address.strip, _read_address, form)
     verifiers = (await _plugins(at)).verifiers
     if not verifiers:
         stop("no verifier is configured; set smtp_helo, or name one in verifiers")
     # Each domain is opened, and probed, once.
     opened: dict[str, list[DomainCheck]] = {}
     async with AsyncExitStack() as stack:
-        for _, asked in items:
-            if isinstance(asked, Refused):
-                yield asked.output()
+        for asked in items:
+            if isinstance(asked, Output):
+                yield asked
                 continue
             domain = asked.rpartition("@")[2].lower()
             if domain not in opened:
@@ -250,6 +259,12 @@ async def verify(
             yield Output([{**row, "evidence": evidence}], [text])
 
 
+def _read_address(line: bytes) -> str:
+    if line.lstrip().startswith(b"{"):
+        return msgspec.json.decode(line, type=AskedAddress).address.strip()
+    return line.decode().strip()
+
+
 async def _plugins(at: Invocation) -> StagePlugins:
     """Open the plug-ins of the settings; their calls are counted with those of the service."""
     chosen = at.settings()
@@ -257,59 +272,51 @@ async def _plugins(at: Invocation) -> StagePlugins:
     return await at.opened(open_plugins(chosen, budgets=budgets))
 
 
-def _read_query(line: bytes) -> BrandQuestion:
-    asked = msgspec.json.decode(line, type=AskedBrand)
-    return BrandQuestion(asked.id, asked.query.brand, asked.query.domain)
-
-
-def _read_address(line: bytes) -> str:
-    if line.lstrip().startswith(b"{"):
-        return msgspec.json.decode(line, type=AskedAddress).address.strip()
-    return line.decode().strip()
-
-
-def read_items(
-    word: str | None, one: T, read: Callable[[bytes], T], form: str
-) -> Iterator[tuple[str, T | Refused]]:
-    """Return the items of a command, each with its place: the one on the command line, or all.
+def items_of(
+    word: str | None, one: Callable[[], T], read: Callable[[bytes], T], form: str
+) -> Iterator[T | Output]:
+    """Return the items of a command: the one on its command line, or those of its input.
 
     Args:
-        word: What stood on the command line; ``-`` is standard input, an item a line.
-        one: The item that *word* makes.
-        read: Makes an item from a line; ValueError says what is wrong with it.
-        form: How a line is written, for who gets it wrong.
+        word: The argument; ``-`` reads standard input, an item a line.
+        one: Makes the item of *word*.
+        read: Makes an item of a line; ValueError or RecursionError says what is wrong with it.
+        form: How a line is written.
+
+    Returns:
+        In the place of a bad line the `Output` that reports it, whose exit code is 1.
     """
     if word == "-":
         return _read_lines(read, form)
     if word is not None and word.startswith("-") and " " not in word:
         stop(f"there is no option {word}; --help shows what there is", 2)
-    return iter([("", one)])
+    return iter([one()])
 
 
-def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[tuple[str, T | Refused]]:
+def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[T | Output]:
     if sys.stdin is None:
         stop("standard input is closed")
     # A read that waits for input is not cancelled; Ctrl-C ends us as it ends cat.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     stdin, number = sys.stdin.buffer, 0
     while line := stdin.readline(LINE_BYTES + 1):
-        number += 1
-        place, part = f"line {number}: ", line
+        number, part = number + 1, line
         while len(part) > LINE_BYTES and not part.endswith(b"\n"):
-            part = stdin.readline(LINE_BYTES + 1) or b"\n"
+            part = stdin.readline(LINE_BYTES + 1)
         if not line.strip():
             continue
-        item: T | Refused
         try:
-            item = read(line[:LINE_BYTES])
-            why = ""
+            yield _item(line, read)
         except (ValueError, RecursionError) as error:
-            why = _describe(error)
-        if len(line) > LINE_BYTES:
-            why = f"it is longer than {LINE_BYTES // 1024} KiB"
-        if why:
-            item = Refused(f"{place}{why}; a line is {form}", {"id": _id(line)})
-        yield place, item
+            why = f"line {number}: {_describe(error)}; a line is {form}"
+            warn(why)
+            yield Output([{"id": _id(line), "error": why}], code=1)
+
+
+def _item(line: bytes, read: Callable[[bytes], T]) -> T:
+    if len(line) > LINE_BYTES:
+        raise ValueError(f"it is longer than {LINE_BYTES // 1024} KiB")
+    return read(line)
 
 
 def _describe(error: Exception) -> str:
@@ -319,7 +326,7 @@ def _describe(error: Exception) -> str:
         case UnicodeDecodeError():
             return "it is not UTF-8"
         case _:
-            return str(error) or "it cannot be read"
+            return str(error)
 
 
 def _id(line: bytes) -> Any:

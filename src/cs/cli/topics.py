@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
+from msgspec.structs import replace
 
 from cs.assembly.kafka_settings import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
@@ -44,13 +45,11 @@ class Brokers:
     ] = None
 
     def settings(self, at: Invocation) -> Settings:
-        servers = self.bootstrap.split(",") if self.bootstrap is not None else None
-        given = {
-            "kafka": servers and tuple(server.strip() for server in servers),
-            "kafka_prefix": self.prefix,
-        }
-        named = {name: value for name, value in given.items() if value is not None}
-        return msgspec.structs.replace(at.settings(), **named)
+        chosen = at.settings()
+        if self.bootstrap is not None:
+            servers = tuple(server.strip() for server in self.bootstrap.split(","))
+            chosen = replace(chosen, kafka=servers)
+        return chosen if self.prefix is None else replace(chosen, kafka_prefix=self.prefix)
 
 
 CONFIGURED = Brokers()
@@ -93,17 +92,8 @@ async def show_topics(at: Invocation, *, brokers: Brokers = CONFIGURED) -> Outpu
     on = _kafka(brokers.settings(at))
     states = await describe(on, TOPICS)
     missing = {on.on_broker(plan.name) for plan in TOPICS} - {each.name for each in states}
-    rows = [
-        (
-            each.name,
-            str(each.partitions),
-            str(each.replication),
-            ", ".join(f"{key}={value}" for key, value in sorted(each.configs.items())),
-        )
-        for each in states
-    ]
     problem = f"missing: {', '.join(sorted(missing))}; `cs topics apply` makes them"
-    table = Table(("Topic", "Partitions", "Replicas", "Settings"), rows, ["Settings"])
+    table = Table.of(states, "name partitions replication configs", "configs")
     return Output(states, [table], problem=problem if missing else None)
 
 

@@ -35,10 +35,7 @@ class BrandStream(msgspec.Struct):
     @property
     def asked(self) -> str:
         """Return how it was asked for, in words."""
-        query = self.query
-        if query.brand and query.domain:
-            return f"{query.brand} ({query.domain})"
-        return query.brand or query.domain or self.stream
+        return words_of(self.query)
 
     def is_meant(self, brand: str | None, domain: str | None) -> bool:
         """Return whether *brand*, as `cache_name` has it, and *domain* mean it."""
@@ -116,11 +113,19 @@ async def brands_meant(
     name = None if query.brand is None else cache_name(query.brand)
     found = [each for each in every if each.is_meant(name, query.domain)]
     if not found:
-        raise UnknownBrand(_unknown(query, [each.asked for each in every]))
+        raise UnknownBrand(unknown_brand(query, [each.asked for each in every]))
     return found
 
 
-def _unknown(query: Query, asked: Sequence[str]) -> str:
+def words_of(query: Query) -> str:
+    """Return *query* in words: ``Acme (acme.example)``."""
+    if query.brand and query.domain:
+        return f"{query.brand} ({query.domain})"
+    return query.brand or query.domain or ""
+
+
+def unknown_brand(query: Query, asked: Sequence[str]) -> str:
+    """Return a sentence that says that *query* is none of *asked*, and names the closest."""
     said = " with ".join(each for each in (query.brand, query.domain) if each)
     if not asked:
         return f"{said} was never looked up, and no other brand was"

@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query, SourceMatches
-from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.pipeline.brand_candidates import COMPLETING, SURE, merge
 from cs.pipeline.brand_choice import BrandChoice, Status, choose, on_owners_site
 from cs.pipeline.brand_hints import confirmed_hint, hinted_domains, is_hinting
@@ -195,71 +194,4 @@ def _resolution(choice: BrandChoice, answers: Sequence[BrandAnswer]) -> Resoluti
         conclusive=conclusive,
         retry_in_s=None if conclusive else max(waits, default=None),
         answers=tuple(answers),
-    )
-
-
-class BrandQuestion(msgspec.Struct, frozen=True):
-    """One line to resolve: as a caller of the API writes it, with an id of its own."""
-
-    id: str | int | None
-    brand: str | None = None
-    domain: str | None = None
-
-
-class ResolutionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What one line came to; ``sources`` says how each source ended.
-
-    ``score`` is the chance that the brand is the one meant, of one that was not pinned down
-    that of the likeliest.  ``error`` is there only for a line that no search would accept.
-    """
-
-    id: str | int | None
-    status: Status
-    domain: str | None = None
-    linkedin: str | None = None
-    parent: str | None = None
-    instagram: str | None = None
-    tiktok: str | None = None
-    sources: dict[str, SourceStatus] = {}
-    score: float = 0.0
-    error: str | msgspec.UnsetType = msgspec.UNSET
-
-
-async def resolve_line(line: BrandQuestion, resolver: BrandResolver) -> ResolutionRow:
-    """Resolve one line."""
-    try:
-        query = _query(line)
-    except Unacceptable as error:
-        return ResolutionRow(id=line.id, status="no_match", error=str(error))
-    return _row(line.id, await resolver.resolve(query))
-
-
-def _query(line: BrandQuestion) -> Query:
-    if line.brand is None and line.domain is None:
-        raise Unacceptable("send a brand, a domain or both")
-    return Query(
-        brand=None if line.brand is None else clean_brand(line.brand),
-        domain=None if line.domain is None else canonical_domain(line.domain),
-    )
-
-
-def _row(id_: str | int | None, resolution: Resolution) -> ResolutionRow:
-    facts = resolution.facts
-    if facts is None:
-        return ResolutionRow(
-            id=id_,
-            status=resolution.status,
-            sources=resolution.sources,
-            score=resolution.score,
-        )
-    return ResolutionRow(
-        id=id_,
-        status=resolution.status,
-        domain=facts.domain,
-        linkedin=facts.linkedin_company_url,
-        parent=facts.parent_company,
-        instagram=facts.instagram,
-        tiktok=facts.tiktok,
-        sources=resolution.sources,
-        score=resolution.score,
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from cs.bus import faulty
-from cs.cli.output import console, errors, print_table
+from cs.cli.output import Table, console, errors, print_parts
 from system.cluster.cluster import KINDS, Cluster, running_cluster
 from system.cluster.operating import operating
 from system.cluster.storm_callers import Crowd, Nodes, asked_for
@@ -223,7 +223,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind then too
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
-    print_table(("What", "How many"), shown(report), folds=["How many"])
+    print_parts([Table(("What", "How many"), shown(report), ["How many"])])
     for search, how in report.clients.otherwise.items():
         console.print(f"{search} {how}", markup=False)
         for line in report.stored.histories.get(search, ()):

@@ -20,7 +20,7 @@ from typing import get_args
 
 import msgspec
 
-from cs.cli.output import console, errors, print_table
+from cs.cli.output import Table, console, errors, print_parts
 from cs.eventlog.errors import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, cs, forget, new_keys
@@ -271,7 +271,7 @@ def main() -> None:
     plan = Plan(seed=chosen.seed, kills=chosen.kills, most_s=chosen.most_s)
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = asyncio.run(storm(plan, Path(folder), errors.print))
-    print_table(("What", "How many"), shown(report), folds=["How many"])
+    print_parts([Table(("What", "How many"), shown(report), ["How many"])])
     for line in (
         *report.otherwise,
         *(f"not so: {line}" for line in report.untrue),

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from secrets import token_bytes
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from cs.sources.tables.table_file import (
     FIELDS,
     BadFile,
     BadRow,
+    Cells,
     TableFile,
     TableKind,
     as_url,
@@ -55,6 +56,9 @@ _NO_ADDRESS = re.compile(
     r"email_?not_?unlocked@.*|n/?a|none|null|unavailable|-+", re.IGNORECASE
 )
 _UNREADABLE = re.compile("[\ud800-\udfff\ufffd]")
+#: Called with the line of a row that is not imported, and why.
+Refuse = Callable[[int, str], object]
+T = TypeVar("T")
 
 
 class PersonPrints(Protocol):
@@ -85,6 +89,31 @@ class ImportCounts(msgspec.Struct):
     refused: int = 0
 
 
+def good_rows(
+    file: TableFile, parse: Callable[[Cells], T], counts: ImportCounts, refuse: Refuse
+) -> Iterator[tuple[int, T]]:
+    """Yield the good rows of *file* with their lines; count all rows in *counts*.
+
+    Args:
+        file: Read once.
+        parse: As `TableFile.read` has it.
+        counts: Gets the number of rows, and of those that are refused.
+        refuse: Called with the line of each bad row, and what is wrong with it.
+
+    Raises:
+        BadFile: From here on the file cannot be read, or nearly all rows are bad.
+    """
+    for line, row in file.read(parse):
+        counts.rows += 1
+        if not isinstance(row, str):
+            yield line, row
+            continue
+        counts.refused += 1
+        refuse(line, row)
+        if is_hopeless(counts.rows, counts.refused):
+            raise BadFile(f"nearly all of its {counts.rows} rows are bad: {row}")
+
+
 class Importing:
     """One import.
 
@@ -111,7 +140,7 @@ class Importing:
         oldest: date,
         dated: bool = False,
         dry_run: bool = False,
-        told: Callable[[int, str], object] = lambda _line, _why: None,
+        told: Refuse = lambda _line, _why: None,
         shown: Callable[[ImportCounts], object] = lambda _counts: None,
     ) -> None:
         self._directory = directory
@@ -142,14 +171,7 @@ class Importing:
     def _good_rows(self, file: TableFile) -> Iterator[tuple[int, DirectoryRow]]:
         seen = _SeenPeople()
         parse = partial(row_of, today=self._today, oldest=self._oldest)
-        for line, row in file.read(parse):
-            self.counts.rows += 1
-            if isinstance(row, str):
-                self.counts.refused += 1
-                self._told(line, row)
-                if is_hopeless(self.counts.rows, self.counts.refused):
-                    raise BadFile(f"nearly all of its {self.counts.rows} rows are bad: {row}")
-                continue
+        for line, row in good_rows(file, parse, self.counts, self._told):
             first = seen.first_line(row.person.known_as, line)
             if first != line:
                 self.counts.repeated += 1
