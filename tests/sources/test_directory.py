@@ -131,38 +131,33 @@ async def test_the_looser_the_form_the_lower_the_score(holding: Write) -> None:
     assert 0.7 < scores[-1] < scores[0] < 1.0
 
 
-@pytest.mark.parametrize("brand", ["Marimokka", "Larimekko", "Marimekkon Grill", "Mari"])
-async def test_what_only_looks_like_a_name_is_another(holding: Write, brand: str) -> None:
-    known = holding({"n": "Marimekko", "d": "marimekko.com", "q": "Q100"})
-
-    assert (await ask(known, brand)).matches == ()
-
-
-async def test_namesakes_share_what_is_sure_and_longer_names_are_none(holding: Write) -> None:
-    answer = await ask(holding(*DELTAS), "Delta")
-
-    assert [m.facts.domain for m in answer.matches] == ["delta.com", "deltagalil.com"]
-    assert sum(m.score for m in answer.matches) == pytest.approx(0.97)
-
-
-async def test_an_unknown_brand_has_no_results(holding: Write) -> None:
-    for brand, domain in [("Dove", None), (None, "dove.com"), (None, "gap.de")]:
-        answer = await ask(holding(*GAP), brand, domain)
-
-        assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
-
-
-async def test_a_domain_is_its_namesakes_before_its_users(holding: Write) -> None:
-    answer = await ask(holding(*HOTELS), domain="hilton.com")
-
-    assert told(answer) == [("Hilton", "hilton.com", 1.0), ("Canopy", "hilton.com", 0.5)]
-
-
-async def test_another_domain_called_as_the_brand_is_its_own(holding: Write) -> None:
-    answer = await ask(holding(*GAP), domain="gap.com")
-
-    assert told(answer) == [("Gap", "gapinc.com", 1.0), ("Old Navy", "oldnavy.com", 0.5)]
-    assert answer.matches[0].facts.mail_domains == ("gapinc.com", "gap.com", "gap.co.jp")
+async def test_who_lives_at_a_domain_scores_by_whose_it_is(holding: Write) -> None:
+    directory = holding(*GAP, *HOTELS, *DELTAS, {"n": "Tommy Hilfiger", "d": "tommy.com"})
+    gap, navy = ("Gap", "gapinc.com"), ("Old Navy", "oldnavy.com")
+    for query, expected in (
+        # A domain is its namesake's before its users', and that of a brand called so.
+        (
+            Query(None, "hilton.com"),
+            [("Hilton", "hilton.com", 1.0), ("Canopy", "hilton.com", 0.5)],
+        ),
+        (Query(None, "gap.com"), [(*gap, 1.0), (*navy, 0.5)]),
+        (Query(None, "tommy.com"), [("Tommy Hilfiger", "tommy.com", 0.9)]),
+        # Beside it a name finds the brand of its owner, and one that is known elsewhere.
+        (Query("Old Navy", "gap.com"), [(*gap, 1.0), (*navy, 1.0)]),
+        (
+            Query("Delta Faucet", "gap.com"),
+            [(*gap, 1.0), ("Delta Faucet", "deltafaucet.com", 0.97), (*navy, 0.5)],
+        ),
+        (Query(None, "gap.de"), []),
+    ):
+        assert told(await directory.find(query, None)) == expected
+    namesakes = told(await ask(directory, "Delta"))
+    known = BrandFacts(name="Delta", domain="deltagalil.com")
+    assert [domain for _, domain, _ in namesakes] == ["delta.com", "deltagalil.com"]
+    assert sum(score for *_, score in namesakes) == pytest.approx(0.97, abs=0.002)
+    assert told(await directory.find(Query("Delta"), known))[0][1:] == ("deltagalil.com", 1.0)
+    (_, by_owner) = (await ask(directory, "Old Navy", "gap.com")).matches
+    assert by_owner.facts.mail_domains == ("oldnavy.com", "gap.com", "gapinc.com")
 
 
 async def test_a_domain_that_only_one_brand_names_is_its_own_where_it_is_asked_for(
@@ -190,22 +185,6 @@ async def test_a_domain_that_only_one_brand_names_is_its_own_where_it_is_asked_f
     assert "sleepers.ca" not in by_name.facts.mail_domains
 
 
-async def test_the_only_user_of_a_domain_is_found_by_it(holding: Write) -> None:
-    answer = await ask(holding({"n": "Tommy Hilfiger", "d": "tommy.com"}), domain="tommy.com")
-
-    assert told(answer) == [("Tommy Hilfiger", "tommy.com", 0.9)]
-
-
-async def test_a_subdomain_is_its_site_s_unless_it_names_another_brand(holding: Write) -> None:
-    directory = holding(*GAP, {"n": "Shopify", "d": "myshopify.com"})
-    sure = [
-        [m.facts.name for m in (await ask(directory, domain=host)).matches if m.score > 0.7]
-        for host in ("shop.gap.com", "oldnavy.gap.com", "gap.myshopify.com")
-    ]
-
-    assert sure == [["Gap"], ["Old Navy"], []]
-
-
 async def test_a_country_s_suffix_behind_a_telling_name_is_the_brand_s(holding: Write) -> None:
     directory = holding(
         {"n": "Sephora", "d": "sephora.com"},
@@ -222,22 +201,6 @@ async def test_a_country_s_suffix_behind_a_telling_name_is_the_brand_s(holding: 
     assert found == [sister, sister, [], []]
     named = [m.facts.domain for m in (await ask(directory, "Monsoon", "monsoon.at")).matches]
     assert named == ["monsoon.co.uk"]
-
-
-async def test_a_brand_known_elsewhere_is_named_beside_the_domain_s(holding: Write) -> None:
-    answer = await ask(holding(*GAP, *DELTAS), "Delta Faucet", "gap.com")
-
-    assert told(answer)[:2] == [
-        ("Gap", "gapinc.com", 1.0),
-        ("Delta Faucet", "deltafaucet.com", 0.97),
-    ]
-
-
-async def test_beside_a_domain_a_name_finds_the_brand_of_its_owner(holding: Write) -> None:
-    answer = await ask(holding(*GAP), "Old Navy", "gap.com")
-
-    assert told(answer) == [("Gap", "gapinc.com", 1.0), ("Old Navy", "oldnavy.com", 1.0)]
-    assert answer.matches[1].facts.mail_domains == ("oldnavy.com", "gap.com", "gapinc.com")
 
 
 async def test_a_parent_is_told_by_the_line_or_by_the_shared_site(holding: Write) -> None:
@@ -261,27 +224,6 @@ async def test_a_short_alias_counts_only_where_the_site_is_called_so(holding: Wr
     assert told(await ask(directory, "ysl")) == [("Saint Laurent", "ysl.com", 0.97)]
 
 
-async def test_known_facts_are_looked_up_by_their_domain(holding: Write) -> None:
-    known = BrandFacts(name="Delta", domain="deltagalil.com")
-
-    answer = await holding(*DELTAS).find(Query(brand="Delta"), known)
-
-    assert told(answer)[0] == ("Delta", "deltagalil.com", 1.0)
-
-
-async def test_a_missing_file_is_a_failure_that_says_why(tmp_path: Path) -> None:
-    answer = await ask(BundledDirectory(tmp_path / "none.sqlite"), "Gap")
-
-    assert answer.ended is SourceStatus.FAILED
-    assert answer.why is not None
-    assert "directory cannot be read" in answer.why
-
-
-@pytest.fixture(scope="module")
-def bundled() -> BundledDirectory:
-    return BundledDirectory()
-
-
 @pytest.mark.slow
 def test_the_bundled_file_is_whole_canonical_and_as_the_rules_make_it(tmp_path: Path) -> None:
     made = tmp_path / "brands.sqlite"
@@ -303,26 +245,3 @@ def test_the_bundled_file_is_whole_canonical_and_as_the_rules_make_it(tmp_path: 
             )
             is_new = new.execute(every).fetchall() == bundled.execute(every).fetchall()
             assert is_new, "run dev/build_brands.py"
-
-
-@pytest.mark.parametrize("name", ["GmbH", "Inc.", "S.A.", "GmbH & Co. KG", "Co., Ltd."])
-async def test_nothing_but_a_legal_form_is_no_brand(
-    bundled: BundledDirectory, name: str
-) -> None:
-    assert (await ask(bundled, name)).matches == ()
-
-
-@pytest.mark.parametrize(
-    ("brand", "domain", "first"),
-    [
-        ("nike inc", None, ("Nike", "nike.com")),
-        ("Old Navy", "gap.com", ("Old Navy", "oldnavy.com")),
-        (None, "sephora.fr", ("Sephora", "sephora.com")),
-    ],
-)
-async def test_the_bundled_file_answers(
-    bundled: BundledDirectory, brand: str | None, domain: str | None, first: tuple[str, str]
-) -> None:
-    answer = await ask(bundled, brand, domain)
-
-    assert first in {(m.facts.name, m.facts.domain) for m in answer.matches if m.score > 0.8}

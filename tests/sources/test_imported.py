@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContra
 from cs.plugins.sources import SourceStatus
 from cs.sources.brand.brand_index import BrandIndex, IndexChanges, IndexedBrand
 from cs.sources.brand.imported import COMPANIES, ImportedCompanies, company_of
-from cs.sources.tables.table_file import FIELDS, BadFile, TableFile, columns_of
+from cs.sources.tables.table_file import FIELDS, TableFile, columns_of
 
 #: The free company dataset of People Data Labs, as it is and as it was in 2019.
 PDL = """country,founded,id,industry,linkedin_url,locality,name,region,size,website
@@ -72,39 +71,6 @@ def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
         "id": "\ufeffLEI",
         "name": "Entity.LegalName",
     }
-
-
-def test_json_lines_are_read_and_bad_ones_told(tmp_path: Path) -> None:
-    file = tmp_path / "a.jsonl"
-    lines = [json.dumps({"name": "Acme", "website": "acme.example"}), "{", '{"name": 5}']
-    file.write_text("\n".join(lines))
-
-    rows = [row for _, row in TableFile(file, COMPANIES).read(company_of)]
-
-    assert rows[0] == IndexedBrand("acme.example", "Acme", "acme.example")
-    assert [isinstance(row, str) for row in rows[1:]] == [True, True]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("none.csv", None),
-        ("columns.csv", b"brand_id,site\n1,a.example\n"),
-        ("empty.csv", b""),
-        ("cut.csv.gz", gzip.compress(b"name\nAcme\n" * 99, mtime=0)[:-9]),
-        ("text.jsonl", b"name\n"),
-    ],
-    ids=["none", "columns", "empty", "cut off", "text"],
-)
-def test_a_file_without_companies_says_why(
-    tmp_path: Path, name: str, content: bytes | None
-) -> None:
-    file = tmp_path / name
-    if content is not None:
-        file.write_bytes(content)
-
-    with pytest.raises(BadFile, match=name):
-        list(TableFile(file, COMPANIES).read(company_of))
 
 
 BIG = IndexedBrand(

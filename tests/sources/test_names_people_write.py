@@ -76,6 +76,7 @@ BY_NAME: dict[str, dict[str, str | None]] = {
     "plural or slip": {"Marshals": None},
     # Written so by a little known bank, and nearly so by a larger one.
     "a better known name nearly the same": {"MT Bank": None},
+    "legal forms alone": dict.fromkeys(("GmbH", "Inc.", "S.A.", "GmbH & Co. KG", "Co., Ltd.")),
     "unknown": dict.fromkeys(
         (
             *("Dysona", "Adidiwear", "Sephira Jewels", "Starbarks Dog Treats", "Body"),

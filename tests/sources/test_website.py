@@ -1,26 +1,19 @@
 import asyncio
-import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Query
-from cs.domain.names.profile_url import person_page
 from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient
 from cs.outside.port import Response
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.sandbox.certificates import Authority
-from cs.sources.brand.home_page import decode, read_home_page
 from cs.sources.brand.website import Website
-from cs.sources.social_pages import company_page, instagram, is_hosted, tiktok
 from outside.loopback_web import Page, Web, Zone, pages, serve
 
 HOME = "127.83.0.1"
@@ -186,29 +179,6 @@ async def test_the_asked_name_wins_where_the_page_uses_it() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("hrefs", "page"),
-    [
-        (["https://linkedin.com/company/bolt"], None),
-        (["https://linkedin.com/company/acme"], "https://www.linkedin.com/company/acme"),
-        (
-            ["https://linkedin.com/company/client", "https://linkedin.com/company/Acme/"],
-            "https://www.linkedin.com/company/acme",
-        ),
-        (["https://linkedin.com/company/one", "https://linkedin.com/company/two"], None),
-        (["https://linkedin.com/company/"], None),
-        (["https://linkedin.com.evil.test/company/acme"], None),
-        (["https://evil.test/linkedin.com/company/acme"], None),
-        (["javascript:linkedin.com/company/acme"], None),
-        (["http://[bad/company/acme"], None),
-    ],
-)
-async def test_the_company_page_is_the_brands_or_none(
-    hrefs: list[str], page: str | None
-) -> None:
-    assert (await facts(links(*hrefs))).linkedin_company_url == page
-
-
 async def test_other_names_that_the_domain_is_made_of_are_aliases() -> None:
     company = "https://linkedin.com/company/halden-outdoor"
     page = html(title="Halden – tents") + f"<a href='{company}'>x</a>".encode()
@@ -217,18 +187,6 @@ async def test_other_names_that_the_domain_is_made_of_are_aliases() -> None:
 
     assert answer.matches[0].facts.name == "Halden"
     assert answer.matches[0].facts.aliases == ("halden outdoor",)
-
-
-async def test_what_json_ld_states_wins_over_other_links() -> None:
-    stated = json.dumps(
-        {"@type": "Organization", "sameAs": "https://www.instagram.com/acme_official/"}
-    )
-    page = (
-        f'<script type="application/ld+json">{stated}</script>'
-        '<a href="https://instagram.com/acme">fans</a>'
-    )
-
-    assert (await facts(page.encode())).instagram == "https://www.instagram.com/acme_official"
 
 
 async def test_www_and_plain_http_are_tried_in_turn() -> None:
@@ -343,86 +301,6 @@ async def test_a_site_that_is_down_failed_and_a_name_that_is_not_there_did_not()
     missing = await website.find(Query(domain="nobody.test"), None)
 
     assert (down.ended, missing.ended) == (SourceStatus.FAILED, SourceStatus.NO_RESULTS)
-
-
-@pytest.mark.parametrize(
-    ("url", "page"),
-    [
-        ("https://www.linkedin.com/in/jane-doe", "https://www.linkedin.com/in/jane-doe"),
-        ("https://de.linkedin.com/in/Jos%C3%A9/", "https://www.linkedin.com/in/jos%C3%A9"),
-        ("https://linkedin.com/in/", None),
-        ("https://linkedin.com/pub/jane", None),
-        ("https://linkedin.com/company/acme", None),
-        ("https://notlinkedin.com/in/jane", None),
-    ],
-)
-def test_a_profile_address_has_one_form(url: str, page: str | None) -> None:
-    assert person_page(url) == page
-
-
-@pytest.mark.parametrize(
-    "path", ["p/x", "reel/x", "explore", "stories/acme", "acme/tagged", ""]
-)
-def test_an_instagram_page_that_is_no_profile_is_none(path: str) -> None:
-    assert instagram(f"https://www.instagram.com/{path}") is None
-
-
-@pytest.mark.parametrize("path", ["share?url=x", "acme", "@acme/video/1", "tag/acme", "@"])
-def test_a_tiktok_page_that_is_no_profile_is_none(path: str) -> None:
-    assert tiktok(f"https://www.tiktok.com/{path}") is None
-
-
-def test_only_a_page_at_a_service_is_hosted_not_the_service_itself() -> None:
-    assert is_hosted("https://www.facebook.com/acme")
-    assert not is_hosted("https://www.facebook.com/")
-    assert not is_hosted("https://acme.test/facebook.com")
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type", "text"),
-    [
-        ("Häagen".encode(), "text/html; charset=utf-8", "Häagen"),
-        ("Häagen".encode("latin-1"), "text/html; Charset='ISO-8859-1'", "Häagen"),
-        ("Häagen".encode("latin-1"), "", "Häagen"),
-        ('<meta charset="shift_jis">資生堂'.encode("shift_jis"), "text/html", None),
-        (b"Acme", "text/html; charset=zlib", "Acme"),
-        (b"Acme", "text/html; charset=no-such", "Acme"),
-    ],
-)
-def test_a_page_is_decoded_as_it_says(body: bytes, content_type: str, text: str | None) -> None:
-    assert decode(body, content_type) == (text or '<meta charset="shift_jis">資生堂')
-
-
-PIECES = (
-    *("<", ">", "<a href=", "'", '"', "<!--", "-->", "<![", "]]>", "<script", "</", "{", " "),
-    *("<title>", "&#x", "<!doctype", "<?", "<script type=application/ld+json>"),
-)
-
-
-@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join))
-def test_whatever_a_page_is_it_can_be_read(text: str) -> None:
-    page = read_home_page(text)
-
-    assert not (page.title and len(page.title) > len(text) * 8)
-
-
-@pytest.mark.parametrize("unit", ["<a ", "<a href='", "<", "<![", "<!--", "<script "])
-def test_time_to_read_grows_with_the_page_and_not_faster(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = unit * (length // len(unit))
-        start = time.process_time()
-        read_home_page(text)
-        return time.process_time() - start
-
-    # Four times the page: sixteen times as long if it were quadratic.
-    assert seconds(800_000) < 10 * max(seconds(200_000), 0.02)
-
-
-@given(st.text(max_size=60) | st.text(max_size=40).map("https://linkedin.com/".__add__))
-def test_any_link_is_a_page_or_none(url: str) -> None:
-    for of in (company_page, person_page, instagram, tiktok):
-        page = of(url)
-        assert page is None or of(page) == page
 
 
 @pytest.mark.slow

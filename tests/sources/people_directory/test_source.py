@@ -8,7 +8,12 @@ from cs.directory.port import IndexEntries
 from cs.domain.contact import BrandFacts, Sighting
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import SourceStatus
-from cs.sources.people_directory.source import DirectorySource, places_of
+from cs.sources.people_directory.source import (
+    DirectorySource,
+    is_meant,
+    places_asked,
+    places_of,
+)
 from harness.memory_directory import MemoryDirectory
 
 ACME = BrandFacts(name="Acme", domain="acme.example", mail_domains=("acme.example",))
@@ -110,3 +115,58 @@ class TestDirectorySource(PeopleSourceContract):
             unknown=BrandFacts(name="Bolt", domain="bolt.example"),
             broken={"away": DirectorySource(Away(b"k" * 32))},
         )
+
+
+# Where people are looked for.
+
+SONS = BrandFacts(
+    name="Acmé & Sons",
+    domain="acme.example",
+    parent_company="Holdall Group",
+    mail_domains=("mail-acme.example",),
+)
+
+
+def person(**fields: str | None) -> DirectoryPerson:
+    return DirectoryPerson(full_name="Ada", as_of=date(2026, 11, 1), **fields)
+
+
+def test_a_company_is_found_as_brands_are() -> None:
+    asked = places_asked(SONS)
+    for found in (
+        {"company": "ACME and Sons, Inc."},
+        {"company": "The Acme & Sons GmbH"},
+        {"company": "Holdall"},
+        {"domain": "acme.example"},
+        {"domain": "eu.shop.acme.example"},
+        {"email": "ada@mail-acme.example"},
+    ):
+        there = person(**found)
+        assert asked & places_of(there), found
+        assert is_meant(SONS, there), found
+    for other in (
+        {"company": "Acme & Sons Robotics"},
+        {"company": "Acme"},
+        {"domain": "sons.example"},
+        {"domain": "acme.myshopify.com"},
+        {"email": "ada@gmail.com"},
+    ):
+        assert not asked & places_of(person(**other)), other
+
+
+def test_a_namesake_with_a_site_of_its_own_is_not_meant() -> None:
+    delta = BrandFacts(name="Delta", domain="delta.com")
+
+    told = {
+        site: is_meant(delta, person(company="Delta", domain=site))
+        for site in ("deltafaucet.com", "delta.com", "news.delta.com", "delta.de", None)
+    }
+
+    assert told == {
+        "deltafaucet.com": False,
+        "delta.com": True,
+        "news.delta.com": True,
+        "delta.de": True,
+        None: True,
+    }
+    assert is_meant(BrandFacts(name="Delta"), person(domain="deltafaucet.com"))

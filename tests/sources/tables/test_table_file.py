@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cs.runtime import csv_records
-from cs.sources.people_directory.importing import PEOPLE
+from cs.sources.people_directory.importing import PEOPLE, lacking
 from cs.sources.tables import parquet, table_file
-from cs.sources.tables.table_file import BadFile, TableFile
+from cs.sources.tables.table_file import FIELDS, BadFile, TableFile, columns_of
 
 HEADER = "name,linkedin,company\n"
 ADA = {"name": "Ada Kern", "linkedin": "linkedin.com/in/ada", "company": "Acmé"}
@@ -23,37 +23,27 @@ def rows(path: Path, **options: Any) -> Rows:
     return list(TableFile(path, PEOPLE, **options).rows())
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "form"),
-    [
-        ("a.csv", (HEADER + LINE).encode(), "CSV with commas, utf-8"),
-        ("a.csv", b"\xef\xbb\xbf" + (HEADER + LINE).encode(), "CSV with commas, utf-8-sig"),
-        ("a.csv", (HEADER + LINE).encode("utf-16"), "CSV with commas, utf-16"),
-        ("a.csv", (HEADER + LINE).encode("utf-16-le"), "CSV with commas, utf-16-le"),
-        ("a.csv", (HEADER + LINE).replace(",", ";").encode(), "CSV with semicolons, utf-8"),
-        ("a.tsv", (HEADER + LINE).replace(",", "\t").encode(), "CSV with tabs, utf-8"),
-        ("a.txt", (HEADER + LINE).replace("\n", "\r\n").encode(), "CSV with commas, utf-8"),
-        (
-            "a.csv.gz",
-            gzip.compress((HEADER + LINE).encode(), mtime=0),
-            "CSV with commas, utf-8",
-        ),
-    ],
-)
-def test_tables_are_read_however_they_are_written(
-    tmp_path: Path, name: str, data: bytes, form: str
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(data)
+def test_tables_are_read_however_they_are_written(tmp_path: Path) -> None:
+    text = HEADER + LINE
+    for name, data, form in (
+        ("a.csv", text.encode(), "commas, utf-8"),
+        ("b.csv", b"\xef\xbb\xbf" + text.encode(), "commas, utf-8-sig"),
+        ("c.csv", text.encode("utf-16"), "commas, utf-16"),
+        ("d.csv", text.encode("utf-16-le"), "commas, utf-16-le"),
+        ("e.csv", text.replace(",", ";").encode(), "semicolons, utf-8"),
+        ("f.tsv", text.replace(",", "\t").encode(), "tabs, utf-8"),
+        ("g.txt", text.replace("\n", "\r\n").encode(), "commas, utf-8"),
+        ("h.csv.gz", gzip.compress(text.encode(), mtime=0), "commas, utf-8"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        file = TableFile(tmp_path / name, PEOPLE)
 
-    file = TableFile(path, PEOPLE)
-
-    assert file.form == form
-    assert file.columns == {"full_name": "name", "profile": "linkedin", "company": "company"}
-    (found,) = list(file.rows())
-    assert found[0] == 2
-    assert isinstance(found[1], dict)
-    assert {key: cell.strip() for key, cell in found[1].items()} == ADA
+        assert file.form == f"CSV with {form}"
+        fields = {"full_name": "name", "profile": "linkedin", "company": "company"}
+        assert file.columns == fields
+        ((line, found),) = list(file.rows())
+        assert isinstance(found, dict)
+        assert (line, {key: cell.strip() for key, cell in found.items()}) == (2, ADA)
 
 
 def test_the_line_that_names_the_columns_is_looked_for(tmp_path: Path) -> None:
@@ -115,19 +105,22 @@ def test_json_lines_are_read(tmp_path: Path) -> None:
     assert [isinstance(row, str) for _, row in found] == [False, True, True, False, True]
 
 
-def test_parquet_is_read(tmp_path: Path) -> None:
+def test_parquet_is_read_numbers_and_times_as_text(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    table = pa.table({"Name": ["Ada", "Ben"], "LinkedIn": ["x", None], "Company": ["A", "B"]})
-    pq.write_table(table, path)
+    known = pa.array([1, None, None], pa.timestamp("ns"))
+    names, companies = ["Ada", "Ben", "Cam"], [1.5, 7, 7]
+    table = {"Name": names, "LinkedIn": [b"", None, b"x"], "Company": companies, "as of": known}
+    pq.write_table(pa.table(table | {"LinkedIn": ["x", None, None]}), path)
+    pq.write_table(pa.table(table), (other := tmp_path / "b.parquet"))
 
     file = TableFile(path, PEOPLE)
 
     assert file.form == "Parquet"
-    expected = [
-        (1, {"Name": "Ada", "LinkedIn": "x", "Company": "A"}),
-        (2, {"Name": "Ben", "LinkedIn": None, "Company": "B"}),
-    ]
-    assert list(file.rows()) == expected
+    (_, first), (_, second), _ = file.rows()
+    time = "1970-01-01 00:00:00.000000001"
+    assert first == {"Name": "Ada", "LinkedIn": "x", "Company": "1.5", "as of": time}
+    assert second == {"Name": "Ben", "LinkedIn": None, "Company": "7.0", "as of": None}
+    assert rows(other)[2][1] == "a cell holds a list, an object or bytes: give one text"
 
 
 def test_cells_of_parquet_that_would_fill_the_memory_cost_their_row_alone(
@@ -177,22 +170,8 @@ def test_a_text_of_parquet_that_is_repeated_is_not_unpacked(tmp_path: Path) -> N
     assert {row for _, row in found} == {"Company has 1048576 bytes, of 65536"}
 
 
-def test_bytes_and_numbers_in_cells_of_parquet_cost_their_row_or_become_text(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "a.parquet"
-    table = pa.table({"Name": ["Ada", 7 * "x"], "LinkedIn": [b"x", None], "Company": [1.5, 7]})
-    pq.write_table(table, path)
-
-    found = [row for _, row in TableFile(path, PEOPLE).rows()]
-
-    expected = {"Name": "xxxxxxx", "LinkedIn": None, "Company": "7.0"}
-    assert found == ["a cell holds a list, an object or bytes: give one text", expected]
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "told"),
-    [
+def test_a_file_that_is_none_says_why(tmp_path: Path) -> None:
+    for name, data, told in (
         ("a.csv", b"", "is empty"),
         ("a.csv", b"who,where\na,b\n", "lacks a column with the name"),
         ("a.csv", b"\x00\x01\x02\x03" * 60, "lacks"),
@@ -204,16 +183,10 @@ def test_bytes_and_numbers_in_cells_of_parquet_cost_their_row_or_become_text(
         ("a.jsonl", b"nothing\nof JSON\n", "lacks"),
         ("a.csv.gz", b"\x1f\x8b\x08\x00 cut off", "a.csv.gz"),
         ("a.csv.gz", b"no gzip at all", "a.csv.gz"),
-    ],
-)
-def test_a_file_that_is_none_says_why(
-    tmp_path: Path, name: str, data: bytes, told: str
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(data)
-
-    with pytest.raises(BadFile, match=told):
-        TableFile(path, PEOPLE)
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(BadFile, match=told):
+            TableFile(tmp_path / name, PEOPLE)
 
 
 def test_what_breaks_off_later_is_told(tmp_path: Path) -> None:
@@ -269,12 +242,76 @@ def test_a_text_of_parquet_that_is_not_utf_8_is_one_error_that_repeats_no_cell(
     assert "J" not in str(refused.value).removeprefix(str(path))
 
 
-def test_times_of_parquet_are_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    known = pa.array([1], pa.timestamp("ns"))
-    pq.write_table(pa.table({"name": ["A"], "email": ["a@b.test"], "updated": known}), path)
+#: By header of a common export some of its columns.
+EXPORTS: dict[str, dict[str, str]] = {
+    "First Name,Last Name,URL,Email Address,Company,Position,Connected On": {
+        "profile": "URL",
+        "email": "Email Address",
+        "title": "Position",
+    },
+    # Apollo
+    "First Name,Last Name,Title,Company,Company Name for Emails,Email,Email Status,"
+    "# Employees,Person Linkedin Url,Website,Company Linkedin Url,City,State,Country": {
+        "company": "Company Name for Emails",
+        "profile": "Person Linkedin Url",
+        "domain": "Website",
+        "city": "City",
+        "country": "Country",
+    },
+    # HubSpot
+    "Record ID,First Name,Last Name,Email,Phone Number,Job Title,Company Name,Website URL,"
+    "LinkedIn URL,Last Modified Date,Preferred language": {
+        "title": "Job Title",
+        "domain": "Website URL",
+        "profile": "LinkedIn URL",
+        "as_of": "Last Modified Date",
+        "language": "Preferred language",
+    },
+    # PhantomBuster, Evaboot, a plain list
+    "profileUrl,defaultProfileUrl,fullName,firstName,lastName,companyName,title,location": {
+        "full_name": "fullName",
+        "profile": "defaultProfileUrl",
+    },
+    "First Name,Last Name,Current Job,Headline,Company Name,Company Domain,Email,Location,"
+    "Linkedin URL,Company Linkedin URL": {
+        "title": "Current Job",
+        "headline": "Headline",
+        "location": "Location",
+    },
+    "full_name,headline,company,domain,profile,e-mail,as of": {
+        "full_name": "full_name",
+        "email": "e-mail",
+        "as_of": "as of",
+    },
+}
 
-    ((_, row),) = rows(path)
 
-    assert isinstance(row, Mapping)
-    assert row["updated"] == "1970-01-01 00:00:00.000000001"
+def test_columns_of_common_exports_are_known() -> None:
+    for header, expected in EXPORTS.items():
+        found = columns_of(header.split(","), FIELDS["people"])
+        assert expected.items() <= found.items()
+        assert lacking(found) is None
+
+
+def test_what_somebody_chose_counts() -> None:
+    header = ["Wer", "Name", "LinkedIn", "Firma", "Title"]
+
+    chosen = {"full_name": "Wer", "company": "firma", "title": ""}
+    found = columns_of(header, FIELDS["people"], chosen)
+
+    assert found == {"full_name": "Wer", "profile": "LinkedIn", "company": "Firma"}
+    for wrong, told in ({"nick": "Wer"}, "nick"), ({"title": "Rolle"}, "Rolle"):
+        with pytest.raises(ValueError, match=told):
+            columns_of(header, FIELDS["people"], wrong)
+
+
+def test_what_is_lacking_is_said() -> None:
+    told = [
+        lacking(columns_of(header.split(","), FIELDS["people"]))
+        for header in ("linkedin,company", "name,company", "name,linkedin", "name,email")
+    ]
+
+    assert [each and each.rpartition("--column ")[2].partition("=")[0] for each in told] == [
+        *("full_name", "profile", "company"),
+        None,
+    ]
