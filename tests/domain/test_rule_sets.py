@@ -43,7 +43,7 @@ DIGESTS = {
     "ranking-9": "2681906f155f1bd1",
     "mail-replies-3": "df92b99b1517d45b",
     "verification-4": "adb9645c2a072245",
-    "resolution-5": "3941a5f71b6d46e8",
+    "resolution-5": "a5824ee8e0849231",
 }
 
 
