@@ -5,8 +5,7 @@ from datetime import date
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
-from cs.directory.sealing import DirectorySeal
-from cs.directory.upsert import SealedPerson, upsert
+from cs.directory.sealing import DirectorySeal, SealedPerson, upsert
 
 
 class MemoryDirectory:

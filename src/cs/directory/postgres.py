@@ -10,8 +10,7 @@ from datetime import date
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import Changes, DirectoryStatus, IndexOf
-from cs.directory.sealing import DirectorySeal
-from cs.directory.upsert import WRONG_KEY, SealedPerson, print_bytes, upsert
+from cs.directory.sealing import WRONG_KEY, DirectorySeal, SealedPerson, print_bytes, upsert
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.parts import replace_parts
 from cs.postgres.pool import Pool, PooledConnection, connected

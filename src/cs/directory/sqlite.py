@@ -12,8 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
-from cs.directory.sealing import DirectorySeal
-from cs.directory.upsert import WRONG_KEY, SealedPerson, print_bytes, upsert
+from cs.directory.sealing import WRONG_KEY, DirectorySeal, SealedPerson, print_bytes, upsert
 from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
 from cs.sqlite.file_on_demand import FileOnDemand
 
@@ -82,53 +81,49 @@ class SqliteDirectory:
         return self.has_people
 
     def _look(self) -> bool:
-        return self._file.exists and bool(self._file.db.execute(_ANYBODY).fetchone()[0])
+        return self._rows(_ANYBODY) == [(1,)]
+
+    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return what *query* gives; nothing where no file was made yet."""
+        return self._file.db.execute(query, values).fetchall() if self._file.exists else []
 
     def _checked_seal(self) -> DirectorySeal:
         """Return the seal, if it is that of whoever is stored."""
-        proof = self._file.db.execute("SELECT proof FROM directory_key").fetchone()
-        if proof is not None and proof[0] != self._seal.proof and self._look():
+        if self._rows(_OTHER_KEY, self._seal.proof):
             raise WRONG_KEY
         return self._seal
 
     @_in_thread
     def people_at(self, places: Iterable[str], *, limit: int) -> Sequence[DirectoryPerson]:
-        if not self._look():
+        if not self._look():  # without people no key is needed
             return []
         seal = self._checked_seal()
-        found: dict[int, tuple[int, bytes, bytes]] = {}
-        for place in sorted(set(places)):
-            rows = self._file.db.execute(_AT, (seal.where(place), limit))
-            found.update((number, (age, who, box)) for number, age, who, box in rows)
-        newest = sorted(found.values(), key=lambda row: row[:2])[:limit]
+        rows = (self._rows(_AT, seal.where(place), limit) for place in sorted(set(places)))
+        newest = sorted({row for found in rows for row in found})[:limit]
         return [seal.unseal(who, box) for _, who, box in newest]
 
     @_in_thread
     def status(self) -> DirectoryStatus:
-        if not self._file.exists:
-            return DirectoryStatus()
-        people, oldest, newest = self._file.db.execute(_STATUS).fetchone()
-        if not people:
-            return DirectoryStatus()
-        return DirectoryStatus(people, date.fromordinal(oldest), date.fromordinal(newest))
+        for people, oldest, newest in self._rows(_STATUS):
+            if people:
+                first, last = date.fromordinal(oldest), date.fromordinal(newest)
+                return DirectoryStatus(people, first, last)
+        return DirectoryStatus()
 
     def _numbers(self, prints: Iterable[str]) -> list[int]:
-        if not self._file.exists:
-            return []
-        wanted = print_bytes(frozenset(prints))
-        rows = (row for each in wanted for row in self._file.db.execute(_WITH_PRINT, (each,)))
-        return sorted({number for (number,) in rows})
+        rows = (self._rows(_WITH_PRINT, each) for each in print_bytes(frozenset(prints)))
+        return sorted({number for found in rows for (number,) in found})
 
     @_in_thread
     def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
-        rows = [self._file.db.execute(_PRINTS, (n,)).fetchone() for n in self._numbers(prints)]
-        return [tuple(map(bytes.hex, _parts(row[0], _PRINT))) for row in rows]
+        rows = [self._rows(_ENTRIES, number)[0] for number in self._numbers(prints)]
+        return [tuple(map(bytes.hex, _parts(printed, _PRINT))) for *_, printed in rows]
 
     @_in_thread
     def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
         numbers = self._numbers(prints)
-        seal = self._checked_seal() if numbers else self._seal
-        rows = [self._file.db.execute(_BOX, (number,)).fetchone() for number in numbers]
+        seal = self._checked_seal()
+        rows = [self._rows(_BOX, number)[0] for number in numbers]
         return [seal.unseal(who, box) for who, box in rows]
 
     @_in_thread
@@ -136,27 +131,22 @@ class SqliteDirectory:
         self, rows: Sequence[DirectoryRow], index_of: IndexOf, *, dry_run: bool = False
     ) -> Changes:
         if dry_run:
-            stored = self._stored(rows) if self._file.exists else {}
-            return upsert(self._seal, rows, stored, index_of)[1]
+            return upsert(self._seal, rows, self._stored(rows), index_of)[1]
         with transaction(self._file.db):
             self._file.db.execute(_TAKE_OVER, (self._seal.proof,))
-            sealed, changes = upsert(self._checked_seal(), rows, self._stored(rows), index_of)
+            sealed, changes = upsert(self._seal, rows, self._stored(rows), index_of)
             for person in sealed:
                 self._store(person)
         return changes
 
     def _stored(self, rows: Sequence[DirectoryRow]) -> dict[bytes, bytes]:
         seal = self._checked_seal()
-        found = (
-            self._file.db.execute(_BY_WHO, (seal.who(row.person.known_as),)).fetchone()
-            for row in rows
-        )
-        return dict(row[1:] for row in found if row is not None)
+        found = [self._rows(_BY_WHO, seal.who(row.person.known_as)) for row in rows]
+        return {who: box for each in found for _, who, box in each}
 
     def _store(self, person: SealedPerson) -> None:
-        known = self._file.db.execute(_NUMBER, (person.who,)).fetchone()
-        if known is not None:
-            self._forget([known[0]])
+        for number, *_ in self._rows(_BY_WHO, person.who):
+            self._forget(number)
         places, prints = b"".join(person.places), b"".join(person.prints)
         row = (person.who, person.as_of, places, prints, person.box)
         number = self._file.db.execute(_PUT, row).lastrowid
@@ -169,62 +159,55 @@ class SqliteDirectory:
         if not self._look():
             return None
         seal = self._checked_seal()
-        row = self._file.db.execute(_BY_WHO, (seal.who(known_as),)).fetchone()
-        return None if row is None else seal.unseal(*row[1:])
+        for _, who, box in self._rows(_BY_WHO, seal.who(known_as)):
+            return seal.unseal(who, box)
+        return None
 
     @_in_thread
     def remove(self, known_as: str) -> bool:
         if not self._file.exists:
             return False
         who = self._checked_seal().who(known_as)
-        with transaction(self._file.db):
-            row = self._file.db.execute(_NUMBER, (who,)).fetchone()
-            gone = [] if row is None else [row[0]]
-            self._forget(gone)
-        wipe(self._file.db, rewrite=True)
-        return bool(gone)
+        return self._delete(lambda: [row[0] for row in self._rows(_BY_WHO, who)]) > 0
 
     @_in_thread
     def erase(self, prints: Iterable[str]) -> int:
-        if not self._file.exists:
-            return 0
-        with transaction(self._file.db):
-            gone = self._numbers(prints)
-            self._forget(gone)
-        wipe(self._file.db, rewrite=True)  # also of who could not be wiped before
-        return len(gone)
+        return self._delete(lambda: self._numbers(prints))
 
     @_in_thread
     def forget_before(self, day: date) -> int:
-        if not self._file.exists:
-            return 0
-        with transaction(self._file.db):
-            old = self._file.db.execute(_BEFORE, (day.toordinal(), PAGE)).fetchall()
-            gone = [number for (number,) in old]
-            self._forget(gone)
-        wipe(self._file.db)
-        return len(gone)
+        before = _BEFORE, day.toordinal(), PAGE
+        return self._delete(lambda: [row[0] for row in self._rows(*before)], rewrite=False)
 
     @_in_thread
     def clear(self) -> int:
         if not self._file.exists:
             return 0
         with transaction(self._file.db):
-            people = int(self._file.db.execute("SELECT count(*) FROM person").fetchone()[0])
+            ((people, *_),) = self._rows(_STATUS)
             for table in ("person", "place", "print", "directory_key"):
                 self._file.db.execute(f"DELETE FROM {table}")  # noqa: S608
         wipe(self._file.db, rewrite=True)
-        return people
+        return int(people)
 
-    def _forget(self, numbers: Sequence[int]) -> None:
-        for number in numbers:
-            as_of, places, prints = self._file.db.execute(_ENTRIES, (number,)).fetchone()
-            keys = [(each, -as_of, number) for each in _parts(places, _PLACE)]
-            self._file.db.executemany(_DROP_PLACE, keys)
-            self._file.db.executemany(
-                _DROP_PRINT, [(p, number) for p in _parts(prints, _PRINT)]
-            )
-            self._file.db.execute("DELETE FROM person WHERE number = ?", (number,))
+    def _delete(self, numbers: Callable[[], Sequence[int]], *, rewrite: bool = True) -> int:
+        """Forget those with the *numbers*, and wipe also who could not be wiped before."""
+        if not self._file.exists:
+            return 0
+        with transaction(self._file.db):
+            gone = numbers()
+            for number in gone:
+                self._forget(number)
+        wipe(self._file.db, rewrite=rewrite)
+        return len(gone)
+
+    def _forget(self, number: int) -> None:
+        ((as_of, places, prints),) = self._rows(_ENTRIES, number)
+        keys = [(each, -as_of, number) for each in _parts(places, _PLACE)]
+        self._file.db.executemany(_DROP_PLACE, keys)
+        printed = [(each, number) for each in _parts(prints, _PRINT)]
+        self._file.db.executemany(_DROP_PRINT, printed)
+        self._file.db.execute("DELETE FROM person WHERE number = ?", (number,))
 
 
 def _parts(joined: bytes, size: int) -> list[bytes]:
@@ -258,16 +241,15 @@ _TAKE_OVER = (
     "SET proof = excluded.proof WHERE NOT EXISTS (SELECT 1 FROM person)"
 )
 _ANYBODY = "SELECT EXISTS (SELECT 1 FROM person)"
+_OTHER_KEY = f"SELECT 1 FROM directory_key WHERE proof <> ? AND ({_ANYBODY})"  # noqa: S608
 _AT = (
-    "SELECT place.number, place.age, who, box FROM (SELECT number, age FROM place "
+    "SELECT place.age, who, box FROM (SELECT number, age FROM place "
     "WHERE place = ? ORDER BY age LIMIT ?) AS place JOIN person USING (number)"
 )
 _STATUS = "SELECT count(*), min(as_of), max(as_of) FROM person"
 _WITH_PRINT = "SELECT number FROM print WHERE print = ?"
-_PRINTS = "SELECT prints FROM person WHERE number = ?"
 _BOX = "SELECT who, box FROM person WHERE number = ?"
 _BY_WHO = "SELECT number, who, box FROM person WHERE who = ?"
-_NUMBER = "SELECT number FROM person WHERE who = ?"
 _ENTRIES = "SELECT as_of, places, prints FROM person WHERE number = ?"
 _BEFORE = "SELECT number FROM person WHERE as_of < ? ORDER BY as_of LIMIT ?"
 _PUT = "INSERT INTO person (who, as_of, places, prints, box) VALUES (?, ?, ?, ?, ?)"

@@ -132,10 +132,8 @@ def _as_written(index: BrandIndex, name: str) -> list[ScoredBrand]:
     if better := [b for b in alike if b not in named and b.weight >= known]:
         return [*weighed(named, BY_SHORT_FORM), *weighed(better, BY_DOUBT)]
     by_weight = [(brand, brand.weight - _distance(brand, name)) for brand in named]
-    return [
-        ScoredBrand(brand, share * (AS_WRITTEN if brand.likeness(name) == EXACT else AS_SPELT))
-        for (brand, _), share in zip(by_weight, shares(by_weight), strict=True)
-    ]
+    exact = [brand.likeness(name) == EXACT for brand in named]
+    return _scored(by_weight, [AS_WRITTEN if is_exact else AS_SPELT for is_exact in exact])
 
 
 def _distance(brand: IndexedBrand, name: str) -> float:
@@ -207,14 +205,13 @@ def _before_owner(index: BrandIndex, name: str) -> list[ScoredBrand]:
     parts = before_owner(name)
     if parts is None:
         return []
-    brand, owner = parts
-    return weighed([b for b in index.named(brand) if _belongs_to(index, b, owner)], BY_FORM)
-
-
-def _belongs_to(index: BrandIndex, brand: IndexedBrand, owner: str) -> bool:
-    site = owner_of_site(index, brand)
-    owners = (brand.parent, site.name if site else None)
-    return best_likeness(owner, filter(None, owners)) >= COMPANY
+    found = []
+    for brand in index.named(parts[0]):
+        site = owner_of_site(index, brand)
+        owners = (brand.parent, site.name if site else None)
+        if best_likeness(parts[1], filter(None, owners)) >= COMPANY:
+            found.append(brand)
+    return weighed(found, BY_FORM)
 
 
 def owner_of_site(index: BrandIndex, brand: IndexedBrand) -> IndexedBrand | None:
@@ -249,10 +246,7 @@ def _slips(
                 near[each.brand.key] = each
     slips = [each for each in near.values() if is_slip_by_words(name, each.name)]
     by_weight = [(each.brand, _weight_of_slip(each)) for each in slips]
-    return [
-        ScoredBrand(each.brand, share * (surest - _LOST_BY_SLIP * each.off / MOST))
-        for each, share in zip(slips, shares(by_weight), strict=True)
-    ]
+    return _scored(by_weight, [surest - _LOST_BY_SLIP * each.off / MOST for each in slips])
 
 
 def _weight_of_slip(slip: Slip) -> float:
@@ -281,9 +275,16 @@ def weighed(
     by_weight = [
         (b, b.weight - (_ALIAS if own is not None and b.key not in own else 0.0)) for b in found
     ]
+    return _scored(by_weight, [surest] * len(found))
+
+
+def _scored(
+    by_weight: Sequence[tuple[IndexedBrand, float]], surest: Sequence[float]
+) -> list[ScoredBrand]:
+    """Return each brand with its share of how sure its form of the name is at most."""
     return [
-        ScoredBrand(brand, share * surest)
-        for (brand, _), share in zip(by_weight, shares(by_weight), strict=True)
+        ScoredBrand(brand, share * most)
+        for (brand, _), share, most in zip(by_weight, shares(by_weight), surest, strict=True)
     ]
 
 

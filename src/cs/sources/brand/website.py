@@ -63,7 +63,9 @@ class Website:
                 case "robots":
                     return self._nothing(f"{domain} asks robots to stay away")
                 case _:
-                    return self._failed(f"{domain} does not answer: {error}")
+                    return self._nothing(
+                        f"{domain} does not answer: {error}", SourceStatus.FAILED
+                    )
 
     async def _home(self, domain: str) -> Response:
         """Return what the first place that answers says.
@@ -86,11 +88,11 @@ class Website:
         self, page: Response, domain: str, brand: str | None, *, sent_on: bool = False
     ) -> BrandAnswer:
         if page.status == 429:
-            return self._ended(SourceStatus.RATE_LIMITED, f"{domain} answers 429")
+            return self._nothing(f"{domain} answers 429", SourceStatus.RATE_LIMITED)
         if page.status in {404, 410}:
             return self._nothing(f"{domain} has no home page")
         if page.status >= 400:
-            return self._failed(f"{domain} answers {page.status}")
+            return self._nothing(f"{domain} answers {page.status}", SourceStatus.FAILED)
         end = _domain_of(page.url)
         if end is None or not _same_site(domain, end):
             return self._nothing(f"{domain} leads to {end}")
@@ -108,13 +110,7 @@ class Website:
         match = BrandMatch(facts=facts, score=1.0, key=domain)
         return BrandAnswer(source=self.name, ended=SourceStatus.USED, matches=(match,))
 
-    def _nothing(self, why: str) -> BrandAnswer:
-        return self._ended(SourceStatus.NO_RESULTS, why)
-
-    def _failed(self, why: str) -> BrandAnswer:
-        return self._ended(SourceStatus.FAILED, why)
-
-    def _ended(self, ended: SourceStatus, why: str) -> BrandAnswer:
+    def _nothing(self, why: str, ended: SourceStatus = SourceStatus.NO_RESULTS) -> BrandAnswer:
         return BrandAnswer(source=self.name, ended=ended, why=why)
 
 
