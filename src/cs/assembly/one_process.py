@@ -146,7 +146,7 @@ async def run_service(
     )
     retention = None
     if kept_for_months is not None:
-        retention = Retention(log, views, erasure, clock, months=kept_for_months)
+        retention = Retention(views, erasure, clock, months=kept_for_months)
     ready = Readiness(
         log,
         keys,

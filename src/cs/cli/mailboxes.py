@@ -12,9 +12,8 @@ from cs.cli.options import DryRun
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.domain.causation import OperatorCause
-from cs.operations.bounces.reading import BounceFile
+from cs.operations.bounces.reading import BounceFile, read_sent
 from cs.operations.bounces.recording import BounceCounts, BounceRecorder
-from cs.operations.bounces.status_mail import SentMessages
 from cs.sources.tables.table_file import BadFile
 
 app = App(name="mailboxes", help="Import bounces.")
@@ -29,7 +28,7 @@ async def bounced(
     *,
     sent: Annotated[
         Path | None,
-        Parameter(help="The messages you sent, a line `message-id,recipient` each; for mails."),
+        Parameter(help="The messages you sent: columns message-id and recipient; for mails."),
     ] = None,
     dry_run: DryRun = False,
 ) -> Output:
@@ -64,7 +63,7 @@ async def bounced(
         data.streams, data.keys, data.clock, reflected, caused_by=cause, dry_run=dry_run
     )
     try:
-        read = BounceFile(file, data.clock.now(), _sent(sent))
+        read = BounceFile(file, data.clock.now(), None if sent is None else read_sent(sent))
         with Progress() as progress:
             await recorder.record_file(
                 read.rows(),
@@ -85,13 +84,6 @@ async def bounced(
         [*text, _summary(counts, "would be " if dry_run else "")],
         code=1 if counts.bad or counts.damaged else 0,
     )
-
-
-def _sent(path: Path | None) -> SentMessages | None:
-    try:
-        return None if path is None else SentMessages.read(path)
-    except (OSError, ValueError) as error:
-        stop(f"{path}: {getattr(error, 'strerror', None) or error}")
 
 
 def _warnings(counts: BounceCounts) -> Iterator[str]:

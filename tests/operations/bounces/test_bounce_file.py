@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cs.domain.mail.bounce import Bounce, BounceKind, ToolWord, bounce_meaning
 from cs.operations.bounces import reading
-from cs.operations.bounces.reading import BounceFile, rows_in
+from cs.operations.bounces.reading import BounceFile, read_sent, rows_in
 from cs.operations.bounces.status_mail import READ_BYTES, SentMessages, Unproven, bounces_of
 from cs.sources.tables.table_file import BadFile
 from harness.every_row import check_every
@@ -316,20 +316,29 @@ def test_no_report_counts_without_a_message_that_was_sent(id_: str, field: str) 
     assert not any(isinstance(row, Bounce) for row in found)
 
 
-def test_messages_that_were_sent_are_read_from_lines(tmp_path: Path) -> None:
+def test_messages_that_were_sent_are_read_from_a_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for text in (
         f"Message-ID,Recipient\n{ID},{JO}\n\n",
-        f"{ID};{JO}\r\n",
-        f"{ID} <{JO}>",
-        f'"1@sender.test"\t"{JO}"\n',
+        f"message-id;to\r\n{ID};{JO}\r\n",
+        f'recipient\tmessage_id\n"<{JO}>"\t"1@sender.test"\n',
+        json.dumps({"messageId": ID, "email": JO}),
     ):
-        sent = SentMessages.read(written(tmp_path, "sent.csv", text))
+        sent = read_sent(written(tmp_path, "sent", text))
         assert sent.prove({ID}, JO), text
         assert not sent.prove({ID}, "ben@acme.test")
         assert not sent.prove({"<2@sender.test>"}, JO)
-    for text in (JO, f"{ID},{JO},yes", f"{ID},{JO}\n{'x' * 9_000}\n"):
-        with pytest.raises(ValueError, match=r"^line [12] is not `message-id,recipient`$"):
-            SentMessages.read(written(tmp_path, "sent.csv", text))
+    head = "message-id,recipient\n"
+    monkeypatch.setattr(reading, "MOST_SENT", 2)
+    for text, why in (
+        (f"{ID},{JO}\n", "lacks columns message-id and recipient"),
+        (f"{head}{ID}\n", "line 2 is not `message-id,recipient`"),
+        (f"{head}{ID},{JO},yes\n", "line 2 is not `message-id,recipient`"),
+        (head + f"{ID},{JO}\n" * 3, "more than 2 rows"),
+    ):
+        with pytest.raises(BadFile, match=why):
+            read_sent(written(tmp_path, "sent.csv", text))
 
 
 @given(st.binary(max_size=400))

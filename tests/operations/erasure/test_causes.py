@@ -92,7 +92,7 @@ async def test_who_ages_out_does_so_because_it_was_time() -> None:
         await service.search(await service.new_key(), brand="Acme")
         clock.set(AT + 7 * MONTH)
 
-        await Retention(service.log, service.views, service.erasure, clock, months=6).round()
+        await Retention(service.views, service.erasure, clock, months=6).round()
 
         assert await causes(service) == {TimerCause(timer="ageing")}
         (erased,) = await recorded(service, ContactsErased)

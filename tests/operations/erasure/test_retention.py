@@ -38,7 +38,7 @@ OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode
 
 
 def retention(service: Erasable, clock: ManualClock) -> Retention:
-    return Retention(service.log, service.views, service.erasure, clock, months=MONTHS)
+    return Retention(service.views, service.erasure, clock, months=MONTHS)
 
 
 async def told(service: Erasable) -> list[str]:
@@ -130,7 +130,7 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
     await reflected()
     clock.set(AT + KEPT_FOR + DAY)
     erasure = Erasure(streams, keys, clock, reflected)
-    aging = Retention(log, views, erasure, clock, months=MONTHS)
+    aging = Retention(views, erasure, clock, months=MONTHS)
 
     rounds = []
     while done := await aging.round():

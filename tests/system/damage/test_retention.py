@@ -55,7 +55,7 @@ def retention(data: FolderStores) -> Retention:
     clock = ManualClock(AT + MONTHS * MONTH + timedelta(days=1))
     views = ViewRunner(data.log, data.views, data.keys)
     erasure = Erasure(Streams(data.log), data.keys, clock, views.catch_up)
-    return Retention(data.log, data.views, erasure, clock, months=MONTHS)
+    return Retention(data.views, erasure, clock, months=MONTHS)
 
 
 def keys_left(folder: Path) -> int:

@@ -64,9 +64,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             forget_calls=forget_calls,
             directory=directory,
         )
-        retention = Retention(
-            data.log, data.views, erasure, clock, months=settings.people_kept_for
-        )
+        retention = Retention(data.views, erasure, clock, months=settings.people_kept_for)
         refuted = RefutedMailboxes(streams, data.keys, clock)
         recorder = OutcomeRecorder(
             streams,

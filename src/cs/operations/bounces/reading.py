@@ -31,12 +31,21 @@ from cs.operations.bounces.status_mail import (
     read_time,
 )
 from cs.runtime.table_text import guessed_encoding, open_bounded
-from cs.sources.tables.table_file import BadFile, BadRow, TableFile, TableKind, columns_of
+from cs.sources.tables.table_file import (
+    BadFile,
+    BadRow,
+    TableFile,
+    TableKind,
+    cell_text,
+    columns_of,
+)
 
 #: A larger file, or one of more rows or lines, is no list of bounces.
 MOST_BYTES = 1 << 30
 MOST_ROWS = 1_000_000
 MOST_LINES = 5_000_000
+#: Sent messages are held in memory.
+MOST_SENT = 2_000_000
 #: A JSON file is read as one; larger ones come as JSON lines.
 _LONGEST_JSON = 8 << 20
 _LONGEST_LINE = 1 << 16
@@ -71,6 +80,12 @@ _TABLE = TableKind(
 )
 #: Notifications nest the address: each object has columns of its own.
 _LINES = TableKind(_COLUMNS, lambda _: None)
+_SENT = TableKind(
+    _WORDS["sent"],
+    lambda found: (
+        None if len(found) == len(_WORDS["sent"]) else "columns message-id and recipient"
+    ),
+)
 #: One row: a bounce, an unproven one, what is wrong with it, or ``None`` for another event.
 Row = Bounce | Unproven | str | None
 
@@ -143,6 +158,27 @@ class BounceFile:
             return
         mails = _mails_of(file) if self.form == "mailbox" else [file.read(READ_BYTES)]
         yield from (bounces_of(mail, self._now, self._sent) for mail in mails)
+
+
+def read_sent(path: Path) -> SentMessages:
+    """Return the messages in *path*, a list with a column each for Message-ID and recipient.
+
+    Raises:
+        BadFile: It cannot be read, or a row of it names no message or no recipient.
+    """
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        found = TableFile(path, _SENT).read(
+            lambda cells: (cell_text(cells["id"]), cell_text(cells["recipient"]))
+        )
+        for count, (line, row) in enumerate(found):
+            if count == MOST_SENT:
+                raise BadFile(f"{path} has more than {MOST_SENT} rows: split it")
+            if isinstance(row, str) or not all(row):
+                raise BadFile(f"{path}: line {line} is not `message-id,recipient`")
+            yield row
+
+    return SentMessages(pairs())
 
 
 def rows_in(body: bytes, now: datetime) -> Iterator[Bounce | str | None]:

@@ -20,11 +20,9 @@ from email.parser import BytesHeaderParser, BytesParser
 from email.policy import Compat32
 from email.utils import parsedate_to_datetime
 from hashlib import blake2b
-from pathlib import Path
 
 from cs.domain.mail.bounce import Bounce, ToolWord, enhanced_code
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
-from cs.runtime.table_text import open_bounded
 from cs.sources.tables.table_file import BadRow
 
 #: Bytes of a mail that are read.  Status and header of the returned message come before its
@@ -44,10 +42,6 @@ _RETURNED_PARTS = frozenset(
     {"message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers"}
 )
 _BLANK_LINES = re.compile(rb"(?:\r?\n[ \t]*){2,}")
-#: A larger file of sent messages is to be split, with the mails that belong to each part.
-_MOST_SENT_BYTES, _MOST_SENT, _LONGEST_SENT = 1 << 30, 2_000_000, 2_000
-#: Between Message-ID and recipient: neither holds one of these.
-_BETWEEN = re.compile(r"[\s,;|]+")
 
 
 class SentMessages:
@@ -55,19 +49,6 @@ class SentMessages:
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._known = {_digest(id_, recipient) for id_, recipient in pairs}
-
-    @classmethod
-    def read(cls, path: Path) -> "SentMessages":
-        """Return the messages in *path*, a line ``message-id,recipient`` each.
-
-        A line that names columns is a message that no report returns.
-
-        Raises:
-            ValueError: A line is something else; the message says which.
-            OSError: It cannot be read.
-        """
-        with open_bounded(path, _MOST_SENT_BYTES, _MOST_SENT) as file:
-            return cls(_pairs(iter(lambda: file.readline(_LONGEST_SENT), b"")))
 
     def prove(self, ids: Iterable[str], recipient: str) -> bool:
         """Return whether a message with one of *ids* was sent to *recipient*."""
@@ -163,17 +144,6 @@ def read_time(text: str) -> datetime | None:
         except (ValueError, TypeError, OverflowError, OSError):
             continue
     return None
-
-
-def _pairs(lines: Iterable[bytes]) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(lines, 1):
-        match _BETWEEN.split(line.decode("utf-8-sig", errors="replace").strip()):
-            case [""]:
-                continue
-            case [id_, recipient]:
-                yield id_, recipient
-            case _:
-                raise ValueError(f"line {number} is not `message-id,recipient`")
 
 
 def _digest(id_: str, recipient: str) -> bytes:
