@@ -165,12 +165,10 @@ class Erasure:
 
         Keys that an earlier erasure destroyed are left out.
         """
-        state: person.PersonState = (await self._streams.load(person_stream(print_))).state
-        known = await self._with_directory(print_, frozenset({print_, *state.prints}))
-        prints = await self._known_by(print_, {print_, *state.prints}, frozenset())
+        state, prints = await self._known_by(print_)
         found = await self._keys.matching(prints)
         names = frozenset((await self._keys.find(found - state.erased_from)).keys())
-        rows = 0 if self._directory is None else len(await self._directory.printed(known))
+        rows = 0 if self._directory is None else len(await self._directory.printed(prints))
         return ErasureResult(len(lookups_of(names)), len(names), True, names, rows)
 
     async def erase(
@@ -192,10 +190,7 @@ class Erasure:
         unfinished = _Unfinished()
         caused_by = caused_by or OperatorCause(command="people erase", who=self._by)
         stream = person_stream(print_)
-        before: person.PersonState = (await self._streams.load(stream)).state
-        known = frozenset({print_, *prints, *before.prints})
-        known = await self._with_directory(print_, known)
-        every_print = await self._known_by(print_, known, frozenset(names))
+        before, every_print = await self._known_by(print_, prints, frozenset(names))
         # 1. Suppress the person.
         suppress = SuppressPerson(prints=every_print, by=self._by, at=self._clock.now())
         suppressed = await self._append(stream, suppress, caused_by)
@@ -278,19 +273,6 @@ class Erasure:
         unfinished.check()
         return len(suppressed)
 
-    async def _with_directory(self, person: str, known: frozenset[str]) -> frozenset[str]:
-        """Return *known* with the fingerprints that the operator's own directory adds.
-
-        A row is this person's if it has the fingerprint *person* itself, or is of one of the
-        profiles in *known*: one that shares only an address or a name is a namesake's.
-        """
-        if self._directory is None:
-            return known
-        with _as_log_unavailable():
-            rows = await self._directory.printed(known)
-        theirs = [row for row in rows if person in row or row[0] in known]
-        return known.union(*theirs)
-
     async def _forget_answers(self, lookups: Iterable[str]) -> None:
         if self._forget_calls is not None:
             with _as_log_unavailable():
@@ -327,32 +309,34 @@ class Erasure:
                 await self._forget_answers(lookups_of(names))
 
     async def _known_by(
-        self, person: str, prints: Iterable[str], names: frozenset[str]
-    ) -> tuple[str, ...]:
-        """Return all fingerprints of the person with the fingerprint *person*.
+        self, print_: str, prints: Iterable[str] = (), names: frozenset[str] = frozenset()
+    ) -> tuple[person.PersonState, tuple[str, ...]]:
+        """Return the state of the person *print_*, and all their fingerprints.
 
         A record of another profile that shares only an address or a name is a namesake's:
-        nothing is learned from it.
-
-        Args:
-            person: A fingerprint.
-            prints: Others of the same person, *person* among them.
-            names: Data keys of this person, wherever they are indexed.
+        nothing is learned from it.  A row of the operator's own directory is this person's if
+        it has *print_* itself, or is of one of their profiles.  The arguments are those of
+        `erase`.
         """
-        known = set(prints)
-        theirs = names | await self._keys.matching([person])
+        state: person.PersonState = (await self._streams.load(person_stream(print_))).state
+        known = {print_, *prints, *state.prints}
+        if self._directory is not None:
+            with _as_log_unavailable():
+                rows = await self._directory.printed(known)
+            known = known.union(*[row for row in rows if print_ in row or row[0] in known])
+        theirs = names | await self._keys.matching([print_])
         left, seen = names | await self._keys.matching(known), set[str]()
         while left:
             for name, values in (await self._values(left)).items():
                 identities = [
                     each for value in values for each in identities_of(self._keys, value)
                 ]
-                profiles = {print_ for kind, print_ in identities if kind == "profile"}
+                profiles = {found for kind, found in identities if kind == "profile"}
                 if name in theirs or profiles <= known:
-                    known.update(print_ for _, print_ in identities)
+                    known.update(found for _, found in identities)
             seen |= left
             left = await self._keys.matching(known) - seen
-        return tuple(sorted(known))
+        return state, tuple(sorted(known))
 
     async def _values(self, names: Iterable[str]) -> dict[str, list[Mapping[str, Any]]]:
         """Return the personal values sealed under each of *names*, opened."""
