@@ -15,7 +15,6 @@ import pytest
 
 from cli.command import Here, environment, started
 from client.answering import DONE, FAILED, RUNNING, Answer, Got, answered, answering, refusal
-from cs.client.wire import MAX_BYTES
 
 pytestmark = pytest.mark.slow
 
@@ -54,22 +53,6 @@ def test_a_server_of_something_else_is_told(
     assert ("--idempotency-key" in ended.err) is (command[0] == "search")
 
 
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("nothing", "unreachable: 'nothing' is no address; an address looks like http://"),
-        ("http://[::1", "unreachable: 'http://[::1' is no address"),
-        ("http://:80/v1", "unreachable: 'http://:80/v1' is no address"),
-        ("ftp://a.example/v1", "unreachable: 'ftp://a.example/v1' is no address"),
-        ("http://a]b/v1", "unreachable: 'http://a]b/v1' is no address"),
-        ("http://xn--zzzzzzz-/v1", "unreachable: 'http://xn--zzzzzzz-/v1' is no address"),
-        ("http://a..b/v1", "unreachable: 'http://a..b/v1' is no address"),
-    ],
-)
-def test_what_is_no_address_is_told(here: Here, url: str, told: str) -> None:
-    assert here("usage", f"--url={url}", f"--key={KEY}").told().startswith(told)
-
-
 @pytest.mark.parametrize("command", [["search", "Acme"], ["usage"]])
 def test_an_address_without_the_version_is_told(here: Here, command: list[str]) -> None:
     with answering(refusal(404, "not_found")) as server:
@@ -79,32 +62,11 @@ def test_an_address_without_the_version_is_told(here: Here, command: list[str]) 
     assert told == f"not_found: not so ({url}; does the address end with /v1?)"
 
 
-def test_a_search_that_is_not_there_says_nothing_of_the_address(here: Here) -> None:
-    with answering(refusal(404, "not_found")) as server:
-        told = here("get", "srch_2", f"--url={server.url}", f"--key={KEY}").told()
-
-    assert told == "not_found: not so"
-
-
 def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
     with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
         told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
 
     assert told == "rate_limited: not so (try again in 23 h 53 min)"
-
-
-def test_patience_for_a_day_waits_for_a_day(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    with answering(refusal(429, "rate_limited", Retry_After="86000"), ok(DONE)) as server:
-        url = f"--url={server.url}"
-        ended = here("search", "Acme", "--patience=90000", url, f"--key={KEY}")
-
-    assert ended.code == 0, ended
-    assert 86_000 <= sum(slept) <= 86_010
-    assert len(server.got) == 2
 
 
 def test_a_list_with_patience_for_a_day_begins_to_wait_for_it(
@@ -155,23 +117,6 @@ def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> N
     assert "server_error: not so" in ended.err
 
 
-@pytest.mark.parametrize(
-    "answers",
-    [[(504, b"<html>", {}), (403, b"<html>", {})], [ok(DONE + b" " * MAX_BYTES)]],
-    ids=["lost, then refused by a proxy", "without end"],
-)
-def test_a_search_that_no_try_will_find_is_told_with_its_name_too(
-    here: Here, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]
-) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    with answering(*answers) as server:
-        ended = here("search", "Acme", f"--url={server.url}", f"--key={KEY}")
-
-    name = server.got[0].headers["idempotency-key"]
-    assert len(server.got) == len(answers)
-    assert f"the search may go on; ask for it with --idempotency-key={name}" in ended.err
-
-
 def test_ctrl_c_while_a_call_is_held_tells_the_name_of_the_search() -> None:
     held, over = Event(), Event()
 
@@ -211,13 +156,6 @@ def test_a_terminal_is_shown_what_goes_on() -> None:
     assert ended.returncode == 0
     assert b"searching Acme" in said
     assert b"searching" not in ended.stdout
-
-
-@pytest.mark.parametrize("key", ["cs_live é", "cs live", "a\tb", "a\n"])
-def test_a_key_that_no_key_is_like_is_told_without_showing_it(here: Here, key: str) -> None:
-    told = here("usage", "--url=http://127.0.0.1:1/v1", f"--key={key}").told()
-
-    assert told == "unauthorized: an API key has only letters, digits and _"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -317,21 +255,6 @@ def test_what_does_not_go_together_is_told(here: Here, words: list[str], told: s
     assert ended.told(2).startswith(told)
 
 
-def test_text_of_a_server_is_printed_as_it_is(here: Here) -> None:
-    body = (
-        b'{"id": "srch_1", "status": "failed", "reason": "new_reason", "brand": "[/x]",'
-        b' "cached": false, "charged": false, "contacts": [{"full_name": "[red]Jo", "title":'
-        b' "[/]", "email": null}], "usage": {"used": 0, "quota": 1, "remaining": 1}}'
-    )
-    with answering(ok(body)) as server:
-        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
-
-    assert out.startswith(
-        "[/x]  new_reason: a reason that this version does not know (searched live, not"
-    )
-    assert "[red]Jo" in out
-
-
 @pytest.mark.parametrize(("form", "shown"), [([], "archived, a"), (["--json"], "archived")])
 def test_a_status_that_is_not_known_is_shown_and_is_no_success(
     here: Here, form: list[str], shown: str
@@ -343,13 +266,6 @@ def test_a_status_that_is_not_known_is_shown_and_is_no_success(
     assert shown in ended.out
     assert "done" not in ended.out
     assert "not charged" not in ended.out
-
-
-def test_what_a_server_does_not_say_of_a_search_is_not_told(here: Here) -> None:
-    with answering(ok(DONE)) as server:
-        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
-
-    assert out == "Acme  done\nsrch_1  used 1 of 9 searches, 8 left\n"
 
 
 HOSTILE = "a\x1b]0;owned\x07\x9b2J\u202eb\r\nc"
@@ -376,22 +292,3 @@ def test_what_a_server_says_of_an_error_is_not_at_its_command_either(here: Here)
         err = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").err
 
     assert err == (f"cs: {SHOWN} goes on without us: cs get {SHOWN}\ncs: {SHOWN}: {SHOWN}\n")
-
-
-def test_lines_for_programs_are_as_the_server_says(here: Here) -> None:
-    body = DONE.replace(b"Acme", rb"a\u001b[2Jb")
-    with answering(ok(body)) as server:
-        ended = here("get", "srch_1", "--json", f"--url={server.url}", f"--key={KEY}")
-
-    assert ended.rows[0]["brand"] == "a\x1b[2Jb"
-
-
-def test_progress_is_for_terminals_only() -> None:
-    with (
-        answering(ok(DONE)) as server,
-        started("search", "Acme", f"--url={server.url}", f"--key={KEY}") as process,
-    ):
-        _, said = process.communicate(timeout=30)
-
-    assert process.returncode == 0
-    assert said == ""

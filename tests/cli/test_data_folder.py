@@ -1,6 +1,5 @@
 """Data folders that cannot be used, and what is told of them."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -104,14 +103,6 @@ def test_a_lost_file_is_told_and_not_made_anew(folder: Path, here: Here, file: s
     assert not (folder / file).exists()
 
 
-def test_a_lost_log_is_not_begun_anew(folder: Path, here: Here) -> None:
-    (folder / "log.db").unlink()
-
-    told = here("keys", "create", f"--data-dir={folder}").told()
-
-    assert f"{folder / 'log.db'} is missing beside the other data" in told
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -133,20 +124,3 @@ def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, here: Here, file:
     (folder / file).mkdir()
 
     assert str(folder) in told_of(here, folder)
-
-
-def test_one_service_holds_a_folder(folder: Path) -> None:
-    with (
-        DataFolder(folder).held(),
-        pytest.raises(DataFolderError, match=r"another service .* runs on"),
-        DataFolder(folder).held(),
-    ):
-        pass
-    with DataFolder(folder).held():
-        pass
-
-
-def test_a_copied_folder_is_the_same_data(folder: Path, tmp_path: Path, here: Here) -> None:
-    shutil.copytree(folder, tmp_path / "copy")
-
-    assert keys_in(here, tmp_path / "copy") == ["first"]

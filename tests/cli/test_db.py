@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from cli.command import Here, ran
+from cli.command import Here
 from cs.postgres.schema_steps import STORES, Store, migrations
 
 KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people"
@@ -37,16 +37,6 @@ def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str
     assert check() == (1, f"keys: lacks {KEYS}\n")
     assert here("db", "migrate", f"--keys={database}").out == f"keys: applied {KEYS}\n"
     assert check() == (0, "keys: nothing is missing\n")
-
-
-def test_several_stores_are_told_one_a_line(here: Here, database: str) -> None:
-    done = here("db", "migrate", f"--keys={database}", f"--stages={database}")
-
-    assert done.code == 0
-    assert (
-        done.out
-        == f"keys: applied {KEYS}\nstages: applied 1 stages, 2 paid_services, 3 directory\n"
-    )
 
 
 def test_who_names_no_database_is_told_how(here: Here) -> None:
@@ -83,13 +73,3 @@ def test_a_database_that_is_away_is_told_without_its_password(
 
     assert "never_made" in told
     assert "geheim" not in told
-
-
-@pytest.mark.slow
-def test_the_command_in_a_process_of_its_own(database: str) -> None:
-    done = ran("db", "migrate", f"--stages={database}")
-
-    assert (done.code, done.out) == (
-        0,
-        "stages: applied 1 stages, 2 paid_services, 3 directory\n",
-    )

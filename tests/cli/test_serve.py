@@ -3,7 +3,6 @@
 What an operator and a caller see of any service: `embedded.test_operator`.
 """
 
-import json
 import re
 import signal
 import socket
@@ -66,20 +65,6 @@ def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:
     assert not re.search(r"[\w.]+@[\w.]+", service.output)
 
 
-def test_its_log_is_json_but_for_what_people_are_told(tmp_path: Path) -> None:
-    with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
-        with socket.create_connection(service.address) as caller:
-            caller.sendall(b"no HTTP at all\r\n\r\n")
-            assert caller.recv(100).startswith(b"HTTP/1.1 400")
-        service.stop(timeout_s=2)
-
-    lines = service.output.splitlines()
-    assert lines[0].startswith("serving ")
-    assert lines[-1].startswith("leaving: ")
-    logged = [json.loads(line) for line in lines[1:-1]]
-    assert "Invalid HTTP request received." in [line.get("said") for line in logged]
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_answers_held_calls_and_ends_it_in_time(
     tmp_path: Path, number: signal.Signals
@@ -106,21 +91,6 @@ def test_a_signal_answers_held_calls_and_ends_it_in_time(
             assert service.wait(timeout_s=2) == 0
             assert time.monotonic() - began < 2
     assert [answer.status_code for answer in answers] == [202]
-    assert "Traceback" not in service.output
-
-
-def test_a_call_that_never_ends_does_not_hold_it_up(tmp_path: Path) -> None:
-    with served(tmp_path / "data") as service:
-        key = service.new_key()
-        with socket.create_connection(service.address) as caller:
-            caller.sendall(
-                b"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n"
-                b"Expect: 100-continue\r\nContent-Type: application/json\r\n"
-                b"Authorization: Bearer " + key["key"].encode() + b"\r\n\r\n"
-            )
-            assert caller.recv(100).startswith(b"HTTP/1.1 100 ")
-
-            assert service.stop(timeout_s=2) == 0
     assert "Traceback" not in service.output
 
 

@@ -239,7 +239,7 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
             {"ready": False, "log": "the disk is full", "clock_off_s": 1.5},
             "not ready; log: the disk is full; clock_off_s: 1.5",
         ),
-        ({"ready": True, "set_aside": ["event 3", "event 4"]}, "event 3; set_aside: event 4"),
+        ({"ready": True, "set_aside": ["event 3", "event 4"]}, "set_aside: event 3, event 4"),
         ({"ready": True, "keys_lost": 2}, "ready; keys_lost: 2"),
         ({"ready": True, "insecure": {"kafka": ["k-1", "k-2"]}}, "insecure: kafka: k-1, k-2"),
         ({"ready": False, "misconfigured": {"verifiers": "none"}}, "misconfigured: verifiers"),

@@ -78,10 +78,9 @@ async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Output
         stop(f"{store}: PostgreSQL refused a step, which was undone: {error}")
     steps = [{"number": step.number, "name": step.name} for step in found]
     said = ", ".join(f"{step.number} {step.name}" for step in found)
-    row = {"store": store, "applied": steps, "missing": None}
-    if check:
-        row = {"store": store, "applied": None, "missing": steps}
-        text = f"{store}: lacks {said}" if said else f"{store}: nothing is missing"
-    else:
-        text = f"{store}: applied {said}" if said else f"{store}: nothing to do"
-    return Output([row], [text], code=bool(check and steps))
+    row = {"store": store, "applied": None, "missing": steps}
+    text = f"lacks {said}" if said else "nothing is missing"
+    if not check:
+        row = {"store": store, "applied": steps, "missing": None}
+        text = f"applied {said}" if said else "nothing to do"
+    return Output([row], [f"{store}: {text}"], code=bool(check and steps))

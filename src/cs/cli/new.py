@@ -1,6 +1,6 @@
 """``cs new``: a package for a source, a verifier or a stage of one's own, with its test."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -78,7 +78,15 @@ def _write(kind: PackageKind, name: str, into: Path) -> Output:
     if taken:
         stop(f"a {group.kind} {name} is installed already: {taken[0].value}", 2)
     folder = into / folder_name
-    _write_files(folder, files)
+    try:
+        folder.mkdir(parents=True)
+        for place, text in files.items():
+            (folder / place).parent.mkdir(exist_ok=True)
+            (folder / place).write_text(text, "utf-8")
+    except FileExistsError:
+        stop(f"{folder} is there already: choose another name, or --into another folder", 2)
+    except OSError as error:
+        stop(f"{error.filename} cannot be made: {error.strerror}")
     steps = [f"cd {folder}", "pip install -e '.[test]'", "pytest"]
     made = sorted(str(each) for each in files)
     return Output(
@@ -89,20 +97,3 @@ def _write(kind: PackageKind, name: str, into: Path) -> Output:
             "and then what its README.md says.",
         ],
     )
-
-
-def _write_files(folder: Path, files: dict[PurePosixPath, str]) -> None:
-    """Write *files* into the new *folder*; end the command if it exists."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        stop(f"{folder} is there already: choose another name, or --into another folder", 2)
-    except OSError as error:
-        stop(f"{folder} cannot be made: {error.strerror}")
-    try:
-        for place, text in files.items():
-            file = folder / place
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text, "utf-8")
-    except OSError as error:
-        stop(f"{folder} cannot be written: {error.strerror}")

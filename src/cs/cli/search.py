@@ -64,8 +64,8 @@ def search(
         if named or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
         results = _results(at, listed.file, listed.results)
+        identity = f"{server.url.rstrip('/')} {server.key}"
         with Progress() as progress, _client(server, progress) as client:
-            identity = f"{server.url.rstrip('/')} {server.key}"
             return search_list(
                 listed.file, results, listed, client, progress, identity=identity
             )
@@ -156,11 +156,10 @@ def _shown(found: Search, code: int = 0) -> Output:
 
 
 def _stop(error: ClientError, name: str) -> NoReturn:
-    if isinstance(error, Unsendable):
-        stop(str(error), 2)
     if isinstance(error.search, Running):
         search = harmless(error.search.id)
         warn(f"{search} goes on without us: cs get {search}")
     elif error.in_doubt and name:
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
-    stop(describe(error), exit_code(error))
+    is_usage = isinstance(error, Unsendable)
+    stop(str(error) if is_usage else describe(error), 2 if is_usage else exit_code(error))

@@ -98,8 +98,10 @@ def _lines(
     yield "world", found.world or no_world
     yield "searches", _SEARCHES[found.paused]
     yield "health", _describe_health(health, admin)
-    waiting = f"{found.searches} searches wait for them{damaged}"
-    yield "running", f"{found.lookups} lookups, {waiting}"
+    yield (
+        "running",
+        f"{found.lookups} lookups, {found.searches} searches wait for them{damaged}",
+    )
     yield "queue", f"{work or 'no work is open'}{since}"
     yield "log", f"{found.events} events"
     yield "views", f"{found.views_behind} events behind"
@@ -109,22 +111,23 @@ def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
     if health is None:
         return f"nothing answers at {admin}"
     ready = health["ready"]
-    parts = ["ready" if ready else "not ready"]
-    for name, what in health.items():
-        is_left_out = name in {"ready", "head"} or what == "ok" or (ready and name in _MEASURES)
-        if not is_left_out:
-            parts += [f"{name}: {each}" for each in _each(what)]
-    return "; ".join(parts)
+    hidden = {"ready", "head", *(_MEASURES if ready else ())}
+    problems = (
+        f"{name}: {_words(what)}"
+        for name, what in health.items()
+        if name not in hidden and what != "ok"
+    )
+    return "; ".join(["ready" if ready else "not ready", *problems])
 
 
-def _each(what: Any) -> list[str]:
+def _words(what: Any) -> str:
     match what:
         case dict():
-            return [f"{name}: {', '.join(_each(why))}" for name, why in what.items()]
+            return ", ".join(f"{name}: {_words(inner)}" for name, inner in what.items())
         case list():
-            return [str(each) for each in what]
+            return ", ".join(map(str, what))
         case _:
-            return [str(what)]
+            return str(what)
 
 
 def _ends(what: str, every: dict[str, RecentRuns]) -> str | Table:
