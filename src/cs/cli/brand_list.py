@@ -1,12 +1,13 @@
 """A list of brands as people keep it: CSV out of a spreadsheet, or a name a line."""
 
-import csv
 import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from cs.runtime.csv_records import records
 
 #: A larger file is no list of brands: a key's limits allow so many in four years.
 MAX_BYTES = 16 * 1024 * 1024
@@ -67,34 +68,28 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 def _records(text: str) -> Iterator[Row]:
     """Yield a row for each record of CSV that names anything."""
     separator = max(",;\t", key=text.partition("\n")[0].count)
-    # Strict: else an unclosed quote makes one brand of all that follows.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     columns: dict[str, int] = {}
-    number = 1
-    try:
-        for cells in reader:
-            words = [" ".join(cell.split()) for cell in cells]
-            if not columns and any(words):
-                titles = [word.casefold() for word in words]
-                columns = {name: titles.index(name) for name in _NAMES if name in titles}
-                if columns:
-                    words = []
-                elif any(words[len(_NAMES) :]):
-                    raise BadList(
-                        f"line {number} has {len(cells)} columns, and none is called brand or "
-                        "domain; name them in the first line"
-                    )
-                else:
-                    columns = {name: n for n, name in enumerate(_NAMES)}
-            named = dict(enumerate(words))
-            brand, domain = (named.get(columns.get(name, -1)) or None for name in _NAMES)
-            if brand or domain:
-                yield Row(number, brand, domain)
-            number = reader.line_num + 1
-    except csv.Error as error:
-        is_open = str(error) == "unexpected end of data"
-        why = "a quote is opened that nothing closes" if is_open else error
-        raise BadList(f"line {number}: {why}") from error
+    for number, cells in records(io.StringIO(text, newline=""), separator):
+        if isinstance(cells, str):
+            raise BadList(f"line {number}: {cells}")
+        words = [" ".join(cell.split()) for cell in cells]
+        if not any(words):
+            continue
+        if not columns:
+            titles = [word.casefold() for word in words]
+            columns = {name: titles.index(name) for name in _NAMES if name in titles}
+            if columns:
+                continue
+            if any(words[len(_NAMES) :]):
+                raise BadList(
+                    f"line {number} has {len(cells)} columns, and none is called brand or "
+                    "domain; name them in the first line"
+                )
+            columns = {name: n for n, name in enumerate(_NAMES)}
+        named = dict(enumerate(words))
+        brand, domain = (named.get(columns.get(name, -1)) or None for name in _NAMES)
+        if brand or domain:
+            yield Row(number, brand, domain)
 
 
 def _lines(text: str) -> Iterator[Row]:
