@@ -45,7 +45,7 @@ from cs.operations.brand_streams import (
     people_of,
     possible_result_keys,
 )
-from cs.operations.suppressions import Suppressions, person_id, person_stream
+from cs.operations.suppressions import Suppressions, person_stream
 from cs.paid_calls.errors import CallsUnavailable
 from cs.runtime.clock import Clock
 from cs.runtime.private_files import DeletedDataRemains
@@ -257,15 +257,15 @@ class Erasure:
         """
         command = OperatorCause(command="people reapply", who=self._by)
         records = await self.suppressions.records()
-        suppressed = [stream for stream, each in records.items() if each.state.suppressed]
+        suppressed = [id_ for id_, each in records.items() if each.state.suppressed]
         lifted = records.keys() - set(suppressed)
         await self.suppressions.unsuppress(records, lifted)
-        gone = frozenset[str]().union(*(records[s].state.erased_from for s in lifted))
+        gone = frozenset[str]().union(*(records[id_].state.erased_from for id_ in lifted))
         unfinished = _Unfinished()
         await self._take_out(gone, command, unfinished)
-        for stream in suppressed:
+        for id_ in suppressed:
             with unfinished.noted():
-                await self.erase(person_id(stream), caused_by=command)
+                await self.erase(id_, caused_by=command)
         if lookups := await self._aged_out():
             with unfinished.noted():
                 aged_out = await self.age_out(lookups, command)

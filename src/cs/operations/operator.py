@@ -6,6 +6,7 @@ They work while a service runs: each is one append with an expected version.
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -14,12 +15,13 @@ from cs.domain.api_key import hash_key, make_key
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import ForgetBrand
-from cs.domain.causation import AnyCause, OperatorCause, StartCause
+from cs.domain.causation import OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents, MakeDisclosure
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
-from cs.domain.service import ChooseWorld, Pause, Resume, ServiceCommand, World
+from cs.domain.service import ChooseWorld, Pause, Resume, World
+from cs.eventlog.categories import SERVICE
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
 from cs.runtime.ids import random_id
@@ -62,7 +64,7 @@ class Operator:
             by=self._by,
             at=self._clock.now(),
         )
-        await self._key(new.id, issue, "keys create")
+        await self._change_key(new.id, issue, "keys create")
         return new
 
     async def rotate_key(self, key_id: str) -> NewSecret:
@@ -78,7 +80,7 @@ class Operator:
             by=self._by,
             at=self._clock.now(),
         )
-        await self._key(key_id, rotate, "keys rotate")
+        await self._change_key(key_id, rotate, "keys rotate")
         return new
 
     async def revoke_key(self, key_id: str) -> bool:
@@ -88,7 +90,7 @@ class Operator:
             Refusal: ``key-missing``.
         """
         revoke = RevokeKey(by=self._by, at=self._clock.now())
-        return bool(await self._key(key_id, revoke, "keys revoke"))
+        return await self._change_key(key_id, revoke, "keys revoke")
 
     async def grant_quota(self, key_id: str, units: int) -> Key:
         """Add *units* to the key's quota, or take some away; return the key after it.
@@ -97,19 +99,19 @@ class Operator:
             Refusal: ``key-missing``, ``quota-invalid``.
         """
         grant = GrantQuota(units=units, by=self._by, at=self._clock.now())
-        await self._key(key_id, grant, "keys grant")
+        await self._change_key(key_id, grant, "keys grant")
         state: Key = (await self._streams.key(key_id)).state
         return state
 
     async def pause(self) -> bool:
         """Pause the API; return whether it ran before."""
         pause = Pause(by=self._by, at=self._clock.now())
-        return bool(await self._service(pause, self._command("pause")))
+        return await self._change(SERVICE, partial(service.decide, pause), "pause")
 
     async def resume(self) -> bool:
         """Resume the API; return whether it was paused before."""
         resume = Resume(by=self._by, at=self._clock.now())
-        return bool(await self._service(resume, self._command("resume")))
+        return await self._change(SERVICE, partial(service.decide, resume), "resume")
 
     async def choose_world(self, world: World) -> None:
         """Tie the log to *world*, as the first process to start on it does.
@@ -118,18 +120,14 @@ class Operator:
             Refusal: ``other-world``: it is tied to the other one.
         """
         choose = ChooseWorld(world=world, at=self._clock.now())
-        await self._service(choose, StartCause())
+        decide = partial(service.decide, choose)
+        await self._streams.change(SERVICE, decide, caused_by=StartCause())
 
     async def forget_brand(self, query: Query) -> bool:
         """Make the next search for *query* a live one; return whether it was not already."""
         forget = ForgetBrand(by=self._by, at=self._clock.now())
-        return bool(
-            await self._change(
-                brand_stream(query),
-                lambda state: brand.decide(forget, state),
-                self._command("brands forget"),
-            )
-        )
+        decide = partial(brand.decide, forget)
+        return await self._change(brand_stream(query), decide, "brands forget")
 
     async def disclose(
         self,
@@ -161,31 +159,21 @@ class Operator:
         )
         _, position = await self._streams.change(
             random_id("disclosure-", 16),
-            lambda state: disclosure.decide(make, state),
-            caused_by=self._command(command),
+            partial(disclosure.decide, make),
+            caused_by=OperatorCause(command=command, who=self._by),
         )
         return position
 
-    def _command(self, name: str) -> OperatorCause:
-        return OperatorCause(command=name, who=self._by)
-
-    async def _key(self, key_id: str, command: KeyCommand, name: str) -> Sequence[AnyEvent]:
-        return await self._change(
-            f"key-{key_id}", lambda state: key.decide(command, state), self._command(name)
-        )
-
-    async def _service(
-        self, command: ServiceCommand, caused_by: AnyCause
-    ) -> Sequence[AnyEvent]:
-        return await self._change(
-            "service", lambda state: service.decide(command, state), caused_by
-        )
+    async def _change_key(self, key_id: str, command: KeyCommand, name: str) -> bool:
+        return await self._change(f"key-{key_id}", partial(key.decide, command), name)
 
     async def _change(
-        self, stream: str, decide: Callable[..., Sequence[AnyEvent]], caused_by: AnyCause
-    ) -> Sequence[AnyEvent]:
+        self, stream: str, decide: Callable[..., Sequence[AnyEvent]], name: str
+    ) -> bool:
+        """Append what *decide* makes of *stream* for the command *name*; return if anything."""
+        caused_by = OperatorCause(command=name, who=self._by)
         events, _ = await self._streams.change(stream, decide, caused_by=caused_by)
-        return events
+        return bool(events)
 
 
 def _secret() -> str:

@@ -68,16 +68,15 @@ class Suppressions:
 
         What was erased stays erased.  Fingerprints of other suppressed people stay refused.
         """
-        wanted = {person_stream(each) for each in people}
         records = await self.records()
-        lifted = records.keys() & wanted
+        lifted = records.keys() & set(people)
         await self.unsuppress(records, lifted)
         lift = LiftSuppression(at=self._clock.now(), by=self._by)
         command = OperatorCause(command="people suppressed --lift", who=self._by)
         changed = 0
-        for stream in (each for each in records if each in lifted):
+        for id_ in lifted:
             events, _ = await self._streams.change(
-                stream, lambda s: person.decide(lift, s), caused_by=command
+                person_stream(id_), lambda s: person.decide(lift, s), caused_by=command
             )
             changed += bool(events)
         return changed
@@ -85,17 +84,17 @@ class Suppressions:
     async def unsuppress(
         self, records: Mapping[str, SuppressionRecord], lifted: AbstractSet[str]
     ) -> None:
-        """Let the key store accept the fingerprints of *lifted* streams that no other has."""
-        theirs = (each.prints for stream, each in records.items() if stream in lifted)
+        """Let the key store accept the fingerprints of *lifted* that nobody else has."""
+        theirs = (records[id_].prints for id_ in lifted)
         others = (
             each.prints
-            for stream, each in records.items()
-            if stream not in lifted and each.state.suppressed
+            for id_, each in records.items()
+            if id_ not in lifted and each.state.suppressed
         )
         await self._keys.unsuppress(frozenset().union(*theirs) - frozenset().union(*others))
 
     async def records(self) -> dict[str, SuppressionRecord]:
-        """Return everybody who was ever suppressed, by stream."""
+        """Return everybody who was ever suppressed, by id."""
         records: dict[str, SuppressionRecord] = {}
         log = self._streams.log
         head = await log.head()
@@ -103,8 +102,8 @@ class Suppressions:
             for stored in await log.select(PEOPLE, after, min(after + WINDOW, head)):
                 for each in await read_past(log, stored.position - 1, 1):
                     if isinstance(each.event, PersonEvent):
-                        before = records.get(each.stream)
-                        records[each.stream] = _after(before, each.stream, each.event)
+                        id_ = each.stream.removeprefix("person-")
+                        records[id_] = _after(records.get(id_), id_, each.event)
         return records
 
 
@@ -112,15 +111,8 @@ def person_stream(id_: str) -> str:
     return f"person-{id_}"
 
 
-def person_id(stream: str) -> str:
-    return stream.removeprefix("person-")
-
-
-def _after(
-    before: SuppressionRecord | None, stream: str, event: PersonEvent
-) -> SuppressionRecord:
+def _after(before: SuppressionRecord | None, id_: str, event: PersonEvent) -> SuppressionRecord:
     if before is None:
-        id_ = person_id(stream)
         before = SuppressionRecord(id_, frozenset({id_}), event.at, event.by)
     state = person.evolve(before.state, event)
     after = replace(before, state=state, prints=before.prints | state.prints)
