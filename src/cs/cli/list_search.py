@@ -33,13 +33,10 @@ from cs.client import (
     ClientError,
     Done,
     Failed,
-    NotFound,
     NotThisApi,
     Outcome,
     Query,
     Running,
-    Unauthorized,
-    Unreachable,
 )
 from cs.client.many import AbsenceDetector
 from cs.client.retries import shows_unknown_key
@@ -114,9 +111,7 @@ def search_list(
                     journal.put(RowState(key=state.key, times=state.times + 1))
             finished = [each for each in journal.rows.values() if each.is_finished]
             with Results(results, finished) as written:
-                search = _ListSearch(
-                    listed, journal, written, now=now, client=client, progress=progress
-                )
+                search = _ListSearch(listed, journal, written, now, client, progress)
                 stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
@@ -172,35 +167,27 @@ def _summary(results: Path, states: Sequence[RowState], stopped: ClientError | N
     )
 
 
+@dataclass
 class _ListSearch:
     """The search for the rows of a list that are left.
 
-    Args:
+    Attributes:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
         results: Where finished rows are written.
-        now: The time of day, for how long ago a row was asked for.
-        client: Of the service.
-        progress: Shows how far it is.
+        now, client, progress: As of `search_list`.
     """
 
-    def __init__(
-        self,
-        listed: dict[str, Row],
-        journal: Journal,
-        results: Results,
-        *,
-        now: Callable[[], datetime],
-        client: Client,
-        progress: Progress,
-    ) -> None:
-        self._journal = journal
-        self._results = results
-        self._now = now
-        self._client = client
-        self._progress = progress
-        self._count = len(listed)
-        self._left = {k: row for k, row in listed.items() if not journal.of(k).is_finished}
+    listed: dict[str, Row]
+    journal: Journal
+    results: Results
+    now: Callable[[], datetime]
+    client: Client
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        of = self.journal.of
+        self._left = {key: row for key, row in self.listed.items() if not of(key).is_finished}
         #: First asked for in this run: a refusal shows that they were not charged.
         self._new: set[str] = set()
         self._errors: list[ClientError] = []
@@ -216,15 +203,14 @@ class _ListSearch:
         self._show()
         absence = AbsenceDetector()
         queries = self._queries(ask_again=ask_again)
-        for outcome in self._client.contacts.search_many(queries, started=self._started):
+        for outcome in self.client.contacts.search_many(queries, started=self._started):
             self._note(outcome)
-            if outcome.query.asked_at is None:
-                is_absent = absence.note(outcome)
-            else:  # rows that are lost each time do not keep the others from being searched
-                is_absent = _is_refused_or_unheard(outcome.error)
-            if is_absent:
+            # Rows that are lost each time do not keep the others from being searched.
+            error, is_old = outcome.error, outcome.query.asked_at is not None
+            is_lost_again = is_old and error is not None and error.in_doubt
+            if not is_lost_again and absence.note(outcome):
                 break
-        late = sum(self._journal.of(key).in_doubt(self._now()) for key in self._left)
+        late = sum(self.journal.of(key).in_doubt(self.now()) for key in self._left)
         if late and not ask_again:
             warn(
                 f"{late} brands were asked for over 23 hours ago, or who knows when, and the "
@@ -238,26 +224,26 @@ class _ListSearch:
         Rows whose answer was lost come first, while the service knows them.  A search that
         runs costs nothing, and is read whatever refuses the others.
         """
-        of = self._journal.of
+        of = self.journal.of
         for key in sorted(self._left, key=lambda key: not of(key).is_unanswered):
             state, asked_at = of(key), None
-            if state.is_unanswered and state.is_known(self._now()):
+            if state.is_unanswered and state.is_known(self.now()):
                 assert state.asked_at is not None, "it is unanswered"
                 asked_at = state.asked_at.timestamp()
             elif not state.search:
                 if self._closed or (state.is_unanswered and not ask_again):
                     continue
                 if not state.is_unanswered:
-                    state = replace(state, asked_at=self._now(), row=self._left[key])
-                    self._journal.put(state)
+                    state = replace(state, asked_at=self.now(), row=self._left[key])
+                    self.journal.put(state)
                     self._new.add(key)
             row = state.row or self._left[key]  # in the words that it was first asked with
             yield Query(row.brand, row.domain, state.idempotency_key, state.search, asked_at)
 
     def _started(self, query: Query, search: Running) -> None:
-        state = self._journal.of(_key_of(query))
+        state = self.journal.of(_key_of(query))
         if not state.search:
-            self._journal.put(replace(state, search=search.id))
+            self.journal.put(replace(state, search=search.id))
 
     def _note(self, outcome: Outcome) -> None:
         """Store and show *outcome*."""
@@ -275,7 +261,7 @@ class _ListSearch:
         self._show()
 
     def _finish(self, key: str, outcome: Outcome) -> None:
-        state, search, error = self._journal.of(key), outcome.search, outcome.error
+        state, search, error = self.journal.of(key), outcome.search, outcome.error
         state = replace(state, row=self._left.pop(key))
         if error is not None:
             ended = RowError(error.code, error.status, error.message)
@@ -284,22 +270,22 @@ class _ListSearch:
             state = replace(state, found=search, search=search.id)
         elif search is not None and not isinstance(search, Running):
             state = replace(state, other=search, search=search.id)
-        self._journal.put(state)
-        self._results.add(state)
+        self.journal.put(state)
+        self.results.add(state)
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
         """Take back that *key* was asked for if *error* shows that it was not charged."""
-        state = self._journal.of(key)
+        state = self.journal.of(key)
         if state.search or (sent and error.in_doubt):
             return
         # That this try failed says nothing of those before it.
-        unknown = sent and shows_unknown_key(error) and state.is_known(self._now())
+        unknown = sent and shows_unknown_key(error) and state.is_known(self.now())
         if unknown or key in self._new:
-            self._journal.put(replace(state, asked_at=None, row=None))
+            self.journal.put(replace(state, asked_at=None, row=None))
 
     def _warn_of_days(self) -> None:
         """Warn once if the list takes days."""
-        limits = self._client.limits
+        limits = self.client.limits
         day = limits.windows.get("day") if limits is not None else None
         if self._days_known or day is None or not day.limit:
             return
@@ -309,16 +295,8 @@ class _ListSearch:
             warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
 
     def _show(self) -> None:
-        done = self._count - len(self._left)
-        self._progress.show(f"{done} of {self._count} searched")
-
-
-def _is_refused_or_unheard(error: ClientError | None) -> bool:
-    match error:
-        case Unauthorized() | NotFound() | Unreachable(sent=False):
-            return True
-        case _:
-            return False
+        done = len(self.listed) - len(self._left)
+        self.progress.show(f"{done} of {len(self.listed)} searched")
 
 
 def _key_of(query: Query) -> str:
