@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from threading import Event
 
-import msgspec
 import pytest
 
 from cli.command import Here, environment, started
@@ -266,29 +265,3 @@ def test_a_status_that_is_not_known_is_shown_and_is_no_success(
     assert shown in ended.out
     assert "done" not in ended.out
     assert "not charged" not in ended.out
-
-
-HOSTILE = "a\x1b]0;owned\x07\x9b2J\u202eb\r\nc"
-SHOWN = r"a\x1b]0;owned\x07\x9b2J\u202eb  c"
-
-
-def test_a_terminal_is_not_at_a_servers_command(here: Here) -> None:
-    fields = ("id", "brand", "status", "domain", "parent_company", "instagram")
-    record = dict.fromkeys(fields, HOSTILE)
-    people = [{"full_name": HOSTILE, "title": HOSTILE}, {"email": HOSTILE}]
-    used = {"used": 1, "quota": 2, "remaining": 1}
-    body = msgspec.json.encode({**record, "contacts": people, "usage": used})
-    with answering(ok(body)) as server:
-        out = here("get", "srch_1", f"--url={server.url}", f"--key={KEY}").out
-
-    assert SHOWN in out
-    assert set(out) & set(HOSTILE) <= set("a]0;owned2Jbc\n")
-
-
-def test_what_a_server_says_of_an_error_is_not_at_its_command_either(here: Here) -> None:
-    body = msgspec.json.encode({"error": {"code": HOSTILE, "message": HOSTILE}})
-    running = msgspec.json.encode({**msgspec.json.decode(RUNNING), "id": HOSTILE})
-    with answering(ok(running, 202), (400, body, {})) as server:
-        err = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").err
-
-    assert err == (f"cs: {SHOWN} goes on without us: cs get {SHOWN}\ncs: {SHOWN}: {SHOWN}\n")

@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here
-from conformance.target import until
 from cs.assembly.folder_stores import open_folder
 from cs.cli.status import _describe_health
 from cs.domain.brand.brand import INITIAL, decide
@@ -84,23 +83,6 @@ def test_a_status_has_all_that_is_asked_for_at_night(
     assert failure["outcome"] == "no_linkedin"
     assert told["health"]["ready"] is True
     assert not {"email", "address", "full_name"} & set(str(told).split("'"))
-
-
-@pytest.mark.slow  # a service in a process of its own
-def test_a_status_says_paused_and_that_no_service_answers(
-    here: Here,
-    searched: Searched,
-) -> None:
-    service, _ = searched
-
-    cs(here, service, "pause")
-    until(lambda: rows(here, service, "status")[0]["views_behind"] == 0)
-    told = cs(here, service, "status", CS_ADMIN_PORT="1")
-    cs(here, service, "resume")
-
-    assert "paused: new ones are refused" in told
-    assert "nothing answers at http://127.0.0.1:1/readyz" in told
-    assert "0 events behind" in told
 
 
 @pytest.mark.slow  # a service in a process of its own

@@ -1,12 +1,10 @@
 """``cs master-key``: the key that wraps every data key, and its rotation."""
 
-import sys
-
 from cyclopts import App
 
 from cs.assembly import master_key
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import errors
+from cs.cli.progress import Progress
 
 app = App(name="master-key", help="Change the master key while the service runs.")
 
@@ -28,12 +26,10 @@ async def rotate(at: Invocation) -> Output:
 
     Example: `cs master-key rotate --data-dir /var/lib/cs`
     """
-
-    def show_progress(done: int, every: int) -> None:
-        if not at.json and (sys.stderr.isatty() or done == every):
-            errors.print(f"{done} of {every} keys")
-
-    done = await master_key.change(at.settings(), show_progress)
+    with Progress() as line:
+        done = await master_key.change(
+            at.settings(), lambda done, every: line.show(f"{done} of {every} keys")
+        )
     text = [f"{done.keys} keys wrapped anew; the master key is now {done.version}"]
     if done.kept is not None:
         text.append(f"the old one is {done.kept}: delete it when no backup of before is left")
