@@ -16,7 +16,6 @@ from cs.client import (
     ClientError,
     Done,
     Failed,
-    IdempotencyMismatch,
     InFlight,
     MethodNotAllowed,
     NotFound,
@@ -133,12 +132,6 @@ def test_an_error_is_of_the_class_of_its_status_and_code(
     assert error.retry_after_s == 7
     assert error.limits is not None
     assert (error.limits.limit, error.limits.remaining, error.limits.reset_s) == (6, 0, 7)
-
-
-def test_an_idempotency_key_of_another_search_has_a_class() -> None:
-    said = "this Idempotency-Key was used for another search in the last 24 hours"
-    with pytest.raises(IdempotencyMismatch):
-        judged(told("invalid_request", said), 400)
 
 
 @pytest.mark.parametrize(

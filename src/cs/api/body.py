@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from typing import NoReturn
 
 import msgspec
@@ -35,6 +36,18 @@ class ContactsRequest(msgspec.Struct, frozen=True):
 
 
 _decoder = msgspec.json.Decoder(ContactsBody)
+#: How msgspec words a value of another type.
+_WRONG_TYPE = re.compile(
+    r"Expected `(?P<wanted>\w+)`, got `(?P<got>\w+)`(?: - at `\$\.(?P<field>\w+)`)?"
+)
+_JSON_TYPES = {
+    "str": "a string",
+    "bool": "true or false",
+    "int": "a number",
+    "float": "a number",
+    "array": "an array",
+    "object": "an object",
+}
 
 
 async def read_contacts(request: Request, within_s: float = BODY_S) -> ContactsRequest:
@@ -96,15 +109,20 @@ def _decode(data: bytes) -> ContactsBody:
     except UnicodeDecodeError:
         _refuse("the body is not UTF-8")
     except msgspec.ValidationError as error:
-        _refuse(f"{_plain(error)}; {_WANTED}")
+        _refuse(f"{_in_json_types(error)}; {_WANTED}")
     except msgspec.DecodeError as error:
-        _refuse(f"the body is not JSON ({_plain(error)}); {_WANTED}")
+        why = str(error).removeprefix("JSON is malformed: ").rstrip(".")
+        _refuse(f"the body is not JSON ({why[:1].lower()}{why[1:]}); {_WANTED}")
 
 
-def _plain(error: Exception) -> str:
-    """Return what msgspec says, in the style of our own messages."""
-    text = str(error).replace("`$.", "`").replace(" - at `", " in `").rstrip(".")
-    return text if text[:2].isupper() else text[:1].lower() + text[1:]
+def _in_json_types(error: msgspec.ValidationError) -> str:
+    """Return what msgspec says of a value, in JSON's types: "`brand` must be a string"."""
+    found = _WRONG_TYPE.fullmatch(str(error))
+    if found is None:
+        return str(error)
+    wanted, got = (_JSON_TYPES.get(found[kind], found[kind]) for kind in ("wanted", "got"))
+    place = f"`{found['field']}`" if found["field"] else "the body"
+    return f"{place} must be {wanted}, not {got}"
 
 
 def _query(body: ContactsBody) -> Query:

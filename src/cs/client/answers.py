@@ -7,7 +7,6 @@ import msgspec
 
 from cs.client.api import Call
 from cs.client.errors import (
-    IdempotencyMismatch,
     NotFound,
     NotThisApi,
     Unreachable,
@@ -89,9 +88,6 @@ def _refused(call: Call, reply: Reply, where: str) -> NoReturn:
     except _NO_JSON:
         _not_this_api(reply, where)
     kind = api_error_class(reply.status, error.code)
-    # The nine codes are closed and 400 has one, so the message tells the two apart.
-    if reply.status == 400 and "this idempotency-key was used" in error.message.lower():
-        kind = IdempotencyMismatch
     # Where no search is named, it is the path that is not there.
     wrong_address = kind is NotFound and not call.path.startswith("/searches/")
     raise kind(

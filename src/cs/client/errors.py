@@ -94,10 +94,6 @@ class Unsendable(BadRequest):
         super().__init__(message, code="invalid_request")
 
 
-class IdempotencyMismatch(BadRequest):
-    """400: this idempotency key was used for another search in the last 24 hours."""
-
-
 class Unauthorized(ApiError):
     """401 ``unauthorized``: the API key is missing, wrong or revoked."""
 
