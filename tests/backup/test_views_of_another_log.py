@@ -51,19 +51,10 @@ async def test_views_at_the_same_position_of_another_history(tmp_path: Path) -> 
 
     assert await noticed(folder) == {"views_of_another_log"}
     assert await labels(folder) == ["theirs"]
+    assert await noticed(folder) == set(), "those of this log are kept"
 
-
-async def test_views_behind_another_history(tmp_path: Path) -> None:
-    folder = await with_keys(tmp_path / "one", "mine")
-    replace_log(folder, await with_keys(tmp_path / "two", "theirs", "more"))
-
-    assert await labels(folder) == ["more", "theirs"]
-
-
-async def test_views_of_this_log_are_kept(tmp_path: Path) -> None:
-    folder = await with_keys(tmp_path / "one", "mine")
-
-    assert await noticed(folder) == set()
+    replace_log(folder, await with_keys(tmp_path / "three", "more", "of them"))
+    assert await labels(folder) == ["more", "of them"], "they were behind it"
 
 
 async def test_views_without_a_checkpoint_are_made_anew(tmp_path: Path) -> None:

@@ -155,3 +155,27 @@ class KeyStoreContract:
 
         assert await keys.suppressed([jo, bo]) == {bo}
         assert (await keys.find(["a", "b"])).keys() == {"b"}, "what was destroyed stays so"
+
+    async def test_a_suppressed_fingerprint_refuses_every_name_under_it(
+        self, keys: KeyStore
+    ) -> None:
+        await keys.index([("f1", "old"), ("f2", "old"), ("f2", "b"), ("f3", "c")])
+        await keys.ensure(["old", "b", "c", "new"])
+        assert await keys.matching(["f1", "f9"]) == {"old"}
+        assert await keys.matching(["f1", "f2"]) == {"old", "b"}
+
+        await keys.suppress(["f1", "f4"])
+        await keys.destroy(["old"])
+        await keys.index([("f4", "new"), ("f4", "never")])
+
+        assert await keys.suppressed(["f1", "f3", "f4"]) == {"f1", "f4"}
+        assert await keys.matching(["f1"]) == {"old"}, "destroyed ones are found"
+        assert set(await keys.ensure(["old", "new", "never", "b", "c"])) == {"b", "c"}
+        assert set(await keys.find(["new", "b", "c"])) == {"b", "c"}
+
+    async def test_many_fingerprints_at_once(self, keys: KeyStore) -> None:
+        await keys.index([(f"f{n}", f"n{n}") for n in range(1_200)])
+        await keys.suppress([f"f{n}" for n in range(1_200)])
+
+        assert len(await keys.matching([f"f{n}" for n in range(1_200)])) == 1_200
+        assert len(await keys.suppressed([f"f{n}" for n in range(1_300)])) == 1_200

@@ -2,7 +2,7 @@ import asyncio
 import hmac
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -333,3 +333,49 @@ async def test_keys_that_are_made_together_share_a_transaction(keys: SqliteKeySt
 
     assert commits.count("COMMIT") <= 8, "80 writes"
     assert set(await keys.find(names)) == set(names)
+
+
+async def test_what_another_process_does_holds_here_and_after_a_restart(path: Path) -> None:
+    async with (
+        SqliteKeyStore(path, MASTER) as service,
+        SqliteKeyStore(path, MASTER) as command,
+    ):
+        await service.ensure(["a", "b"])
+        await command.suppress(["f1"])
+        await command.destroy(["a"])
+        assert set(await service.find(["a"])) == {"a"}, "it is kept open in memory"
+
+        service.forget()
+
+        assert set(await service.find(["a", "b"])) == {"b"}
+        await service.index([("f1", "c")])
+        assert await service.ensure(["c"]) == {}
+    async with SqliteKeyStore(path, MASTER) as keys:
+        assert await keys.suppressed(["f1"]) == {"f1"}
+
+
+async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(path: Path) -> None:
+    async with SqliteKeyStore(path, MASTER) as keys:
+        await keys.ensure(["a"])
+    was_read, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow(SqliteKeyStore):
+        async def _stored_keys(self, names: Sequence[str]) -> Mapping[str, bytes | None]:
+            found = await super()._stored_keys(names)
+            was_read.set()
+            async with asyncio.timeout(10):
+                await go_on.wait()
+            return found
+
+    async with (
+        Slow(path, MASTER) as service,
+        SqliteKeyStore(path, MASTER) as command,
+    ):
+        reading = asyncio.create_task(service.find(["a"]))
+        await was_read.wait()
+        await command.destroy(["a"])
+        service.forget()
+        go_on.set()
+        await reading
+
+        assert await service.find(["a"]) == {}
