@@ -23,8 +23,7 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.history import History
 from cs.history.identities import identities
-from cs.history.replay.comparing import Difference, Kind
-from cs.history.replay.replaying import ChargeDifference, Replay
+from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
 
 app = App(name="replay")

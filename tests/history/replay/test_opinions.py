@@ -19,8 +19,7 @@ from cs.domain.rule_sets import RANKING
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.redacting import HIDDEN, redact
-from cs.history.replay.comparing import Difference
-from cs.history.replay.replaying import Replay
+from cs.history.replay.replaying import Difference, Replay
 from cs.history.replay.rules import Rules, load_rules
 from cs.history.runs import runs
 from cs.keystore.memory import MemoryKeyStore

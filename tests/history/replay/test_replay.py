@@ -11,8 +11,7 @@ from cs.domain.brand.events import ContactsDiscovered, ContactsRanked, MailboxVe
 from cs.domain.codec import event_of
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
-from cs.history.replay.comparing import Difference, Kind
-from cs.history.replay.replaying import ChargeDifference, Replay
+from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
@@ -169,29 +168,6 @@ async def test_stricter_reading_loses_exactly_who_was_accepted_for_now(
     assert len(found.searches) == sum(
         len(stored.lookups[lookup].searches) for lookup in not_charged
     )
-
-
-@given(HISTORIES)
-async def test_stricter_resolution_loses_exactly_the_unsure_of_what_is_recorded(
-    stricter: Rules, history: list[Looked]
-) -> None:
-    log, keys, stored = await made(history)
-
-    found = await replayed(log, keys, "resolution", stricter)
-
-    unsure = {
-        lookup
-        for lookup, looked in stored.lookups.items()
-        if looked.named and looked.score < 0.9
-    }
-    assert {(each.lookup, each.change) for each in found.differences} == {
-        (lookup, "lost") for lookup in unsure
-    }
-    missing = sum(not looked.named for looked in history)
-    counts = found.counts
-    assert (counts.lookups, counts.replayed) == (len(history), len(history) - missing)
-    why = "the brands that sources named were not recorded"
-    assert counts.missed == ({why: missing} if missing else {})
 
 
 @given(HISTORIES)

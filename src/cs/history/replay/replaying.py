@@ -2,19 +2,62 @@
 
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from cs.domain.contact import BrandFacts, RankedPerson
+from cs.domain.mail.mailbox import Evidence, Verdict
+from cs.domain.rule_sets import NOT_RECORDED
+from cs.domain.stages.fitting import fitted
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
 from cs.history.history import Progress, unseen
 from cs.history.loading import Search, load
-from cs.history.replay.comparing import ChargeChange, Difference, Effect, Kind, compare
-from cs.history.replay.rules import Rules
-from cs.history.runs import Run
+from cs.history.replay.rules import BrokenRules, Rules
+from cs.history.runs import Run, RunPerson
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
+from cs.pipeline.brand_choice import BrandChoice
+from cs.verifiers.smtp.verifier import NAME as SMTP
+
+#: Which rules are applied.
+Kind = Literal["ranking", "verdicts", "resolution"]
+#: ``gained``: a person would be shown or verified who was not, a brand matched that was not.
+Change = Literal["gained", "lost", "changed"]
+#: ``open``: nobody knows without asking sources or mail servers.
+ChargeChange = Literal["gained", "lost", "open"]
+
+#: The facts of a brand that lead to other people or other mailboxes.
+_LEADING = {"name", "domain", "linkedin_company_url", "parent_company", "mail_domains"}
+#: What a difference may say only where people are revealed.
+_PERSONAL = ("title", "address")
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="difference"):
+    """One answer of a run that would be another one.
+
+    Attributes:
+        brand, domain: As the brand was asked for.
+        person: ``<lookup>#p1``; ``None``: it is about the brand.
+        who: Their pseudonym over all lookups, if it was asked for.
+        name: Who they are, if people are revealed.
+        rules: That gave the recorded answer.
+        was, would_be: Place and role, verdict and reasons, or status and the facts that differ.
+    """
+
+    replay: Kind
+    change: Change
+    brand: str | None
+    domain: str | None
+    lookup: str
+    person: str | None
+    who: str | None = None
+    name: str | None = None
+    rules: str
+    was: Mapping[str, Any]
+    would_be: Mapping[str, Any]
 
 
 class ChargeDifference(msgspec.Struct, frozen=True, tag_field="kind", tag="charge"):
@@ -24,8 +67,28 @@ class ChargeDifference(msgspec.Struct, frozen=True, tag_field="kind", tag="charg
     search: Search
 
 
+class Answer(NamedTuple):
+    """One answer, recorded or of other rules.
+
+    Attributes:
+        holds: Whether the person is shown or verified, or the brand matched.
+        said: What the answers are compared by.
+        words: What is printed of it.
+    """
+
+    holds: bool
+    said: Any
+    words: Mapping[str, Any]
+
+
+#: What becomes of the charges of a run's searches, by whether they were charged.
+_Charges = Mapping[bool, ChargeChange]
+
+
 class Replay:
     """Applies rules to the runs of a log; use it once.
+
+    Erased people are in neither answer; their place and their verified mailbox still count.
 
     Args:
         kind: Which rules are applied.
@@ -59,7 +122,8 @@ class Replay:
         self._rules = rules
         self._selection = Selection(brands=tuple(brands), upto=upto)
         self._reveals = reveals
-        self._effects: dict[str, Effect] = {}  # by lookup
+        self._charges: dict[str, _Charges] = {}  # by lookup
+        self._found: list[Difference] = []
         self.lookups = self.replayed = 0
         self.answers = Counter[str]()
         self.missed = Counter[str]()
@@ -78,30 +142,24 @@ class Replay:
             self._log,
             self._keys,
             self._selection,
-            unreadable=self._leave_out,
+            unreadable=lambda error: self.damaged.update({error.position: error}),
             progress=progress,
         ):
-            yield [
-                *(each for run in part.runs for each in self._compared(run)),
-                # A search is settled after the run that answers it has ended.
-                *(each for search in part.searches for each in self._charge(search)),
-            ]
+            for run in part.runs:
+                self._apply(run)
+            found, self._found = self._found, []
+            # A search is settled after the run that answers it has ended.
+            yield [*found, *(each for search in part.searches for each in self._charge(search))]
 
-    def _leave_out(self, error: DamagedEvent | NewerEvent) -> None:
-        self.damaged[error.position] = error
-
-    def _compared(self, run: Run) -> Sequence[Difference]:
+    def _apply(self, run: Run) -> None:
         self.lookups += 1
         if self._is_damaged(run):
             self.missed["one of its events cannot be read"] += 1
-            return ()
-        compared = compare(run, self.kind, self._rules, reveals=self._reveals)
-        self.replayed += bool(compared.answers)
-        self.answers.update(compared.answers)
-        self.missed.update(compared.missed)
-        if compared.effect is not None:
-            self._effects[run.lookup] = compared.effect
-        return compared.differences
+            return
+        compare = {"ranking": self._rank, "verdicts": self._judge, "resolution": self._resolve}
+        before = self.answers.total()
+        self._charges[run.lookup] = compare[self.kind](run)
+        self.replayed += self.answers.total() > before
 
     def _is_damaged(self, run: Run) -> bool:
         """Return whether an event between the first and the last of *run* cannot be read."""
@@ -112,8 +170,193 @@ class Replay:
         )
 
     def _charge(self, search: Search) -> Iterator[ChargeDifference]:
-        effect = self._effects.get(search.lookup)
-        if effect is None or search.settled_position is None:
-            return
-        if effect.was_charged in {None, search.charged}:
-            yield ChargeDifference(effect.change, search)
+        change = self._charges.get(search.lookup, {}).get(bool(search.charged))
+        if change is not None and search.settled_position is not None:
+            yield ChargeDifference(change, search)
+
+    def _compare(
+        self,
+        run: Run,
+        rules: str | None,
+        was: Answer,
+        now: Answer,
+        person: RunPerson | None = None,
+    ) -> Change | None:
+        """Compare an answer of *run* about *person* or the brand, which *rules* gave."""
+        self.answers[rules or NOT_RECORDED] += 1
+        if was.said == now.said:
+            return None
+        change: Change = "changed"
+        if was.holds != now.holds:
+            change = "lost" if was.holds else "gained"
+        hidden = () if self._reveals else _PERSONAL
+        old, new = (
+            {name: said for name, said in answer.words.items() if name not in hidden}
+            for answer in (was, now)
+        )
+        if change == "changed" and was.words.get("title") != now.words.get("title"):
+            new["retitled"] = True
+        self._found.append(
+            Difference(
+                replay=self.kind,
+                change=change,
+                brand=run.query.brand,
+                domain=run.query.domain,
+                lookup=run.lookup,
+                person=None if person is None else f"{run.lookup}#{person.person}",
+                name=person.found.full_name if person and self._reveals else None,
+                rules=rules or NOT_RECORDED,
+                was=old,
+                would_be=new,
+            )
+        )
+        return change
+
+    def _rank(self, run: Run) -> _Charges:
+        known = {each.person: each for each in run.people if each.found.full_name}
+        if run.ranked_at is None or run.brand is None or not known:
+            self.missed["nobody to rank"] += 1
+            return {}
+        places = sorted((p.place, p.person, p.ranked) for p in run.people if p.place)
+        before = {person: ranked for _, person, ranked in places if ranked and person in known}
+        shown, left_out = self._rules.rank(
+            run.brand,
+            [each.found for each in known.values()],
+            max(run.shown_at_most - (len(places) - len(before)), 0),
+            [each.opinion for each in known.values() if each.opinion is not None],
+        )
+        after = {each.person: each for each in shown}
+        why = {each.person: each.why for each in left_out}
+        if len(after) < len(shown) or not after.keys() | why.keys() <= known.keys():
+            name = self._rules.name
+            raise BrokenRules(f"{name}: rank() names a person twice or one it was not given")
+        for person, each in known.items():
+            was = _place(person, before, after, each.left_out)
+            now = _place(person, after, before, why.get(person))
+            self._compare(run, run.ranked_by, was, now, each)
+        verified = {each.person for each in run.people if any(c.verified for c in each.checks)}
+        stays = bool(verified - known.keys())
+        unasked = after.keys() - before.keys() - verified
+        return _charges(
+            was=stays or bool(verified & before.keys()),
+            now=stays or bool(verified & after.keys()),
+            is_open=bool(unasked) and bool(run.brand.mail_domains),
+        )
+
+    def _judge(self, run: Run) -> _Charges:
+        was_verified = is_verified = is_open = is_checked = False
+        for person, check in ((each, check) for each in run.people for check in each.checks):
+            was_verified |= check.verified
+            if not person.found.full_name:
+                is_verified |= check.verified
+                continue
+            checked, evidence = check.checked, check.checked.evidence
+            judged, readings = self._rules.judge(checked)
+            pairs = list(zip(evidence, readings, strict=True))
+            self.missed.update(_unread(found) for found, reading in pairs if not reading)
+            # Deliverable and not verified: no configured verifier vouched for it then.
+            vouched = check.verified or checked.verdict is not Verdict.DELIVERABLE
+            holds = vouched and judged.verdict is Verdict.DELIVERABLE
+            was, now = (
+                Answer(
+                    verified,
+                    (said.verdict, said.address),
+                    {
+                        "mail_domain": checked.mail_domain,
+                        "verdict": said.verdict,
+                        "reasons": [each.reason for each in reasons],
+                        "address": said.address,
+                    },
+                )
+                for verified, said, reasons in (
+                    (check.verified, checked, evidence),
+                    (holds, judged, [reading or found for found, reading in pairs]),
+                )
+            )
+            rules = next((found.rules for found in evidence if found.rules), None)
+            self._compare(run, rules, was, now, person)
+            is_checked = True
+            is_verified |= holds
+            # Where every address that was tried is refused, others would be tried.
+            is_open |= check.verified and judged.verdict is Verdict.UNDELIVERABLE
+        if not is_checked:
+            self.missed["no mailbox was checked"] += 1
+        return _charges(was=was_verified, now=is_verified, is_open=is_open)
+
+    def _resolve(self, run: Run) -> _Charges:
+        if run.resolution is None or run.status is None:
+            self.missed["no source had answered in the end"] += 1
+            return {}
+        if run.matches is None:
+            self.missed["the brands that sources named were not recorded"] += 1
+            return {}
+        chosen = self._rules.resolve(run.query, run.matches)
+        status, facts = (
+            (chosen.status, chosen.facts) if isinstance(chosen, BrandChoice) else chosen
+        )
+        if facts is not None:
+            facts = fitted(facts)  # as what was recorded, which went through a message
+        names = BrandFacts.__struct_fields__
+        differ = [n for n in names if getattr(run.brand, n, None) != getattr(facts, n, None)]
+        was = _resolution(run.status, run.brand, differ)
+        match self._compare(run, run.resolved_by, was, _resolution(status, facts, differ)):
+            case "lost":
+                return {True: "lost"}
+            case "gained":  # nobody knows who works for another brand
+                return {False: "open"}
+            case "changed" if _LEADING & set(differ):
+                return {True: "open", False: "open"}
+            case _:
+                return {}
+
+
+def _charges(*, was: bool, now: bool, is_open: bool) -> _Charges:
+    """Return what becomes of the charges of a run.
+
+    Args:
+        was: Whether a shown person had a verified e-mail.
+        now: Whether one would have, of those whose mailboxes were checked.
+        is_open: Whether further mailboxes would be checked.
+    """
+    if now and not was:
+        return {False: "gained"}
+    if not now and (was or is_open):
+        return {was: "open" if is_open else "lost"}
+    return {}
+
+
+def _place(
+    person: str,
+    ranked: Mapping[str, RankedPerson],
+    other: Mapping[str, RankedPerson],
+    left_out: str | None,
+) -> Answer:
+    """Return where *person* stands; what counts is the place among those in *other*, too."""
+    shown = ranked.get(person)
+    if shown is None:
+        return Answer(False, None, {"left_out": left_out or "not-ranked"})
+    words = {
+        "place": list(ranked).index(person) + 1,
+        "family": shown.family,
+        "level": shown.level,
+        "score": shown.score,
+        "title": shown.title,
+    }
+    place = (
+        [each for each in ranked if each in other].index(person) if person in other else None
+    )
+    return Answer(True, (place, shown.family, shown.level, shown.title), words)
+
+
+def _unread(found: Evidence) -> str:
+    """Return why *found* could not be read again."""
+    if found.verifier != SMTP:
+        return "read by another verifier"
+    if all(line.who != "S" for line in found.conversation):
+        return "no mail server said anything"
+    return "something is asked that was not asked or stored then"
+
+
+def _resolution(status: str, facts: BrandFacts | None, names: Sequence[str]) -> Answer:
+    known = {} if facts is None else {name: getattr(facts, name) for name in names}
+    return Answer(status == "matched", (status, facts), {"status": status, **known})
