@@ -117,7 +117,7 @@ class PeopleCommands:
 
         assert ran.code == 0
         assert "1. brand-" in ran.out
-        assert "   Name           Jane Roe\n" in ran.out
+        assert "\nName           Jane Roe\n" in ran.out
         assert "jane@acme.test verified by smtp" in ran.out
         assert "No operator opened their data before." in ran.out
         assert "Jo Ode" not in ran.out

@@ -191,7 +191,7 @@ def test_each_address_has_its_conversation_and_the_rule_that_read_it(
     assert tried["conversation"][-1]["text"] == "250 2.1.5 Ok"
     seen = hidden["checks"][0]["checked"]["evidence"][-1]
     assert seen["address"] == HIDDEN
-    assert seen["conversation"][-1]["text"] == "250 2.1.5 accepted"
+    assert seen["conversation"][-1]["text"] == "250 2.1.5 (hidden)"
     assert hidden["found"]["full_name"] == hidden["who"] == ada["who"]
     same = ("place", "why", "position", "left_out")
     assert [hidden[name] for name in same] == [ada[name] for name in same]

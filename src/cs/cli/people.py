@@ -7,11 +7,17 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.disclosed import Disclosures, may_hold
 from cs.cli.options import DryRun
 from cs.cli.output import Table, stop
 from cs.cli.people_export import export
-from cs.cli.person_data import PersonData, PrintOf, fingerprint_of, open_person_data
+from cs.cli.person_data import (
+    Disclosures,
+    PersonData,
+    PrintOf,
+    fingerprint_of,
+    may_hold,
+    open_person_data,
+)
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.errors import DamagedEvent
 from cs.operations.erasure import ErasureResult

@@ -1,21 +1,28 @@
 """What the commands on one person work with: how the person is named, and their data."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import msgspec
+
 from cs.assembly.operator_command import CommandContext, open_command_context
-from cs.cli.output import stop
+from cs.cli.output import stop, warn
+from cs.cli.pseudonyms import reading
 from cs.domain.mail.syntax import is_mailbox
 from cs.domain.names.profile_url import person_page
+from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.port import EventLog
+from cs.history.disclosures import HeldBy, disclosures_of
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
 from cs.settings import Settings
 
 #: Makes the fingerprint of a person with the key store that has their data.
 PrintOf = Callable[[KeyStore], str]
+#: ``None``: some of the log is damaged, and nobody can say.
+Disclosures = Sequence[HeldBy] | None
 
 
 def fingerprint_of(email: str | None, profile: str | None) -> PrintOf | None:
@@ -64,3 +71,20 @@ async def open_person_data(chosen: Settings) -> AsyncIterator[PersonData]:
                 by=data.by,
             ),
         )
+
+
+async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
+    """Return the disclosures that may hold *people*, ``<lookup>#p1``; warn if it is not known.
+
+    Raises:
+        LogUnavailable: The log cannot be read now.
+    """
+    with reading("looking for disclosures") as show:
+        try:
+            return await disclosures_of(log, people, show)
+        except (DamagedEvent, msgspec.MsgspecError):
+            warn(
+                "which exports may hold this person cannot be told: some of the log is "
+                "damaged; mend it (`cs log verify` lists it all), then run this again"
+            )
+            return None

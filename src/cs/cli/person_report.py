@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from cs.cli.disclosed import Disclosures, may_hold
 from cs.cli.output import stop, warn
-from cs.cli.person_data import PersonData, PrintOf
+from cs.cli.person_data import Disclosures, PersonData, PrintOf, may_hold
 from cs.cli.pseudonyms import reading
 from cs.cli.revealing import disclose
 from cs.directory.errors import DirectoryUnavailable

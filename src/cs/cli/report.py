@@ -13,6 +13,7 @@ from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import time_of
 from cs.cli.options import number
 from cs.cli.output import Table, check_new, stop, styled, warn, write_new
+from cs.cli.page_text import sections_text
 from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html
@@ -108,8 +109,4 @@ def _parts(found: Report, page: Page) -> Iterator[str | Text | Table]:
     line = "[bold]{}[/] as of position {}, {} events"
     yield styled(line, page.lead, found.position, found.events)
     yield from (styled("[yellow]{}[/]", note) for note in page.notes)
-    for section in page.sections:
-        yield from ("", styled("[bold]{}[/]", section.heading), section.about)
-        yield from (f"{name:<38}{value}" for name, value in section.facts)
-        if section.rows:
-            yield Table(section.columns, section.rows, section.words, one_line=True)
+    yield from sections_text(page.sections, one_line=True)

@@ -16,6 +16,7 @@ from cs.cli.choosing import Chosen
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
 from cs.cli.output import Table, all_harmless, check_new, stop, styled, warn, write_new
+from cs.cli.page_text import sections_text
 from cs.cli.prices import Prices, prices_by_name
 from cs.cli.pseudonyms import pseudonyms, reading
 from cs.cli.revealing import Reveal, check_reason, disclose
@@ -116,16 +117,7 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
     yield msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
     for note in page.notes[1:]:
         yield styled("[yellow]{}[/]", note)
-    for section in page.sections[1:]:
-        yield ""
-        yield styled("[bold]{}[/]", section.heading)
-        if section.about and not section.bars:
-            yield section.about
-        for name, value in section.facts:
-            if value is not None:
-                yield f"{name:<30} {value}"
-        if section.rows:
-            yield Table(section.columns, section.rows, section.words)
+    yield from sections_text(page.sections[1:])
 
 
 @app.command(name="list")

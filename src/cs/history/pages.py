@@ -7,13 +7,16 @@ that forbids them.  It is light or dark as its reader's system is.
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
 from importlib.resources import files
 from typing import Any, Literal
 
 import msgspec
 
 from cs.domain.names.plain_text import written_out
+from cs.projections.searches import instant
 
 #: How part of a bar looks: `page.css` has a colour for each, in light and dark.
 Look = Literal["good", "bad", "warn", "plain", "open", "wait"]
@@ -67,6 +70,42 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     words: Sequence[str] = ()
     numbers: Collection[str] = ()
     folded: Sequence[tuple[str, str]] = ()
+
+
+def table(heading: str, rows: Iterable[Mapping[str, Any]], **rest: Any) -> Section:
+    """Return a section with a table of *rows*, each by column; numbers are set to the right.
+
+    A value of ``None`` is an empty cell, ``True`` and ``False`` are yes and no.
+    """
+    shown = [*rows]
+    columns = [*shown[0]] if shown else []
+    return Section(
+        heading=heading,
+        columns=columns,
+        rows=[[text(value) or "" for value in row.values()] for row in shown],
+        words=columns,
+        numbers=[c for c in columns if any(type(row[c]) in {int, Decimal} for row in shown)],
+        **rest,
+    )
+
+
+def text(value: Any) -> str | None:
+    """Return *value* as text; of a time as it is in answers, to the second.
+
+    >>> text(None), text(True), text(Decimal("1E-3")), text(3)
+    (None, 'yes', '0.001', '3')
+    """
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return "yes" if value else "no"
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return instant(value)
+        case _:
+            return str(value)
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

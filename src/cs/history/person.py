@@ -1,6 +1,6 @@
 """Everything that is held on one person: what lookups stored, and whom it was answered to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -157,45 +157,31 @@ async def _searches(
     history: History, lookups: set[str], progress: Progress
 ) -> Mapping[str, list[AnsweredSearch]]:
     """Return the searches that *lookups* answered, by lookup, in order."""
+    labels: dict[str, str] = {}
     brands: dict[str, str] = {}
-    settled: list[tuple[str, SearchSettled]] = []
-    wanted = Selection(types=("search-admitted", "search-settled"))
+    answered: dict[str, list[AnsweredSearch]] = {}
+    wanted = Selection(types=("key.issued", "search-admitted", "search-settled"))
     async for event in history.events(wanted, progress):
-        if event.lookup not in lookups:
+        if event.lookup is not None and event.lookup not in lookups:
             continue
         match from_plain(event.topic, event.data()):
-            case SearchAdmitted() as admitted:
-                brands[admitted.search] = admitted.brand
-            case SearchSettled() as search:
-                settled.append((event.stream, search))
+            case KeyIssued(label=label):
+                labels[event.stream] = label
+            case SearchAdmitted(search=search, brand=brand):
+                brands[search] = brand
+            case SearchSettled() as settled:
+                answered.setdefault(settled.lookup, []).append(
+                    AnsweredSearch(
+                        search=settled.search,
+                        key=event.stream.removeprefix("key-"),
+                        key_label=labels.get(event.stream),
+                        at=settled.at,
+                        brand=brands.get(settled.search),
+                        outcome=settled.outcome,
+                        charged=settled.charged,
+                        reused=settled.cached,
+                    )
+                )
             case _:
                 pass
-    labels = await _labels(history, {stream for stream, _ in settled})
-    answered: dict[str, list[AnsweredSearch]] = {}
-    for stream, search in settled:
-        answered.setdefault(search.lookup, []).append(
-            AnsweredSearch(
-                search=search.search,
-                key=stream.removeprefix("key-"),
-                key_label=labels.get(stream),
-                at=search.at,
-                brand=brands.get(search.search),
-                outcome=search.outcome,
-                charged=search.charged,
-                reused=search.cached,
-            )
-        )
     return answered
-
-
-async def _labels(history: History, streams: Iterable[str]) -> Mapping[str, str]:
-    """Return whom the keys of *streams* were issued to."""
-    labels: dict[str, str] = {}
-    for stream in streams:
-        try:
-            issued = await anext(history.stream(stream))
-        except (DamagedEvent, NewerEvent):
-            continue
-        if isinstance(issued.event, KeyIssued):
-            labels[stream] = issued.event.label
-    return labels

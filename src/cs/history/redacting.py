@@ -4,8 +4,8 @@ What a redacted value does not hold no page, text or JSON made of it can show.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -13,8 +13,6 @@ from msgspec.structs import replace
 
 from cs.domain.contact import CheckedPerson, Contact, Opinion, Person
 from cs.domain.mail.mailbox import Evidence, Line
-from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
-from cs.domain.mail.reply_meaning import meaning
 from cs.history.runs import MailboxCheck, Run, RunPerson
 from cs.history.searches import SearchAt
 
@@ -56,7 +54,7 @@ def redact(run: Run) -> Run:
     """Return *run* with people under their pseudonyms.
 
     Role, level, verdicts, verifiers, rules, mail domains and times name nobody and stay; of
-    conversations with mail servers the verbs and codes, and how today's rules read the reply.
+    conversations with mail servers the verbs and codes.
     """
     return replace(
         run,
@@ -142,82 +140,35 @@ def _check(check: MailboxCheck) -> MailboxCheck:
 
 
 def _evidence(evidence: Evidence) -> Evidence:
-    kind = reply_kind(evidence)
-    lines = [_line(line) for line in evidence.conversation]
-    place = _asked_at(evidence)
-    if place is not None and kind is not None:
-        lines[place] = replace(lines[place], text=f"RCPT TO:<{HIDDEN}>")
-        answer = lines[place + 1]
-        lines[place + 1] = replace(answer, text=answer.text.replace(HIDDEN, kind))
+    said = tuple(_line(line, evidence.address) for line in evidence.conversation)
     return replace(
         evidence,
         address=HIDDEN,
         reason=evidence.reason if _REASON.fullmatch(evidence.reason) else HIDDEN,
-        conversation=tuple(lines),
+        conversation=said,
     )
 
 
-def _line(line: Line) -> Line:
+def _line(line: Line, address: str) -> Line:
+    if _asks(line, address):
+        return replace(line, text=f"RCPT TO:<{HIDDEN}>")
     spoken = _SPOKEN[line.who].match(line.text)
     return replace(line, text=f"{spoken[0]} {HIDDEN}" if spoken else HIDDEN)
 
 
-def reply_words(evidence: Evidence) -> str:
-    """Return the code of the reply about the address of *evidence*, and how it is read today.
+def reply_to(evidence: Evidence) -> str:
+    """Return the last reply about the address of *evidence*; of a redacted one its codes.
 
-    The text is empty if there was none: the conversation ended before, or its lines were left
-    out because it was too long.
+    Empty: the conversation ended before, or was too long to be stored whole.
     """
-    place = _asked_at(evidence)
-    if place is None:
-        return ""
-    if evidence.address == HIDDEN:
-        return evidence.conversation[place + 1].text
-    reply = _reply(evidence.conversation[place + 1 :])
-    said = (reply.code, reply.enhanced, reply_kind(evidence)) if reply else ()
-    return " ".join(str(each) for each in said if each)
+    said = [
+        reply.text.removesuffix(f" {HIDDEN}")
+        for line, reply in pairwise(evidence.conversation)
+        if _asks(line, evidence.address) and reply.who == "S"
+    ]
+    return said[-1] if said else ""
 
 
-def reply_kind(evidence: Evidence) -> str | None:
-    """Return how today's rules read the reply about the address; ``None``: there was none."""
-    place = _asked_at(evidence)
-    reply = None if place is None else _reply(evidence.conversation[place + 1 :])
-    if reply is None:
-        return None
-    said = [line.text for line in evidence.conversation[:place] if line.who == "C"]
-    domain = evidence.address.rpartition("@")[2]
-    ours = (evidence.address, domain, evidence.mx or "", _last(said, "EHLO ", "HELO "))
-    sender = _last(said, "MAIL FROM:").strip("<>")
-    return meaning(reply, stage="rcpt", echoed=ours, sender=sender).kind.value
-
-
-def _asked_at(evidence: Evidence) -> int | None:
-    """Return the place of the last question about the address that a line answers."""
-    asked = f"RCPT TO:<{evidence.address}>".casefold()
-    lines = evidence.conversation
-    places = [n for n, said in enumerate(lines) if _is(said, asked)]
-    last = places[-1] if places else len(lines)
-    return last if last + 1 < len(lines) and lines[last + 1].who == "S" else None
-
-
-def _is(line: Line, asked: str) -> bool:
-    return line.who == "C" and line.text.casefold() == asked
-
-
-def _reply(lines: Sequence[Line]) -> SmtpReply | None:
-    said = takewhile(lambda line: line.who == "S", lines)
-    try:
-        return parse([line.text.encode() for line in said])
-    except MalformedReply:
-        return None
-
-
-def _last(said: Sequence[str], *beginnings: str) -> str:
-    """Return what followed one of *beginnings* when it was said last."""
-    found = (
-        text.removeprefix(beginning)
-        for text in reversed(said)
-        for beginning in beginnings
-        if text.startswith(beginning)
-    )
-    return next(found, "")
+def _asks(line: Line, address: str) -> bool:
+    """Return whether *line* asks about *address*, and not about one that is to be refused."""
+    return line.who == "C" and line.text.casefold() == f"RCPT TO:<{address}>".casefold()

@@ -9,9 +9,9 @@ import msgspec
 
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.history.asked import SourceUse, cost_in_words
-from cs.history.pages import Bar, Look, Page, Section
-from cs.history.redacting import HIDDEN, reply_words
+from cs.history.asked import cost_in_words
+from cs.history.pages import Bar, Look, Page, Section, table, text
+from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson
 from cs.history.searches import SearchAt
 from cs.history.words import (
@@ -82,29 +82,20 @@ def _erased(search: SearchAt) -> Iterator[str]:
 
 def _answer(record: Mapping[str, Any]) -> Section:
     usage = record["usage"]
-    contacts: Sequence[Mapping[str, str | None]] = record.get("contacts", ())
-    fields = [name for name in (contacts[0] if contacts else ()) if name not in _PARTS]
     facts = [(label, record[name]) for name, label in _ANSWER.items() if record.get(name)]
     if "reason" in record:
         facts.insert(1, ("Why", _outcome(record["reason"])))
-    return Section(
-        heading="The answer",
-        facts=[
-            *facts,
-            ("Charged", _yes(record.get("charged"))),
-            ("Reused from an earlier run", _yes(record.get("cached"))),
-            (
-                "Usage of the key",
-                f"{usage['used']} of {usage['quota']}, {usage['remaining']} left",
-            ),
-        ],
-        columns=[_head(name) for name in fields],
-        rows=[[each[name] or "" for name in fields] for each in contacts],
-        words=[_head(name) for name in fields],
-        folded=[
-            ("The record as JSON", msgspec.json.format(msgspec.json.encode(record)).decode())
-        ],
-    )
+    facts += [
+        ("Charged", text(record.get("charged"))),
+        ("Reused from an earlier run", text(record.get("cached"))),
+        ("Usage of the key", "{used} of {quota}, {remaining} left".format(**usage)),
+    ]
+    contacts = [
+        {_head(name): value for name, value in each.items() if name not in _PARTS}
+        for each in record.get("contacts", ())
+    ]
+    as_json = msgspec.json.format(msgspec.json.encode(record)).decode()
+    return table("The answer", contacts, facts=facts, folded=[("The record as JSON", as_json)])
 
 
 def _search(search: SearchAt) -> Section:
@@ -130,22 +121,36 @@ def _run_sections(
 ) -> Iterator[Section]:
     yield _run(run, reused=search.reused)
     yield _stages(run)
-    yield Section(
-        heading="What caused what",
-        about="cs events why shows for any position the whole chain, from call to charge.",
-        columns=("Stage", "Attempt", "Begun by", "Ended by"),
-        rows=[
-            (
-                _stage(each),
-                str(each.attempt),
-                cause_in_words(each.caused_by),
-                "" if each.ended_at is None else cause_in_words(each.end_caused_by),
-            )
+    yield table(
+        "What caused what",
+        (
+            {
+                "Stage": f"{each.stage} {each.item}".strip(),
+                "Attempt": str(each.attempt),
+                "Begun by": cause_in_words(each.caused_by),
+                "Ended by": each.ended_at and cause_in_words(each.end_caused_by),
+            }
             for each in run.attempts
-        ],
-        words=("Stage", "Begun by", "Ended by"),
+        ),
+        about="cs events why shows for any position the whole chain, from call to charge.",
     )
-    yield _asked(search.asked, prices)
+    yield table(
+        "Who was asked",
+        (
+            {
+                "Stage": f"{each.stage} {each.item}".strip(),
+                "Asked": each.name,
+                "Ended": each.ended,
+                "Questions": each.questions,
+                "Paid calls": each.calls,
+                "Money": each.cost,
+                "Expected per e-mail": each.expected,
+                "Why not": each.why,
+            }
+            for each in search.asked
+        ),
+        about=f"Cost in money: {cost_in_words(search.asked, prices)}.",
+    )
     yield from _people(run)
 
 
@@ -171,8 +176,8 @@ def _run(run: Run, *, reused: bool) -> Section:
             ("Ended by", cause_in_words(run.finish_caused_by)),
             ("Took", _between(run.started_at, run.finished_at)),
             ("Outcome", _outcome(run.outcome)),
-            ("Reused later", _yes(run.reusable)),
-            ("Cut off by its deadline", _yes(run.cut_off)),
+            ("Reused later", text(run.reusable)),
+            ("Cut off by its deadline", text(run.cut_off)),
         ]
     about = "The search was answered from this run of before." if reused else ""
     return Section(heading="The run", about=about, facts=facts)
@@ -183,29 +188,28 @@ def _stages(run: Run) -> Section:
     until = max([run.finished_at or run.started_at, *ends]) - run.started_at
     scale = max(until.total_seconds(), 0.001)
     deadline = (run.deadline_at - run.started_at).total_seconds()
-    shown = f"The width is {seconds(scale)}; a dashed line is the deadline."
-    return Section(
-        heading="Stages and attempts",
-        about=shown,
-        bars=[
-            Bar(f"{_stage(each)} {each.attempt}", [*_spans(run, each, scale)], _end(each))
+    return table(
+        "Stages and attempts",
+        (
+            {
+                "Stage": f"{each.stage} {each.item}".strip(),
+                "Attempt": each.attempt,
+                "Began": f"+{_between(run.started_at, each.issued_at)}",
+                "Took": each.ended_at and _between(each.issued_at, each.ended_at),
+                "How it ended": _end(each),
+            }
             for each in run.attempts
-        ],
-        until=scale,
-        mark=deadline if deadline <= scale else None,
-        columns=("Stage", "Attempt", "Began", "Took", "How it ended"),
-        rows=[
-            (
-                _stage(each),
-                str(each.attempt),
-                f"+{_between(run.started_at, each.issued_at)}",
-                "" if each.ended_at is None else _between(each.issued_at, each.ended_at),
+        ),
+        bars=[
+            Bar(
+                f"{each.stage} {each.item}".strip() + f" {each.attempt}",
+                [*_spans(run, each, scale)],
                 _end(each),
             )
             for each in run.attempts
         ],
-        words=("Stage", "How it ended"),
-        numbers=("Attempt",),
+        until=scale,
+        mark=deadline if deadline <= scale else None,
     )
 
 
@@ -231,32 +235,6 @@ def _end(attempt: RunAttempt) -> str:
     return ", ".join(filter(None, said))
 
 
-def _asked(asked: Sequence[SourceUse], prices: Mapping[str, Decimal]) -> Section:
-    return Section(
-        heading="Who was asked",
-        about=f"Cost in money: {cost_in_words(asked, prices)}.",
-        columns=(
-            *("Stage", "Asked", "Ended", "Questions", "Paid calls", "Money"),
-            *("Expected per e-mail", "Why not"),
-        ),
-        rows=[
-            (
-                _stage(each),
-                each.name,
-                each.ended or "",
-                "" if each.questions is None else str(each.questions),
-                "" if each.calls is None else str(each.calls),
-                "" if each.cost is None else f"{each.cost:f}",
-                "" if each.expected is None else f"{each.expected:f}",
-                each.why or "",
-            )
-            for each in asked
-        ],
-        words=("Stage", "Expected per e-mail", "Why not"),
-        numbers=("Questions", "Paid calls", "Money", "Expected per e-mail"),
-    )
-
-
 def _people(run: Run) -> Iterator[Section]:
     """Yield everybody who is not erased: first who is shown, in their order."""
     order = {each.person: n for n, each in enumerate(run.contacts) if each.full_name}
@@ -267,25 +245,22 @@ def _people(run: Run) -> Iterator[Section]:
     )
     erased = len(run.people) - len(people)
     besides = f"Besides, {people_were(erased)} considered and erased since." if erased else ""
-    yield Section(
-        heading="Everybody considered",
+    yield table(
+        "Everybody considered",
+        (
+            {
+                "Person": each.found.full_name,
+                "Role": each.ranked and each.ranked.family,
+                "Level": each.ranked and each.ranked.level,
+                "Place": each.place,
+                "Answer": "shown" if each.person in order else "not shown",
+                "Why": each.why,
+                "Found by": ", ".join(each.found.sources),
+            }
+            for each in people
+        ),
         about=besides or ("" if people else "Nobody."),
         facts=_meanings((each.why for each in people), KEPT),
-        columns=("Person", "Role", "Level", "Place", "Answer", "Why", "Found by"),
-        rows=[
-            (
-                each.found.full_name,
-                each.ranked.family if each.ranked else "",
-                each.ranked.level if each.ranked else "",
-                str(each.place or ""),
-                "shown" if each.person in order else "not shown",
-                each.why,
-                ", ".join(each.found.sources),
-            )
-            for each in people
-        ],
-        words=("Person", "Why", "Found by"),
-        numbers=("Place",),
     )
     for section in (_found(people), _opinions(people), _bounces(people), _addresses(people)):
         if section.rows:
@@ -293,69 +268,61 @@ def _people(run: Run) -> Iterator[Section]:
 
 
 def _found(people: Sequence[RunPerson]) -> Section:
-    columns = ("Person", "Headline", "Company", "Location", "Profile", "Named", "Pseudonym")
-    rows = [
-        (
-            found.full_name,
-            found.headline or "",
-            found.company or "",
-            found.location or "",
-            found.linkedin_url or "",
-            ", ".join(found.addresses),
-            each.who or "",
-        )
+    rows = (
+        {
+            "Person": found.full_name,
+            "Headline": found.headline,
+            "Company": found.company,
+            "Location": found.location,
+            "Profile": found.linkedin_url,
+            "Named": ", ".join(found.addresses),
+            "Pseudonym": each.who,
+        }
         for each in people
         for found in (each.found,)
-    ]
-    return Section(
-        heading="What was found of them",
+    )
+    return table(
+        "What was found of them",
+        (row for row in rows if any([*row.values()][1:-1])),
         about="Named are addresses that a source named, which proves nothing.",
-        columns=columns,
-        rows=[row for row in rows if any(row[1:-1])],
-        words=columns,
     )
 
 
 def _opinions(people: Sequence[RunPerson]) -> Section:
-    columns = ("Person", "Rules unsure", "Role", "Level", "Title", "Company", "By")
-    return Section(
-        heading="Second opinions on headlines",
-        columns=columns,
-        rows=[
-            (
-                each.found.full_name,
-                ", ".join(said.doubts),
-                said.family,
-                said.level,
-                said.title or "",
-                said.company or "",
-                f"{said.model}, {said.prompt}",
-            )
+    return table(
+        "Second opinions on headlines",
+        (
+            {
+                "Person": each.found.full_name,
+                "Rules unsure": ", ".join(said.doubts),
+                "Role": said.family,
+                "Level": said.level,
+                "Title": said.title,
+                "Company": said.company,
+                "By": f"{said.model}, {said.prompt}",
+            }
             for each in people
             if (said := each.opinion) is not None
-        ],
-        words=columns,
+        ),
     )
 
 
 def _bounces(people: Sequence[RunPerson]) -> Section:
-    return Section(
-        heading="Mail that came back",
-        columns=("Person", "At", "Code", "Why", "Said", "Vouched for by", "Rule"),
-        rows=[
-            (
-                each.found.full_name,
-                instant(bounce.bounced_at),
-                bounce.status or "no code",
-                bounce.why,
-                bounce.diagnostic,
-                bounce.verifier,
-                bounce.reason or "",
-            )
+    return table(
+        "Mail that came back",
+        (
+            {
+                "Person": each.found.full_name,
+                "At": bounce.bounced_at,
+                "Code": bounce.status or "no code",
+                "Why": bounce.why,
+                "Said": bounce.diagnostic,
+                "Vouched for by": bounce.verifier,
+                "Rule": bounce.reason,
+            }
             for each in people
             if (bounce := each.bounced) is not None
-        ],
-        words=("Person", "Said", "Rule"),
+        ),
     )
 
 
@@ -366,33 +333,33 @@ def _addresses(people: Sequence[RunPerson]) -> Section:
         for check in person.checks
         for evidence in check.checked.evidence
     ]
-    return Section(
-        heading="Addresses, and what was read of them",
-        about="The last reply about an address is shown as today's rules read it.",
+    return table(
+        "Addresses, and what was read of them",
+        (
+            {
+                "Person": f"{person.found.full_name} {found.address}".removesuffix(
+                    f" {HIDDEN}"
+                ),
+                "Mail domain": check.checked.mail_domain,
+                "Verdict": "verified"
+                if check.verified and found.verdict.value == "deliverable"
+                else found.verdict.value,
+                "Reply": reply_to(found),
+                "Rule": found.reason,
+                "Rules": found.rules or NOT_RECORDED,
+            }
+            for person, check, found in tried
+        ),
         facts=_meanings((evidence.reason for *_, evidence in tried), REASONS),
-        columns=("Person", "Mail domain", "Verdict", "Reply", "Rule", "Rules"),
-        rows=[_tried(*each) for each in tried],
-        words=("Person", "Rule", "Reply"),
         folded=[
-            (f"{person.found.full_name}: {evidence.address}", _conversation(check, evidence))
+            (f"{person.found.full_name}: {evidence.address}", conversation(check, evidence))
             for person, check, evidence in tried
         ],
     )
 
 
-def _tried(person: RunPerson, check: MailboxCheck, evidence: Evidence) -> Sequence[str]:
-    verdict = evidence.verdict.value
-    return (
-        f"{person.found.full_name} {evidence.address}".removesuffix(f" {HIDDEN}"),
-        check.checked.mail_domain,
-        "verified" if check.verified and verdict == "deliverable" else verdict,
-        reply_words(evidence),
-        evidence.reason,
-        evidence.rules or NOT_RECORDED,
-    )
-
-
-def _conversation(check: MailboxCheck, evidence: Evidence) -> str:
+def conversation(check: MailboxCheck, evidence: Evidence) -> str:
+    """Return what was said about the address of *evidence*, a line each."""
     lines = evidence.conversation
     took = f", took {seconds((lines[-1].at_ms - lines[0].at_ms) / 1000)}" if lines else ""
     again = evidence.retry_in_s
@@ -418,16 +385,8 @@ def _between(since: datetime, until: datetime) -> str:
     return seconds((until - since).total_seconds())
 
 
-def _stage(work: RunAttempt | SourceUse) -> str:
-    return f"{work.stage} {work.item}".strip()
-
-
 def _outcome(said: str) -> str:
     return f"{said}: {OUTCOMES[said]}" if said in OUTCOMES else said
-
-
-def _yes(said: bool | None) -> str | None:
-    return None if said is None else "yes" if said else "no"
 
 
 def _head(field: str) -> str:
