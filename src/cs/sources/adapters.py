@@ -7,7 +7,7 @@ questions, and a pure function from an answer to people or brands.
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime
-from typing import Annotated, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -59,6 +59,10 @@ UsdPerCredit: TypeAlias = Annotated[float, Meta(ge=0, le=1000, description="of o
 #: The score of a hint: it is not counted among the brands that may be meant
 #: (`cs.pipeline.brand_choice.PLAUSIBLE`).
 HINT = 0.05
+_FIELDS = (
+    *("full_name", "first_name", "last_name", "headline", "company", "profile", "email"),
+    "location",
+)
 
 
 class FreeService(msgspec.Struct, frozen=True):
@@ -251,33 +255,38 @@ class HintingBrandSource(PaidSource[SettingsT]):
 
 
 def person(
-    source: str,
-    full_name: str | None,
-    *,
-    first_name: str | None,
-    last_name: str | None,
-    headline: str | None,
-    company: str,
-    profile: str | None,
-    email: str | None,
-    location: str | None = None,
+    source: str, record: Mapping[str, Any], names: Mapping[str, str], company: str
 ) -> Sighting | None:
-    """Return a person as a service has them; ``None`` without a name.
+    """Return the person of *record*, as a service has it; ``None`` without a whole name.
 
     The e-mail is a candidate, never proof.
+
+    Args:
+        source: The name of the service.
+        record: What is no text in it is left out: plans that do not show a field may have
+            something else there.
+        names: By field of `Sighting` (or ``profile``, ``email``) what the service calls it, if
+            otherwise.
+        company: Where they work, if it does not say.
     """
-    name, page = (full_name or "").strip(), (profile or "").strip()
-    address = (email or "").strip().lower()
-    if not name:
+    said = {
+        field: value.strip()
+        for field in _FIELDS
+        if isinstance(value := record.get(names.get(field, field)), str) and value.strip()
+    }
+    first, last = said.get("first_name"), said.get("last_name")
+    name = said.get("full_name") or (f"{first} {last}" if first and last else None)
+    page, address = said.get("profile", ""), said.get("email", "").lower()
+    if name is None:
         return None
     return Sighting(
         full_name=name,
-        first_name=first_name,
-        last_name=last_name,
-        headline=headline,
-        company=company,
+        first_name=first,
+        last_name=last,
+        headline=said.get("headline"),
+        company=said.get("company", company),
         linkedin_url=person_page(page if "//" in page else f"https://{page}"),
-        location=location,
+        location=said.get("location"),
         addresses=(address,) if is_mailbox(address) else (),
         source=source,
     )

@@ -6,7 +6,7 @@ for a credit if an address comes with it.
 """
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -53,6 +53,10 @@ class ApolloSettings(ServiceSettings, frozen=True, kw_only=True):
     ] = 5
 
 
+#: What it calls the fields of a person.
+_NAMES = {"full_name": "name", "headline": "title", "profile": "linkedin_url"}
+
+
 class _Organization(msgspec.Struct):
     name: str | None = None
 
@@ -68,19 +72,8 @@ class _Search(msgspec.Struct):
     people: tuple[_ApolloHit, ...] = ()
 
 
-class _ApolloPerson(msgspec.Struct):
-    name: str | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    title: str | None = None
-    headline: str | None = None
-    linkedin_url: str | None = None
-    email: str | None = None
-    organization: _Organization | None = None
-
-
 class _Match(msgspec.Struct):
-    person: _ApolloPerson | None = None
+    person: dict[str, Any] | None = None
 
 
 class ApolloSource(PaidPeopleSource[ApolloSettings]):
@@ -115,8 +108,11 @@ class ApolloSource(PaidPeopleSource[ApolloSettings]):
         for each in wanted[: min(self.settings.people, limit)]:
             question = Question(path="/people/match", json={"id": each.id})
             match = await self.ask(question, _Match, _charged)
-            if match is not None and (sighting := _sighting(match.person, brand)) is not None:
-                yield sighting
+            found_person = match.person if match else None
+            if found_person and found_person.get("last_name"):  # not half a name
+                sighting = person(self.name, _record(found_person), _NAMES, brand.name)
+                if sighting is not None:
+                    yield sighting
 
 
 from_context = factory(ApolloSource, ApolloSettings)
@@ -132,20 +128,14 @@ def _is_elsewhere(found: _ApolloHit, brand: BrandFacts) -> bool:
 
 
 def _charged(match: _Match) -> int:
-    return 1 if match.person is not None and match.person.email else 0
+    return 1 if match.person and match.person.get("email") else 0
 
 
-def _sighting(found: _ApolloPerson | None, brand: BrandFacts) -> Sighting | None:
-    if found is None or not found.last_name:
-        return None
-    company = found.organization.name if found.organization else None
-    return person(
-        ApolloSource.name,
-        found.name or f"{found.first_name or ''} {found.last_name}",
-        first_name=found.first_name,
-        last_name=found.last_name,
-        headline=found.title or found.headline,
-        company=company or brand.name,
-        profile=found.linkedin_url,
-        email=found.email,
-    )
+def _record(found: dict[str, Any]) -> dict[str, Any]:
+    """Return *found* with a headline in any case, and the name of the employer."""
+    match found.get("organization"):
+        case {"name": str(company)}:
+            pass
+        case _:
+            company = ""
+    return {**found, "title": found.get("title") or found.get("headline"), "company": company}

@@ -53,19 +53,15 @@ class HunterSettings(ServiceSettings, frozen=True, kw_only=True):
     ] = 10
 
 
-class _Email(msgspec.Struct):
-    value: str = ""
-    first_name: str | None = None
-    last_name: str | None = None
-    position: str | None = None
-    linkedin: str | None = None
+#: What it calls the fields of a person.
+_NAMES = {"email": "value", "headline": "position", "profile": "linkedin"}
 
 
 class _Data(msgspec.Struct):
     organization: str | None = None
     webmail: bool | None = None
     disposable: bool | None = None
-    emails: tuple[_Email, ...] = ()
+    emails: tuple[dict[str, Any], ...] = ()
 
 
 class _HunterAnswer(msgspec.Struct):
@@ -121,7 +117,7 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
         if found is None or found.data.webmail or found.data.disposable:
             return []
         employer = found.data.organization or company
-        people = (_sighting(each, employer) for each in found.data.emails)
+        people = (person(self.name, each, _NAMES, employer) for each in found.data.emails)
         return [each for each in people if each is not None]
 
     def left(self, answer: Response) -> str | None:
@@ -136,21 +132,6 @@ class HunterSource(PaidPeopleSource[HunterSettings]):
                 return f"{most - used:,} of {most:,} searches"
             case _:
                 return None
-
-
-def _sighting(found: _Email, company: str) -> Sighting | None:
-    """Return the person of *found*; ``None`` without a whole name."""
-    first, last = (found.first_name or "").strip(), (found.last_name or "").strip()
-    return person(
-        HunterSource.name,
-        f"{first} {last}" if first and last else None,
-        first_name=first,
-        last_name=last,
-        headline=found.position,
-        company=company,
-        profile=found.linkedin,
-        email=found.value,
-    )
 
 
 def _credits(addresses: int) -> int:

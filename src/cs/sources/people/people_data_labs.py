@@ -47,19 +47,18 @@ class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
     records: Annotated[int, Meta(ge=1, le=100, description="of a search, each charged")] = 5
 
 
-class _PdlPerson(msgspec.Struct):
-    full_name: str | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    work_email: Any = None  # true or false on plans that do not show it
-    job_title: str | None = None
-    job_company_name: str | None = None
-    linkedin_url: str | None = None
-    location_name: Any = None  # the same
+#: What it calls the fields of a person; on plans that do not show one it is true or false.
+_NAMES = {
+    "headline": "job_title",
+    "company": "job_company_name",
+    "profile": "linkedin_url",
+    "email": "work_email",
+    "location": "location_name",
+}
 
 
 class _PdlAnswer(msgspec.Struct):
-    data: tuple[_PdlPerson, ...] = ()
+    data: tuple[dict[str, Any], ...] = ()
 
 
 def search(domain: str, *, size: int, known: Sequence[Sighting] = ()) -> dict[str, Any]:
@@ -124,27 +123,14 @@ class PdlSource(PaidPeopleSource[PdlSettings]):
             found = await self.ask(question, _PdlAnswer, lambda it: len(it.data))
             for each in found.data if found else ():
                 most -= 1
-                if (sighting := _sighting(each, company or brand.name)) is not None:
+                if (
+                    sighting := person(self.name, each, _NAMES, company or brand.name)
+                ) is not None:
                     yield sighting
 
     def left(self, answer: Response) -> str | None:
         left = answer.headers.get("x-totallimit-remaining", "")
         return f"{int(left):,} records" if left.isdecimal() and len(left) < 12 else None
-
-
-def _sighting(found: _PdlPerson, company: str) -> Sighting | None:
-    address, place = found.work_email, found.location_name
-    return person(
-        PdlSource.name,
-        found.full_name,
-        first_name=found.first_name,
-        last_name=found.last_name,
-        headline=found.job_title,
-        company=found.job_company_name or company,
-        profile=found.linkedin_url,
-        email=address if isinstance(address, str) else None,
-        location=place if isinstance(place, str) else None,
-    )
 
 
 from_context = factory(PdlSource, PdlSettings)
