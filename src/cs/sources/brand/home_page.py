@@ -12,7 +12,7 @@ import html
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,7 +30,7 @@ _OPENS = re.compile(
     r"<(?:(?P<comment>!--)|(?P<bogus>[!?]|/(?![a-zA-Z]))"
     r"|(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*+))"
 )
-_COMMENT_ENDS = re.compile(r"--!?>")
+_COMMENT_ENDS, _BOGUS_ENDS = re.compile(r"--!?>"), re.compile(">")
 _TAG_ENDS = re.compile(r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+>""")
 _ATTRIBUTE = re.compile(
     r"""[\s/]*+(?:(?P<end>>)|(?P<name>[^\s/>][^\s/>=]*+)"""
@@ -99,7 +99,8 @@ class HomePage(msgspec.Struct, frozen=True, kw_only=True):
 
 def decode(body: bytes, content_type: str) -> str:
     """Return *body* as text: by its header, by its own word, as UTF-8, else as Latin."""
-    declared = (_charset(content_type), _charset(_head(body)), "utf-8")
+    head = body[:_META_SEARCHED].decode("latin-1")
+    declared = (_charset(content_type), _charset(head), "utf-8")
     for name in filter(None, declared):
         try:
             if codecs.lookup(name).name in _ENCODINGS:
@@ -127,7 +128,8 @@ def read_home_page(page: str) -> HomePage:  # noqa: C901 - a match
                 elif tag.name != "link":
                     links.append(href)
             case "title" if title is None:  # an SVG further down has titles, too
-                title = html.unescape(tag.text[:_TITLE_READ]) if _is_short(tag.text) else ""
+                is_short = len(tag.text.strip()) <= _TITLE_READ
+                title = html.unescape(tag.text[:_TITLE_READ]) if is_short else ""
             case "meta":
                 content = attributes.get("content", "")
                 match attributes.get("property", attributes.get("name")):
@@ -136,7 +138,8 @@ def read_home_page(page: str) -> HomePage:  # noqa: C901 - a match
                     case "og:see_also":
                         stated.append(content)
                     case _ if attributes.get("http-equiv", "").lower() == "refresh":
-                        refresh = refresh or _refreshed(content)
+                        found = _REFRESH.match(content)
+                        refresh = refresh or (found["url"].strip() if found else None)
             case "script" if attributes.get("type", "").lower() == "application/ld+json":
                 if len(tag.text) <= left:
                     left -= len(tag.text)
@@ -145,7 +148,7 @@ def read_home_page(page: str) -> HomePage:  # noqa: C901 - a match
                 scripted.extend(_written_in(tag.text))
             case _:
                 pass
-    organizations = list(islice(_all_organizations(data), ORGANIZATIONS))
+    organizations = list(islice(chain.from_iterable(map(_organizations, data)), ORGANIZATIONS))
     same_as = (url for org in organizations for url in _texts(org.get("sameAs")))
     short = (url for url in (*same_as, *stated) if len(url) <= VALUE)
     parents = (name for org in organizations for name in _names(org.get("parentOrganization")))
@@ -167,12 +170,6 @@ def _is_stated(attributes: Mapping[str, str]) -> bool:
     return "me" in attributes.get("rel", "").lower().split() or (
         "sameas" in attributes.get("itemprop", "").lower().split()
     )
-
-
-def _refreshed(content: str) -> str | None:
-    """Return where "0; url=/en/" leads, unless it is the page again or takes long."""
-    found = _REFRESH.match(content)
-    return found["url"].strip() if found else None
 
 
 def _written_in(script: str) -> Iterator[str]:
@@ -202,15 +199,6 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         for found in pattern.finditer(text, start, end + _LONGEST):
             if found.start() < end:
                 yield found
-
-
-def _is_short(title: str) -> bool:
-    return len(title.strip()) <= _TITLE_READ
-
-
-def _all_organizations(scripts: list[str]) -> Iterator[Mapping[str, Any]]:
-    for text in scripts:
-        yield from _organizations(text)
 
 
 def _organizations(text: str) -> Iterator[Mapping[str, Any]]:
@@ -265,10 +253,6 @@ def _one_line(text: str) -> str | None:
     return line if 0 < len(line) <= _NAME_LENGTH else None
 
 
-def _head(body: bytes) -> str:
-    return body[:_META_SEARCHED].decode("latin-1")
-
-
 def _charset(text: str) -> str | None:
     _, found, rest = text.lower().partition("charset=")
     name = rest.lstrip("\"' ")[:40]
@@ -297,14 +281,12 @@ def tags(page: str, names: frozenset[str]) -> Iterator[Tag]:
             continue
         at = opens.end()
         if opens["name"] is None:
-            end = (
-                _after(_COMMENT_ENDS, page, opens.start() + 2)
-                if opens["comment"]
-                else page.find(">", at) + 1
+            ends = (_COMMENT_ENDS if opens["comment"] else _BOGUS_ENDS).search(
+                page, opens.start() + 2
             )
-            if not end:
+            if ends is None:
                 return
-            at = end
+            at = ends.end()
             continue
         name = opens["name"].lower()
         wanted = name in names and not opens["close"]
@@ -321,11 +303,6 @@ def tags(page: str, names: frozenset[str]) -> Iterator[Tag]:
         if wanted:
             left -= _READ_COSTS + len(attributes)
             yield Tag(name, attributes, text)
-
-
-def _after(pattern: re.Pattern[str], page: str, at: int) -> int:
-    found = pattern.search(page, at)
-    return found.end() if found else 0
 
 
 def _skip_attributes(page: str, at: int) -> int:
