@@ -10,7 +10,7 @@ none, has ``None``: not recorded.
 """
 
 #: Who of the people found is shown, and in which order: `cs.domain.ranking`.
-RANKING = "ranking-9"
+RANKING = "ranking-10"
 #: What a mail server's replies say of a mailbox: `cs.domain.mail.reply_meaning`, and the
 #: questions that `cs.verifiers.smtp` asks.
 MAIL_REPLIES = "mail-replies-3"

@@ -2,6 +2,7 @@
 
 import re
 
+from cs.domain.names.brand_match import LEGAL_FORMS
 from cs.domain.roles.labels import Family, family_named, is_bare, is_creator, is_work
 from cs.domain.roles.lexicon import LEVELS
 from cs.domain.roles.piece import SCOPE, piece
@@ -34,9 +35,9 @@ _OF_FIRM = re.compile(
     r"\s(?:(?:of|de|der|von|di|van)\s|d['’])(?P<firm>\S.*)$",
     re.IGNORECASE,
 )
-LEGAL = re.compile(
-    r",?\s*(?:inc|llc|ltd|limited|gmbh|s\.?a|co|corp|plc|s\.?l|s\.?p\.?a)\b\.?", re.IGNORECASE
-)
+#: A legal form behind a firm's name, with or without points; "as" is a word of headlines.
+_FORMS = sorted((LEGAL_FORMS | {"co", "sl"}) - {"as"}, key=len, reverse=True)
+LEGAL = re.compile(rf",?\s*(?:{'|'.join(map('[.]?'.join, _FORMS))})\b\.?", re.IGNORECASE)
 _NEXT_ROLE = re.compile(r"\s*(?:,|&|\+|\band\b|\bund\b|\bet\b|\by\b)\s+", re.IGNORECASE)
 _AFTER_FIRM = re.compile(
     r"\s(?:in|where|who|leading|responsible|driving|helping|building|with|based|since)\s|\s?\(",
