@@ -80,23 +80,30 @@ async def test_a_reused_result_no_longer_has_it_and_nothing_of_the_past_is_charg
         assert await service.rebuilt(key.id, before["id"]) is not None
 
 
-async def test_events_say_who_vouched_for_it_and_who_told_of_it_and_the_address_is_sealed() -> (
-    None
-):
+async def test_every_brand_is_corrected_and_the_pattern_no_longer_believed() -> None:
     clock = ManualClock(NOW)
-    async with erasable(outside(), clock=clock) as service:
-        key = await service.new_key()
+    tools = outside(zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
+    async with erasable(tools, clock=clock) as service:
+        key, streams = await service.new_key(), Streams(service.log)
         await service.search(key, brand="Acme")
+        await service.search(key, brand="Zenith")
+        before = (await streams.mail_domain("acme.test")).state
 
-        await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no such user")])
+        (told,) = await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no such user")])
 
-        events = await service.log.tail(0, 1_000)
-        told = [e for e in events if isinstance(e.event, BounceReported | ContactBounced)]
-        assert [e.caused_by for e in told] == [CAUSE, CAUSE]
-        (bounced,) = [e.event for e in told if isinstance(e.event, ContactBounced)]
-        assert (bounced.verifier, bounced.verified) == ("listed", 1)
-        stored = [row.state for row in await service.log.stored(0, 1_000)]
-        assert not any(b"ada.kern" in state or b"no such user" in state for state in stored)
+        after = (await streams.mail_domain("acme.test")).state
+        assert (before.facts.pattern, after.facts.pattern) == ("first.last", None)
+        assert told.corrected == 2
+        stored = await service.log.tail(0, 1_000)
+        found = [e for e in stored if isinstance(e.event, BounceReported | ContactBounced)]
+        assert [e.caused_by for e in found] == [CAUSE] * 3
+        bounced = [e.event for e in found if isinstance(e.event, ContactBounced)]
+        assert {(each.verifier, each.verified) for each in bounced} == {
+            ("listed", 1),
+            ("listed", 0),
+        }
+        sealed = [row.state for row in await service.log.stored(0, 1_000)]
+        assert not any(b"ada.kern" in state or b"no such user" in state for state in sealed)
 
 
 async def test_the_same_twice_changes_nothing() -> None:
@@ -156,19 +163,6 @@ async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_va
         assert (later["status"], emails(later)) == ("done", [ADA_MAILBOX, None])
 
 
-async def test_another_brand_with_the_same_mailbox_is_corrected_too() -> None:
-    clock = ManualClock(NOW)
-    tools = outside(zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
-    async with erasable(tools, clock=clock) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
-        await service.search(key, brand="Zenith")
-
-        results = await record(service, clock, [gone(ADA_MAILBOX)])
-
-        assert [each.corrected for each in results] == [2]
-
-
 @pytest.mark.parametrize("days", [29, 30])
 async def test_a_bounce_of_before_stands_against_a_check_for_thirty_days(days: int) -> None:
     clock = ManualClock(NOW)
@@ -218,20 +212,6 @@ async def test_who_is_erased_is_erased_from_what_came_back_too() -> None:
         assert service.names(reread) == ["Ben Ode"]
         assert "Ada" not in await service.stored()
         assert told.result == "not_ours"
-
-
-async def test_the_pattern_that_led_to_it_is_no_longer_believed() -> None:
-    clock = ManualClock(NOW)
-    async with erasable(outside(), clock=clock) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
-        streams = Streams(service.log)
-        before = (await streams.mail_domain("acme.test")).state
-
-        await record(service, clock, [gone(ADA_MAILBOX)])
-
-        after = (await streams.mail_domain("acme.test")).state
-        assert (before.facts.pattern, after.facts.pattern) == ("first.last", None)
 
 
 reports = st.builds(
