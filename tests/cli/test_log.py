@@ -1,6 +1,8 @@
-"""`cs log verify`: finds what the rules forbid, in a log that really holds it."""
+"""`cs log`: finds what the rules forbid in a log that really holds it; says who did what."""
 
 import asyncio
+import os
+import pwd
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -12,12 +14,14 @@ from msgspec.structs import replace
 
 from cli.command import Here, Ran
 from cs.assembly.folder_stores import open_folder
+from cs.assembly.operator_command import acting_operator
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
 from domain.golden_files import golden_event
 from harness.served import served
 
@@ -61,23 +65,15 @@ def test_every_violation_is_a_line_and_the_exit_code_tells(folder: Path, here: H
     planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
 
     ran = verify(here, folder)
+    text = here("log", "verify", f"--data-dir={folder}")
 
-    assert ran.code == 1
+    assert ran.code == text.code == 1
     (violation, counts) = ran.rows
     assert (violation["kind"], violation["position"]) == ("settled-twice", 6)
-    assert violation["stream"].startswith("key-key_")
     assert counts == {"events": 6, "unfinished": 0, "views_at": 0, "violations": 1}
-
-
-def test_a_violation_is_told_to_people_with_its_place(folder: Path, here: Here) -> None:
-    planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
-
-    ran = here("log", "verify", f"--data-dir={folder}")
-
-    assert ran.code == 1
-    assert ran.out.startswith("settled-twice key-key_")
-    assert "s1 at 6\n" in ran.out
-    assert ran.out.endswith("1 violations\n")
+    assert text.out.startswith(f"settled-twice {violation['stream']}")
+    assert "s1 at 6\n" in text.out
+    assert text.out.endswith("1 violations\n")
 
 
 def test_data_keys_that_are_lost_are_told_for_each_event_and_person(
@@ -110,49 +106,33 @@ def test_only_a_log_at_rest_must_have_settled_everything(folder: Path, here: Her
     assert at_rest.rows[0]["kind"] == "unsettled"
 
 
-def test_views_ahead_of_the_log_are_a_violation(folder: Path, here: Here) -> None:
-    with sqlite3.connect(folder / "views.db") as views:
-        views.execute("UPDATE view_sets SET position = 9")
-    views.close()
-
-    ran = verify(here, folder)
-
-    assert ran.code == 1
-    assert ran.rows[0]["what"] == "they show position 9, the log ends at 1"
-
-
-def test_events_that_are_gone_are_told(folder: Path, here: Here) -> None:
-    planted(folder, [ADMITTED, SETTLED], [STARTED, FINISHED])
-    with sqlite3.connect(folder / "log.db") as log:
-        log.execute("DELETE FROM stored_events WHERE rowid = 3")
-    log.close()
-
-    ran = verify(here, folder)
-
-    assert ran.code == 1
-    assert [row.get("kind") for row in ran.rows] == ["damaged", None]
-    assert "the log is damaged" in ran.rows[0]["what"]
-
-
-def test_a_damaged_event_is_named_and_the_rest_is_checked(folder: Path, here: Here) -> None:
+@pytest.mark.parametrize(
+    ("change", "kind", "what"),
+    [
+        ("UPDATE view_sets SET position = 9", "position", "position 9, the log ends at 6"),
+        ("DELETE FROM stored_events WHERE rowid = 3", "damaged", "the log is damaged"),
+        ("UPDATE stored_events SET state = 'x' WHERE rowid = 2", "damaged", "brand-acme"),
+    ],
+)
+def test_damage_is_named_and_the_rest_is_checked(
+    change: str, kind: str, what: str, folder: Path, here: Here
+) -> None:
     planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
-    with sqlite3.connect(folder / "log.db") as database:
-        database.execute("UPDATE stored_events SET state = 'x' WHERE rowid = 2")
+    database = folder / ("views.db" if "view_sets" in change else "log.db")
+    with closing(sqlite3.connect(database)) as changed, changed:
+        changed.execute(change)
 
     ran = verify(here, folder)
 
     assert ran.code == 1
-    assert [row.get("kind") for row in ran.rows] == ["damaged", "settled-twice", None]
-    assert ran.rows[0]["stream"] == "brand-acme"
-    assert ran.rows[-1]["events"] == 6
+    assert [row["kind"] for row in ran.rows[:-1]] == [kind, "settled-twice"]
+    assert what in ran.rows[0]["what"] + ran.rows[0]["stream"]
 
 
 def test_nothing_is_made_where_there_is_no_log(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "mistyped"
 
-    told = here("log", "verify", f"--data-dir={folder}").told()
-
-    assert "there is no data" in told
+    assert "there is no data" in here("log", "verify", f"--data-dir={folder}").told()
     assert not folder.exists()
 
 
@@ -168,3 +148,63 @@ def test_it_reads_beside_a_running_service(tmp_path: Path, here: Here) -> None:
     assert ran.code == 0, ran
     assert ran.rows[0]["events"] > 5
     assert ran.rows[0]["unfinished"] == 0
+
+
+def test_the_trail_tells_who_did_what(
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    me = pwd.getpwuid(os.getuid()).pw_name
+    at = f"--data-dir={tmp_path}"
+    key = here("keys", "create", "--json", at).rows[0]["id"]
+    here("keys", "grant", key, "5", at, CS_OPERATOR="ci\u202e deploy\x07")
+    here("people", "erase", "--email=jane@acme.example", at)
+
+    (shown,) = here("keys", "show", key, "--json", at).rows
+    trail = here("log", "trail", "--json", at).rows
+    of_ci = here("log", "trail", "--json", "--by=ci deploy", at).rows
+    for_people = here("keys", "show", key, at).out
+    table = here("log", "trail", at).out
+
+    assert [(act["what"], act["by"]) for act in trail] == [
+        ("key_issued", me),
+        ("quota_granted", "ci deploy"),
+        ("person_suppressed", me),
+    ]
+    assert "jane" not in str(trail)
+    assert shown["history"] == trail[:2]
+    assert of_ci == trail[1:2]
+    assert here("log", "trail", "--json", "--last=1", at).rows == trail[-1:]
+    assert "quota granted: 5  by ci deploy" in for_people
+    assert "person suppressed" in table
+    told = here("log", "trail", "--by=nobody", at).told()
+    assert told == f"--by: nobody did nothing; there are ci deploy, {me}"
+
+
+def test_no_act_is_left_out_unsaid(
+    folder: Path, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table has the newest and says of how many; JSON has all; so has --last 0."""
+    monkeypatch.setattr("cs.cli.log.NEWEST", 2)
+    at = f"--data-dir={folder}"
+    for n in range(3):
+        here("keys", "create", f"--label={n}", at)
+
+    table = here("log", "trail", at).out.splitlines()
+
+    assert len(here("log", "trail", "--json", at).rows) == 4
+    assert table[-1] == "the newest 2 of 4; --last 0 shows all"
+    assert len(table) == 4
+    assert len(here("log", "trail", "--last=0", at).out.splitlines()) == 5
+
+
+def test_the_account_is_the_settings_or_who_is_logged_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 3_999_999_999)
+    assert acting_operator(Settings()) == "uid 3999999999"
+
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    monkeypatch.setenv("SUDO_USER", "ada")
+    assert acting_operator(Settings()) == "ada as root"
+    assert acting_operator(Settings(operator="night shift")) == "night shift"
