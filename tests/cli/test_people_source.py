@@ -72,28 +72,19 @@ def test_it_is_asked_by_itself_and_each_headline_is_read(
 
 
 @pytest.mark.slow
-def test_a_brand_that_nobody_knows_is_asked_for_as_it_was_given(
+def test_what_it_could_not_tell_is_said_with_why(
     tried: Here, asked: list[ServiceRequest]
 ) -> None:
+    ask = ("people-source", "try", "acme-people")
     asked.clear()
 
-    told = tried(
-        *("people-source", "try", "acme-people", "Nobody Knows It"),
-        "--domain=https://www.nobody.example/",
-    )
+    unknown = tried(*ask, "Nobody Knows It", "--domain=https://www.nobody.example/")
+    failed = tried(*ask, "Broken")
+    missing = tried(*ask, "Acme", CS_SOURCES__ACME_PEOPLE__URL="")
 
-    assert (told.code, told.err) == (0, "")
-    assert "no_results, 0 people" in told.out
+    assert (unknown.code, unknown.err) == (0, "")
+    assert "no_results, 0 people" in unknown.out
     assert asked[0].params["domain"] == "nobody.example"
-
-
-@pytest.mark.slow
-def test_a_source_that_cannot_answer_says_why(tried: Here) -> None:
-    failed = tried("people-source", "try", "acme-people", "Broken")
-    missing = tried(
-        "people-source", "try", "acme-people", "Acme", CS_SOURCES__ACME_PEOPLE__URL=""
-    )
-
     assert failed.code == 1
     assert "answers JSON of another shape than documented" in failed.err
     assert missing.told() == "acme-people: not_configured: set sources.acme-people.url"

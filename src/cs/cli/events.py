@@ -18,10 +18,9 @@ from cs.cli.choosing import Chosen
 from cs.cli.command import Invocation, Output, command, on_data
 from cs.cli.options import number
 from cs.cli.output import print_json, stop, styled
-from cs.cli.progress import Progress
+from cs.cli.pseudonyms import reading
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.cli.why import why
-from cs.domain.disclosure import DisclosedEvents
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
 from cs.history.identities import Identities, identities
@@ -107,23 +106,21 @@ async def export(
     if form in ("duckdb", "tables"):
         _check_whole(selection)
     data = await at.data()
+    selection = await chosen.selection(History(data.log))
     if out is None:
-        selection = await chosen.selection(History(data.log))
         await _write(data, selection, _print_all, why=reveal)
         return Output()
-    match form:
-        case "duckdb" | "tables":
-            selection = await chosen.selection(History(data.log))
-            position = await _write_tables(data, selection, out, form, why=reveal)
-            written = f"{len(TABLES)} tables up to position {position}"
-        case _:
-            with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
-                after = _last_position(file) if resume else 0
-                selection = await chosen.selection(History(data.log))
-                rest = replace(selection, after=max(selection.after, after))
-                write = partial(_write_lines, file)
-                count = await _write(data, rest, write, why=reveal, out=out)
-            written = f"{count} events"
+    if form in ("duckdb", "tables"):
+        position = await _write_tables(data, selection, out, form, why=reveal)
+        written = f"{len(TABLES)} tables up to position {position}"
+    else:
+        with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
+            if resume:
+                done = max(selection.after, _last_position(file))
+                selection = replace(selection, after=done)
+            write = partial(_write_lines, file)
+            count = await _write(data, selection, write, why=reveal, out=out)
+        written = f"{count} events"
     return Output(text=[f"{written} written to {out}"])
 
 
@@ -145,11 +142,11 @@ async def show(
     if not 1 <= position <= await data.log.head():
         stop(f"there is no event at position {position}")
     only = Selection(after=position - 1, upto=position)
-    keys = await _opened(data, "events show", only.asked(), reveal, upto=position)
+    keys = await _opened(data, "events show", only, reveal, upto=position)
     people = await at.opened(identities(data.log, data.keys))
-    events = [event async for event in History(data.log).events(only)]
-    (found,) = await shown_events(events, people, keys)
-    shown: dict[str, Any] = msgspec.json.decode(found.line())
+    events = History(data.log).events(only)
+    (line,) = [line async for _, line in event_lines(events, people, keys)]
+    shown: dict[str, Any] = msgspec.json.decode(line)
     said = msgspec.json.encode(shown["data"])
     head = styled(
         "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
@@ -213,7 +210,7 @@ async def _follow(
 async def _opened(
     data: CommandContext,
     name: str,
-    asked: DisclosedEvents,
+    selection: Selection,
     why: str | None,
     *,
     upto: int,
@@ -222,8 +219,8 @@ async def _opened(
     """Return what opens people for the command *name*; that it does is stored before."""
     if why is None:
         return None
-    if asked.after < upto:  # else there is nothing to open
-        await disclose(data, name, why, asked, upto=upto, out=out)
+    if selection.after < upto:  # else there is nothing to open
+        await disclose(data, name, why, selection.asked(), upto=upto, out=out)
     return data.keys
 
 
@@ -236,25 +233,13 @@ async def _write(
     out: Path | None = None,
 ) -> int:
     """Write the events of *selection*; return how many there are."""
-    asked, upto = selection.asked(), await data.log.head()
-    if selection.upto is not None:
-        upto = min(selection.upto, upto)
-    keys = await _opened(data, "events export", asked, why, upto=upto, out=out)
-    if why is not None:
-        selection = replace(selection, upto=upto)
-    count = 0
-    count = 0
-    with Progress() as progress:
-
-        def show_progress(position: int, upto: int) -> None:
-            text = f"{position} of {upto} positions read, {count} events written"
-            progress.show(text, position / upto)
-
-        def show_people(position: int, upto: int) -> None:
-            progress.show(f"telling people apart: {position} of {upto} positions read")
-
-        async with identities(data.log, data.keys, show_people) as people:
-            async for _, page in History(data.log).pages(selection, show_progress):
+    head, count = await data.log.head(), 0
+    upto = head if selection.upto is None else min(selection.upto, head)
+    keys = await _opened(data, "events export", selection, why, upto=upto, out=out)
+    selection = replace(selection, upto=upto)
+    with reading("exporting") as show:
+        async with identities(data.log, data.keys, show) as people:
+            async for _, page in History(data.log).pages(selection, show):
                 check_known(page)
                 write(await shown_events(page, people, keys))
                 count += len(page)
@@ -272,15 +257,10 @@ async def _write_tables(
     """Write typed tables of *selection*; return the last position in them."""
     from cs.history.export import export_tables  # noqa: PLC0415  DuckDB is large
 
+    check_free(out)  # or nothing is opened
     head = await data.log.head()
-    if why is not None:
-        check_free(out)  # or nothing is opened
-        await disclose(data, "events export", why, selection.asked(), upto=head, out=out)
-    with Progress() as progress:
-
-        def show_progress(position: int, upto: int) -> None:
-            progress.show(f"{position} of {upto} positions read", position / upto)
-
+    await _opened(data, "events export", selection, why, upto=head, out=out)
+    with reading("exporting") as show:
         async with identities(data.log, data.keys) as people:
             return await export_tables(
                 data.log,
@@ -291,7 +271,7 @@ async def _write_tables(
                 people=people,
                 reveal=why is not None,
                 head=head,
-                progress=show_progress,
+                progress=show,
             )
 
 
