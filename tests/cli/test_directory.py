@@ -96,7 +96,7 @@ def test_people_are_listed_shown_and_removed(
         (("import", "{file}", "--column", "Function"), "FIELD=COLUMN"),
         (("import", "{file}", "--as-of", "yesterday"), "a day such as"),
         (("import", "{file}", "--as-of", "1999-01-01"), "since when people are kept"),
-        (("show",), "--profile or by --email"),
+        (("show",), "--email or by --profile"),
         (("show", "--profile", "https://example.com/ada"), "a LinkedIn profile"),
         (("remove", "--email", "nobody"), "one address"),
         (("list", "--brand", "x"), "at least 2 characters"),

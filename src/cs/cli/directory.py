@@ -1,6 +1,5 @@
 """``cs directory``: the operator's own people, the first source that a search asks."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
 import msgspec
@@ -11,14 +10,13 @@ from cs.assembly.people_directory import open_directory
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.options import number
 from cs.cli.output import Table, stop
+from cs.cli.person_data import NOBODY, Named
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import PeopleDirectory
 from cs.domain.contact import BrandFacts
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.domain.names.profile_url import person_page
 from cs.settings import BadSettings
 from cs.sources.people_directory.source import is_meant, places_asked
 
@@ -32,36 +30,6 @@ app = App(
     help="Your own directory of people, which searches ask first and for free.",
 )
 app.command("cs.cli.imports:import_people", name="import")
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Known:
-    """The options that name a person of the directory."""
-
-    profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None
-    email: Annotated[
-        str | None, Parameter(help="Their e-mail, for a person without a profile there.")
-    ] = None
-
-    @property
-    def key(self) -> str:
-        """What the person is known as; a mistake ends the command."""
-        if (self.profile is None) == (self.email is None):
-            stop("name the person by --profile or by --email, one of the two", 2)
-        if self.profile is not None:
-            url = self.profile if "://" in self.profile else f"https://{self.profile}"
-            page = person_page(url)
-            if page is None:
-                stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
-            return f"profile:{page}"
-        address = ascii_mailbox(self.email or "").lower()
-        if not is_mailbox(address):
-            stop("--email: one address, somebody@example.com", 2)
-        return f"email:{address}"
-
-
-NOBODY = Known()
 
 
 def directory_of(data: CommandContext) -> PeopleDirectory:
@@ -121,12 +89,12 @@ async def list_people(
 
 @app.command
 @on_data
-async def show(at: Invocation, *, known: Known = NOBODY, reveal: Reveal = None) -> Output:
+async def show(at: Invocation, *, named: Named = NOBODY, reveal: Reveal = None) -> Output:
     """Show one person as the directory has them, all of it with --reveal only.
 
     Example: `cs directory show --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
-    key = known.key
+    key = named.known_as
     found = await (await _opened(at, "directory show", reveal)).get(key)
     if found is None:
         _nobody()
@@ -137,7 +105,7 @@ async def show(at: Invocation, *, known: Known = NOBODY, reveal: Reveal = None) 
 
 @app.command
 @on_data
-async def remove(at: Invocation, *, known: Known = NOBODY) -> Output:
+async def remove(at: Invocation, *, named: Named = NOBODY) -> Output:
     """Remove one person from the directory; a later import may bring them back.
 
     A person who asks to be forgotten is erased instead (`cs people erase`): from everything,
@@ -145,7 +113,7 @@ async def remove(at: Invocation, *, known: Known = NOBODY) -> Output:
 
     Example: `cs directory remove --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
-    key = known.key
+    key = named.known_as
     if not await (await at.opened(open_directory(at.settings()))).remove(key):
         _nobody()
     return Output([{"removed": 1}], ["removed; an import of a file with them brings them back"])

@@ -11,10 +11,11 @@ from cs.cli.options import DryRun
 from cs.cli.output import Table, stop
 from cs.cli.people_export import export
 from cs.cli.person_data import (
+    NOBODY,
     Disclosures,
+    Named,
     PersonData,
     PrintOf,
-    fingerprint_of,
     may_hold,
     open_person_data,
 )
@@ -25,8 +26,6 @@ from cs.projections.searches import instant
 
 #: Lifts everybody who is named, whatever their ids.
 ALL = "all"
-Email = Annotated[str | None, Parameter(help="A work e-mail of the person.")]
-Profile = Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")]
 
 app = App(
     name="people",
@@ -41,8 +40,7 @@ app.command(export)
 async def erase(
     at: Invocation,
     *,
-    email: Email = None,
-    profile: Profile = None,
+    named: Named = NOBODY,
     dry_run: DryRun = False,
 ) -> Output:
     """Erase a person from everything stored, and keep later searches from finding them.
@@ -57,9 +55,7 @@ async def erase(
 
     Example: `cs people erase --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
-    print_of = fingerprint_of(email, profile)
-    if print_of is None:
-        stop("name the person by --email or by --profile, one of the two", 2)
+    print_of = named.print_of
     data = await at.opened(open_person_data(at.settings()))
     if dry_run:
         return await _foresee(data, print_of)
@@ -107,8 +103,7 @@ async def reapply(at: Invocation) -> Output:
 async def suppressed(
     at: Invocation,
     *,
-    email: Email = None,
-    profile: Profile = None,
+    named: Named = NOBODY,
     lift: Annotated[
         str | None, Parameter(help="Id of one erased by mistake, or all: those named.")
     ] = None,
@@ -124,7 +119,7 @@ async def suppressed(
 
     Example: `cs people suppressed --email jane@acme.example --lift all`
     """
-    print_of = fingerprint_of(email, profile)
+    print_of = None if named == NOBODY else named.print_of
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
     data = await at.opened(open_person_data(at.settings()))

@@ -8,9 +8,9 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import check_new, console, harmless, json_line, stop, write_new
+from cs.cli.output import check_new, console, harmless, json_line, write_new
 from cs.cli.page_text import sections_text
-from cs.cli.person_data import fingerprint_of, open_person_data
+from cs.cli.person_data import NOBODY, Named, open_person_data
 from cs.cli.person_report import PersonExport, person_report
 from cs.cli.revealing import check_reason
 from cs.history.pages import Section
@@ -55,8 +55,7 @@ Fact = tuple[str, str | None]
 async def export(
     call: Invocation,
     *,
-    email: Annotated[str | None, Parameter(help="A work e-mail of theirs.")] = None,
-    profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None,
+    named: Named = NOBODY,
     out: Annotated[
         Path | None, Parameter(help="Into this file, which must not be there; else printed.")
     ] = None,
@@ -74,9 +73,7 @@ async def export(
 
     Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b --json`
     """
-    print_of = fingerprint_of(email, profile)
-    if print_of is None:
-        stop("name the person by --email or by --profile, one of the two", 2)
+    print_of = named.print_of
     check_reason(reveal)
     if out is not None:
         check_new(out)

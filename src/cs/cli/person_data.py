@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
+from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.cli.output import stop, warn
 from cs.cli.pseudonyms import reading
-from cs.domain.mail.syntax import is_mailbox
+from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.profile_url import person_page
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
@@ -25,23 +27,39 @@ PrintOf = Callable[[KeyStore], str]
 Disclosures = Sequence[HeldBy] | None
 
 
-def fingerprint_of(email: str | None, profile: str | None) -> PrintOf | None:
-    """Return what names a person on the command line, ``None`` if nothing does.
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Named:
+    """The options that name one person."""
 
-    Ends the command if both do, or one wrongly.
-    """
-    if email is not None and profile is not None:
-        stop("name the person by --email or by --profile, one of the two", 2)
-    if email is not None:
-        if not is_mailbox(email.strip()):
+    email: Annotated[str | None, Parameter(help="An e-mail of the person.")] = None
+    profile: Annotated[str | None, Parameter(help="Address of their LinkedIn profile.")] = None
+
+    @property
+    def known_as(self) -> str:
+        """Return ``profile:…`` or ``email:…``; a mistake ends the command."""
+        if (self.email is None) == (self.profile is None):
+            stop("name the person by --email or by --profile, one of the two", 2)
+        if self.profile is not None:
+            url = self.profile if "://" in self.profile else f"https://{self.profile}"
+            page = person_page(url)
+            if page is None:
+                stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
+            return f"profile:{page}"
+        address = ascii_mailbox(self.email or "").lower()
+        if not is_mailbox(address):
             stop("--email: one address, somebody@example.com", 2)
-        return lambda keys: email_print(keys, email)
-    if profile is not None:
-        page = person_page(profile)
-        if page is None:
-            stop("--profile: a LinkedIn profile, https://www.linkedin.com/in/…", 2)
-        return lambda keys: profile_print(keys, page)
-    return None
+        return f"email:{address}"
+
+    @property
+    def print_of(self) -> PrintOf:
+        """Return what makes the person's fingerprint; a mistake ends the command."""
+        kind, _, value = self.known_as.partition(":")
+        make = email_print if kind == "email" else profile_print
+        return lambda keys: make(keys, value)
+
+
+NOBODY = Named()
 
 
 @dataclass(frozen=True)
