@@ -65,7 +65,7 @@ def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
     with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
         told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
 
-    assert told == "rate_limited: not so (try again in 23 h 53 min)"
+    assert told == "rate_limited: not so (try again in 23.9 h)"
 
 
 def test_a_list_with_patience_for_a_day_begins_to_wait_for_it(

@@ -14,7 +14,6 @@ from cs.domain.contact import Query
 from harness.in_process import on_folder
 from harness.outside import ACME as FACTS
 from harness.outside import ADA, BEN, Directory, Mailboxes, Staff
-from system.older_keys.forms import on_new_databases
 
 PROMOTED = replace(BEN, headline="Head of Social Media at Acme")
 NEW = replace(
@@ -57,14 +56,14 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def started(here: Here, *where: str, **settings: str) -> list[dict[str, Any]]:
-    rows = here("events", "export", "--type", "lookup-started", *where, **settings).rows
+def started(here: Here, *where: str) -> list[dict[str, Any]]:
+    rows = here("events", "export", "--type", "lookup-started", *where).rows
     assert {row["stream"] for row in rows} == {brand_stream(Query(brand="Acme"))}
     return rows
 
 
-def lookups(here: Here, *where: str, **settings: str) -> list[str]:
-    return [row["data"]["lookup"] for row in started(here, *where, **settings)]
+def lookups(here: Here, *where: str) -> list[str]:
+    return [row["data"]["lookup"] for row in started(here, *where)]
 
 
 def changes(rows: list[dict[str, Any]]) -> list[tuple[str, tuple[str, ...]]]:
@@ -206,23 +205,3 @@ def test_what_cannot_be_compared_is_told(
     history: Path, here: Here, words: tuple[str, ...], code: int, why: str
 ) -> None:
     assert here("compare", *words, f"--data-dir={history}").told(code).startswith(why)
-
-
-async def test_it_is_the_same_on_postgresql(postgres: str, tmp_path: Path, here: Here) -> None:
-    async with on_new_databases(postgres, tmp_path) as on:
-        for number in range(len(FOUND)):
-            async with on.service(tools(number)) as running:
-                await live(running)
-        environment = {
-            "CS_POSTGRES": str(on.settings.postgres),
-            "CS_KEYS_POSTGRES": str(on.settings.keys_postgres),
-            "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
-        }
-
-        ran = await asyncio.to_thread(here, "compare", "Acme", "--json", **environment)
-        last = (await asyncio.to_thread(started, here, **environment))[-1]["position"]
-        words = ("compare", "Acme", f"--at={last}", "--json")
-        then = await asyncio.to_thread(here, *words, **environment)
-
-        assert sorted(changes(ran.rows)) == EXPECTED
-        assert sorted(changes(then.rows)) == EXPECTED[:2]

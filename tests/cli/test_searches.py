@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +15,11 @@ from history.recorded_answers import (
     BRANDS,
     PERSONAL,
     Answer,
-    InDatabases,
     InFolder,
     Place,
     live_long,
     lived,
 )
-from system.older_keys.forms import on_new_databases
 
 WHY = "--reveal=Held against what callers were told, ticket 1"
 
@@ -68,43 +66,19 @@ def nobody_erased(tmp_path_factory: pytest.TempPathFactory) -> Left:
     return asyncio.run(live())
 
 
-@pytest.fixture
-async def in_databases(postgres: str, tmp_path: Path) -> AsyncIterator[Left]:
-    async with on_new_databases(postgres, tmp_path) as on:
-        options = {
-            "CS_DATA_DIR": str(tmp_path),
-            "CS_POSTGRES": str(on.settings.postgres),
-            "CS_KEYS_POSTGRES": str(on.settings.keys_postgres),
-            "CS_MASTER_KEY_FILE": str(on.settings.master_key_file),
-        }
-        yield await live_at(InDatabases(on.settings), options)
-
-
 def show(here: Here, left: Left, search: str, *options: str) -> dict[str, Any]:
     ran = here("searches", "show", search, "--json", *options, **left.options)
     assert ran.code == 0, ran
     return ran.rows[0]
 
 
-def hold(here: Here, left: Left) -> None:
-    """Hold the command's record to every answer."""
-    assert len(left.answers) > 30
-    for answer in left.answers:
-        shown = show(here, left, answer.search, f"--at={answer.after}", WHY)
-        assert shown["record"] == json.loads(left.as_left[answer.body])
-        assert shown["position"] == answer.after
-
-
 @pytest.mark.slow
 def test_the_record_is_what_was_answered_then(in_folder: Left, here: Here) -> None:
-    hold(here, in_folder)
-
-
-@pytest.mark.slow
-async def test_the_record_is_what_was_answered_then_on_postgresql(
-    in_databases: Left, here: Here
-) -> None:
-    await asyncio.to_thread(hold, here, in_databases)
+    assert len(in_folder.answers) > 30
+    for answer in in_folder.answers:
+        shown = show(here, in_folder, answer.search, f"--at={answer.after}", WHY)
+        assert shown["record"] == json.loads(in_folder.as_left[answer.body])
+        assert shown["position"] == answer.after
 
 
 def outputs(here: Here, left: Left, tmp_path: Path, *options: str) -> Iterator[str]:

@@ -77,7 +77,7 @@ def test_topics_are_described_for_people_and_programs(here: Here) -> None:
     table = here("topics", "describe")
 
     assert all(plan.name in table.out for plan in TOPICS)
-    assert "7 days" in table.out
+    assert "7 d" in table.out
     assert here("topics", "describe", "--json").rows == [json.loads(read_document())]
 
 

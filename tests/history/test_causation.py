@@ -1,6 +1,5 @@
 """Chains of causes in any log, also in one that no service could have written."""
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +35,6 @@ from cs.domain.stages.work import ResolutionInput
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.history import causes
 from cs.history.causes import explain
 from cs.keystore.memory import MemoryKeyStore
 
@@ -177,18 +175,6 @@ async def links(log: MemoryEventLog) -> dict[int, tuple[object, ...]]:
 @given(st.lists(ENTRIES, max_size=30))
 async def test_no_chain_is_a_circle_whatever_is_stored(entries: list[Entry]) -> None:
     await links(await log_of(events_of(entries)))
-
-
-@given(st.lists(ENTRIES, max_size=30), st.integers(1, 7))
-def test_how_much_is_read_at_once_changes_nothing(entries: list[Entry], window: int) -> None:
-    async def linked() -> dict[int, tuple[object, ...]]:
-        return await links(await log_of(events_of(entries)))
-
-    whole = asyncio.run(linked())
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(causes, "WINDOW", window)
-
-        assert asyncio.run(linked()) == whole
 
 
 async def test_a_damaged_event_is_told_and_is_passed_over_in_the_chains_of_others() -> None:

@@ -19,7 +19,6 @@ from history.people import (
     HISTORIES,
     PastLookup,
     Seen,
-    erasure,
     names_of,
     same_person,
     store,
@@ -139,20 +138,3 @@ async def test_it_is_all_that_was_found_and_answered_and_of_nobody_else(
             due = record.forgotten_at(timedelta(days=62))
             assert due is not None
             assert timedelta(days=62) < due - last <= timedelta(days=63)
-
-
-@given(HISTORIES, ENDS)
-async def test_nothing_is_held_on_whoever_was_erased(
-    history: list[PastLookup], ends: list[End]
-) -> None:
-    keys = MemoryKeyStore()
-    log = MemoryEventLog(keys)
-    await store(log, history)
-    await finish(log, history, ends)
-    url = "https://www.linkedin.com/in/a"
-    theirs = [name for name, seen in names_of(history) if seen.profile == url]
-
-    await erasure(log, keys).erase_profile(url)
-
-    held = await held_on(log, theirs)
-    assert (held.records, held.unread) == ((), ())

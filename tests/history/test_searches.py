@@ -115,12 +115,6 @@ class StoreCases:
             assert await lifetime.differences() == []
 
 
-class TestInMemory(StoreCases):
-    @pytest.fixture
-    def place(self) -> Place:
-        return InMemory()
-
-
 class TestInAFolder(StoreCases):
     @pytest.fixture
     def place(self, tmp_path: Path) -> Place:

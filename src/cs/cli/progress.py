@@ -9,6 +9,7 @@ from rich.status import Status
 from rich.text import Text
 
 from cs.cli.output import errors, harmless
+from cs.history.words import seconds as in_words
 
 #: A pause from which on it is shown.
 SHOWN_S = 2.0
@@ -47,7 +48,7 @@ class Progress(AbstractContextManager["Progress"]):
     def sleep(self, seconds: float) -> None:
         """Sleep for *seconds*, and show a longer pause."""
         if seconds >= SHOWN_S:
-            self._print(f"{self._text}, next call in {span(seconds)}")
+            self._print(f"{self._text}, next call in {in_words(seconds)}")
         time.sleep(seconds)
         self._line.update(Text(self._text))
 
@@ -57,19 +58,3 @@ class Progress(AbstractContextManager["Progress"]):
         if not errors.is_terminal and now - self._printed_at >= LINE_EVERY_S:
             self._printed_at = now
             errors.print(text)
-
-
-def span(seconds: float) -> str:
-    """Return *seconds* in words.
-
-    >>> span(54.2), span(3700), span(3600), span(604_800)
-    ('54 s', '1 h 2 min', '1 h', '7 days')
-    """
-    rounded = round(seconds)
-    if rounded < 120:
-        return f"{rounded} s"
-    hours, minutes = divmod(round(rounded / 60), 60)
-    if hours >= 48:
-        return f"{round(seconds / 86_400)} days"
-    parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
-    return " ".join(parts)

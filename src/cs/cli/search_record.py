@@ -8,7 +8,6 @@ from rich.text import Text
 
 from cs.cli.app import LIMITED, NO_QUOTA
 from cs.cli.output import Table, all_harmless, console, harmless, styled
-from cs.cli.progress import span
 from cs.client import (
     ClientError,
     Contact,
@@ -18,6 +17,7 @@ from cs.client import (
     TooManyRequests,
     Unavailable,
 )
+from cs.history.words import seconds
 
 #: Columns of a terminal that has room for the location.
 WIDE = 100
@@ -142,6 +142,5 @@ def most_severe(errors: Sequence[ClientError]) -> ClientError | None:
 
 def describe(error: ClientError) -> str:
     """Return *error* as one sentence."""
-    seconds = error.retry_after_s
-    wait = f" (try again in {span(seconds)})" if seconds else ""
+    wait = f" (try again in {seconds(error.retry_after_s)})" if error.retry_after_s else ""
     return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

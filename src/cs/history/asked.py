@@ -1,14 +1,13 @@
 """The sources and verifiers that a run asked, and what that cost.  Pure."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 from msgspec.structs import replace
 
-from cs.domain.mail.mailbox import Evidence
 from cs.domain.opinions import SOURCE
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import StageName
 from cs.history.runs import Run, RunAttempt
 from cs.paid_calls.budgets.port import MICROS
@@ -57,13 +56,17 @@ def asked_by(run: Run, prices: Mapping[str, Decimal]) -> Sequence[SourceUse]:
     work: dict[tuple[StageName, str], list[RunAttempt]] = {}
     for attempt in run.attempts:
         work.setdefault((attempt.stage, attempt.item), []).append(attempt)
-    return [
-        use
-        if (price := prices.get(use.name)) is None
-        else replace(use, cost=price * use.answers)
-        for (stage, item), attempts in work.items()
-        for use in _with_costs(stage, item, _told(run, stage, item, attempts), attempts)
-    ]
+    found = []
+    for (stage, item), attempts in work.items():
+        uses = {use.name: use for use in _uses(run, stage, item, attempts)}
+        recorded = [cost for attempt in attempts for cost in attempt.costs]  # in order
+        for name in dict.fromkeys([*(cost.name for cost in recorded), *uses]):
+            use = uses.get(name) or SourceUse(stage=stage, item=item, name=name)
+            use = _with_costs(use, [cost for cost in recorded if cost.name == name])
+            if name in prices:
+                use = replace(use, cost=prices[name] * use.answers)
+            found.append(use)
+    return found
 
 
 def cost_in_words(asked: Sequence[SourceUse], prices: Mapping[str, Decimal]) -> str:
@@ -80,83 +83,50 @@ def cost_in_words(asked: Sequence[SourceUse], prices: Mapping[str, Decimal]) -> 
     return f"{cost:f} by the prices given, of questions that were answered{rest}"
 
 
-def _told(
+def _uses(
     run: Run, stage: StageName, item: str, attempts: Iterable[RunAttempt]
-) -> Mapping[str, SourceUse]:
-    """Return by name whom *stage* asked, as its results and its failures tell."""
+) -> Iterator[SourceUse]:
+    """Yield whom *stage* asked, as its results and its failures have it."""
     if stage == "verification":
-        return _verifiers(run, item)
-    if stage == "ranking":
-        failed = run.ranking_causes
-        answered = any(person.opinion is not None for person in run.people) and not failed
-        use = SourceUse(stage=stage, item=item, name=SOURCE, questions=1, answers=1)
-        return (
-            {SOURCE: use} if answered else {n: _failed(stage, n, w) for n, w in failed.items()}
-        )
-    ended = run.resolution if stage == "brand-resolution" else run.discovery
-    causes = {name: why for attempt in attempts for name, why in attempt.causes.items()}
-    if ended is None:
-        return {name: _failed(stage, name, why) for name, why in causes.items()}
-    return {
-        name: SourceUse(
-            stage=stage,
-            item=item,
-            name=name,
-            ended=ended.sources.get(name),
-            why=ended.causes.get(name),
-            answers=int(ended.sources.get(name) in _ANSWERED),
-        )
-        for name in dict.fromkeys((*ended.sources, *ended.causes))
-    }
-
-
-def _failed(stage: StageName, name: str, why: str) -> SourceUse:
-    return SourceUse(stage=stage, item="", name=name, why=why)
-
-
-def _verifiers(run: Run, mail_domain: str) -> Mapping[str, SourceUse]:
-    found: list[Evidence] = [
-        evidence
-        for person in run.people
-        for check in person.checks
-        if check.checked.mail_domain == mail_domain
-        for evidence in check.checked.evidence
-    ]
-    asked = Counter(evidence.verifier for evidence in found)
-    answered = Counter(evidence.verifier for evidence in found if evidence.answered)
-    return {
-        name: SourceUse(
-            stage="verification",
-            item=mail_domain,
-            name=name,
-            questions=times,
-            answers=answered[name],
-        )
-        for name, times in sorted(asked.items())
-    }
-
-
-def _with_costs(
-    stage: StageName,
-    item: str,
-    told: Mapping[str, SourceUse],
-    attempts: Iterable[RunAttempt],
-) -> Sequence[SourceUse]:
-    """Return *told* with what the log recorded of their cost, which has the order of asking."""
-    recorded = [cost for attempt in attempts for cost in attempt.costs]
-    uses = []
-    for name in dict.fromkeys([*(cost.name for cost in recorded), *told]):
-        use = told.get(name) or SourceUse(stage=stage, item=item, name=name)
-        costs = [cost for cost in recorded if cost.name == name]
-        if costs:
-            expected = costs[-1].expected_micros
-            use = replace(
-                use,
-                questions=sum(each.asked for each in costs),
-                calls=sum(each.calls for each in costs),
-                used=sum(each.used for each in costs),
-                cost=Decimal(sum(each.micros for each in costs)) / MICROS,
-                expected=None if expected is None else Decimal(expected) / MICROS,
+        tried = [
+            evidence
+            for person in run.people
+            for check in person.checks
+            if check.checked.mail_domain == item
+            for evidence in check.checked.evidence
+        ]
+        for name in sorted({evidence.verifier for evidence in tried}):
+            theirs = [evidence.answered for evidence in tried if evidence.verifier == name]
+            yield SourceUse(
+                stage=stage, item=item, name=name, questions=len(theirs), answers=sum(theirs)
             )
-        uses.append(use)
-    return uses
+        return
+    if stage == "ranking":
+        sources, causes = dict[str, str](), run.ranking_causes
+        if not causes and any(person.opinion is not None for person in run.people):
+            yield SourceUse(stage=stage, item=item, name=SOURCE, questions=1, answers=1)
+    elif ended := run.resolution if stage == "brand-resolution" else run.discovery:
+        sources, causes = ended.sources, ended.causes
+    else:
+        sources = {}
+        causes = {name: why for attempt in attempts for name, why in attempt.causes.items()}
+    for name in dict.fromkeys((*sources, *causes)):
+        how = sources.get(name)
+        answers = int(how in _ANSWERED)
+        why = causes.get(name)
+        yield SourceUse(stage=stage, item=item, name=name, ended=how, why=why, answers=answers)
+
+
+def _with_costs(use: SourceUse, costs: Sequence[SourceCost]) -> SourceUse:
+    """Return *use* with what the log recorded of its cost."""
+    if not costs:
+        return use
+    expected = costs[-1].expected_micros
+    return replace(
+        use,
+        questions=sum(each.asked for each in costs),
+        calls=sum(each.calls for each in costs),
+        used=sum(each.used for each in costs),
+        cost=Decimal(sum(each.micros for each in costs)) / MICROS,
+        expected=None if expected is None else Decimal(expected) / MICROS,
+    )

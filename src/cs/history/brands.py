@@ -47,21 +47,6 @@ class UnknownBrand(Exception):
     """No brand that was looked up has that name or domain; the message names some that have."""
 
 
-class _Facts(msgspec.Struct):
-    name: str
-    domain: str | None = None
-
-
-class _Event(msgspec.Struct):
-    """What a run's start and its resolution say of its brand."""
-
-    query: Query | None = None
-    brand: _Facts | None = None
-
-
-_EVENT = msgspec.json.Decoder(_Event)
-
-
 async def brands(
     history: History, upto: int | None = None, progress: Progress = unseen
 ) -> Sequence[BrandStream]:
@@ -73,16 +58,15 @@ async def brands(
     types = ("brand.lookup-started", "brand.resolved")
     found: dict[str, BrandStream] = {}
     async for event in history.events(Selection(types=types, upto=upto), progress):
-        said = _EVENT.decode(event.state)
-        if said.query is not None and event.stream not in found:
-            found[event.stream] = BrandStream(event.stream, said.query, set(), set())
-        brand = found.get(event.stream)
-        for each in (said.query, said.brand):
-            if brand is None or each is None:
-                continue
-            name = each.brand if isinstance(each, Query) else each.name
-            brand.names |= {cache_name(name)} if name else set()
-            brand.domains |= {each.domain} if each.domain else set()
+        said = event.data()
+        asked, resolved = said.get("query") or {}, said.get("brand") or {}
+        if asked and event.stream not in found:
+            query = msgspec.convert(asked, Query)
+            found[event.stream] = BrandStream(event.stream, query, set(), set())
+        if (brand := found.get(event.stream)) is not None:
+            names = filter(None, (asked.get("brand"), resolved.get("name")))
+            brand.names.update(map(cache_name, names))
+            brand.domains.update(filter(None, (asked.get("domain"), resolved.get("domain"))))
     return list(found.values())
 
 
