@@ -7,6 +7,7 @@ by hand: every event is what the service made of a call, an answer or an operato
 
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -98,13 +99,17 @@ async def make_year(folder: Path, progress: Progress) -> None:
         CannotListen: This machine lacks the loopback addresses that the world needs.
         OSError: *folder* is there already, or its parent is not.
     """
-    with temporary_folder(folder.parent, f".{folder.name}-") as work:
+    with _next_to(folder) as work:
         year = _Year(work, progress)
         chapters = list(worlds())
         ends = [chapter.week for chapter, _ in chapters[1:]] + [WEEKS]
         for (chapter, world), end in zip(chapters, ends, strict=True):
             await year.live(chapter, world, end)
         (work / "data").rename(folder)
+
+
+def _next_to(folder: Path) -> AbstractContextManager[Path]:
+    return temporary_folder(folder.absolute().parent, f".{folder.name}-")
 
 
 class _Year:
