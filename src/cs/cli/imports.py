@@ -170,8 +170,8 @@ async def import_people(
                 dry_run=options.dry_run,
                 told=refuse,
                 shown=lambda counts: progress.show(f"{counts.rows} rows"),
+                counts=done,
             )
-            importing.counts = done
             await importing.run(people)
     yield done.summary(at, options.errors)
 

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
@@ -114,10 +115,11 @@ def good_rows(
             raise BadFile(f"nearly all of its {counts.rows} rows are bad: {row}")
 
 
+@dataclass
 class Importing:
     """One import.
 
-    Args:
+    Attributes:
         directory: Where people are put.
         prints: By which they are erased.
         today: Of which they are known unless the file says so.
@@ -126,32 +128,19 @@ class Importing:
         dry_run: Only say what would change.
         told: Hears of each row that is not taken: its line, and why.
         shown: Hears how far it is.
-
-    Attributes:
         counts: What it came to until now.
     """
 
-    def __init__(
-        self,
-        directory: PeopleDirectory,
-        prints: PersonPrints,
-        *,
-        today: date,
-        oldest: date,
-        dated: bool = False,
-        dry_run: bool = False,
-        told: Refuse = lambda _line, _why: None,
-        shown: Callable[[ImportCounts], object] = lambda _counts: None,
-    ) -> None:
-        self._directory = directory
-        self._prints = prints
-        self._today = today
-        self._oldest = oldest
-        self._dated = dated
-        self._dry_run = dry_run
-        self._told = told
-        self._shown = shown
-        self.counts = ImportCounts()
+    directory: PeopleDirectory
+    prints: PersonPrints
+    _: KW_ONLY
+    today: date
+    oldest: date
+    dated: bool = False
+    dry_run: bool = False
+    told: Refuse = lambda _line, _why: None
+    shown: Callable[[ImportCounts], object] = lambda _counts: None
+    counts: ImportCounts = field(default_factory=ImportCounts)
 
     async def run(self, file: TableFile) -> None:
         """Import all of *file*; what was imported when it is stopped stays.
@@ -170,36 +159,36 @@ class Importing:
 
     def _good_rows(self, file: TableFile) -> Iterator[tuple[int, DirectoryRow]]:
         seen = _SeenPeople()
-        parse = partial(row_of, today=self._today, oldest=self._oldest)
-        for line, row in good_rows(file, parse, self.counts, self._told):
+        parse = partial(row_of, today=self.today, oldest=self.oldest)
+        for line, row in good_rows(file, parse, self.counts, self.told):
             first = seen.first_line(row.person.known_as, line)
             if first != line:
                 self.counts.repeated += 1
-                self._told(line, f"the same person as in line {first}, which counts")
+                self.told(line, f"the same person as in line {first}, which counts")
                 continue
-            dated = DirectoryRow(row.person, row.given | {"as_of"}) if self._dated else row
+            dated = DirectoryRow(row.person, row.given | {"as_of"}) if self.dated else row
             yield line, dated
 
     async def _put(self, batch: list[tuple[int, DirectoryRow]]) -> None:
-        prints = {line: self._prints.of(row.person) for line, row in batch}
+        prints = {line: self.prints.of(row.person) for line, row in batch}
         every = frozenset[str]().union(*prints.values())
         known = {row.person: prints[line] for line, row in batch}
-        gone = await self._prints.suppressed(every)
+        gone = await self.prints.suppressed(every)
         for line in (line for line, of in prints.items() if gone.intersection(of)):
             self.counts.suppressed += 1
-            self._told(line, _SUPPRESSED)
+            self.told(line, _SUPPRESSED)
         rows = [row for line, row in batch if not gone.intersection(prints[line])]
 
         def index(person: DirectoryPerson) -> IndexEntries:
-            return IndexEntries(places_of(person), known.get(person) or self._prints.of(person))
+            return IndexEntries(places_of(person), known.get(person) or self.prints.of(person))
 
-        changes = await self._directory.put(rows, index, dry_run=self._dry_run)
-        if not self._dry_run and (late := await self._prints.suppressed(every) - gone):
-            await self._directory.erase(late)  # erased between the look and the writing
+        changes = await self.directory.put(rows, index, dry_run=self.dry_run)
+        if not self.dry_run and (late := await self.prints.suppressed(every) - gone):
+            await self.directory.erase(late)  # erased between the look and the writing
         self.counts.new += changes.new
         self.counts.updated += changes.updated
         self.counts.unchanged += changes.unchanged
-        self._shown(self.counts)
+        self.shown(self.counts)
 
 
 class _SeenPeople:
@@ -248,8 +237,8 @@ def row_of(cells: Mapping[str, object], *, today: date, oldest: date) -> Directo
         BadRow: They tell of nobody, or of somebody who would never be found.
     """
     given = {field: cell_text(value) for field, value in cells.items()}
-    for field, text in given.items():
-        _check(field, text)
+    for name, text in given.items():
+        _check(name, text)
     full_name = given.get("full_name") or " ".join(
         filter(None, (given.get("first_name"), given.get("last_name")))
     )
