@@ -8,7 +8,7 @@ whatever the name resolves to since.
 """
 
 import asyncio
-import select
+import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
@@ -60,7 +60,7 @@ class Backend(httpcore.AsyncNetworkBackend):
     """Dials hosts.
 
     Args:
-        addresses: Resolves and checks a host; ``None`` leaves it to the operating system.
+        addresses: Resolves and checks a host; the operating system resolves it otherwise.
         web_ports: Where port 80 and port 443 are, in this order.
     """
 
@@ -70,9 +70,8 @@ class Backend(httpcore.AsyncNetworkBackend):
         *,
         web_ports: tuple[int, int] = (80, 443),
     ) -> None:
-        self._addresses = addresses
+        self._addresses = addresses or _system_addresses
         self._ports = dict(zip((80, 443), web_ports, strict=True))
-        self._tcp = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -89,19 +88,16 @@ class Backend(httpcore.AsyncNetworkBackend):
             Unreachable: ``no-host``, ``dns``.
             httpcore.ConnectError, httpcore.ConnectTimeout: No address answered.
         """
-        del local_address, socket_options  # no pool here sets one
-        if self._addresses is None:
-            return BoundedStream(await self._tcp.connect_tcp(host, port, timeout))
+        del timeout, local_address, socket_options  # no pool here sets one
         last: Exception | None = None
         for address in (await self._addresses(host))[:ADDRESSES]:
             try:
-                stream = await self._tcp.connect_tcp(
-                    address, self._ports.get(port, port), CONNECT_S
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                last = error
-            else:
-                return BoundedStream(stream)
+                async with asyncio.timeout(CONNECT_S):
+                    return BoundedStream(await _dial(address, self._ports.get(port, port)))
+            except TimeoutError as error:
+                last = httpcore.ConnectTimeout(str(error))
+            except OSError as error:
+                last = httpcore.ConnectError(str(error))
         assert last is not None
         raise last
 
@@ -109,24 +105,70 @@ class Backend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
+async def _system_addresses(host: str) -> Sequence[str]:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise httpcore.ConnectError(str(error)) from error
+    return [str(address[0]) for *_, address in found]
+
+
+async def _dial(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    dialled = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        dialled.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(dialled, (address, port))
+    except BaseException:
+        dialled.close()
+        raise
+    return dialled
+
+
+class _Reader(asyncio.StreamReader):
+    def has_input(self) -> bool:
+        unread: bytearray = self._buffer  # type: ignore[attr-defined]  # nothing public tells it
+        return bool(unread) or self.at_eof() or self.exception() is not None
+
+
 class BoundedStream(httpcore.AsyncNetworkStream):
     """A connection that reads `FRAMING_BYTES` after each request, and more as allowed.
 
-    Bytes are counted after decryption.
+    Nothing is read from the socket before it is known whether TLS begins on it, so that no
+    byte sent before the handshake can be taken for one sent under TLS.
 
     Args:
-        stream: The connection, TLS included if it has any.
+        dialled: The socket, connected.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
-        self._stream = stream
+    def __init__(self, dialled: socket.socket) -> None:
+        self._socket = dialled
+        self._reader = _Reader(_BODY_BYTES)
+        self._writer: asyncio.StreamWriter | None = None
         self._left, self._at_once = FRAMING_BYTES, _HEAD_BYTES
-        self._readable = select.poll()
-        self._readable.register(stream.get_extra_info("socket"), select.POLLIN)
+
+    async def _open(
+        self, context: ssl.SSLContext | None = None, server_hostname: str | None = None
+    ) -> asyncio.StreamWriter:
+        """Begin to read and write, over TLS with a *context*."""
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.create_connection(
+            lambda: asyncio.StreamReaderProtocol(self._reader),
+            sock=self._socket,
+            ssl=context,
+            server_hostname=server_hostname,
+        )
+        self._writer = asyncio.StreamWriter(transport, protocol, self._reader, loop)
+        return self._writer
 
     def allow_body(self, max_bytes: int) -> None:
         """Read a body of *max_bytes* now that the head has come."""
         self._left, self._at_once = FRAMING_BYTES + max_bytes, _BODY_BYTES
+
+    def has_input(self) -> bool:
+        """Return whether bytes, or the end of the connection, wait to be read."""
+        return self._reader.has_input()
 
     async def read(
         self,
@@ -137,12 +179,17 @@ class BoundedStream(httpcore.AsyncNetworkStream):
 
         Raises:
             Unreachable: ``too-large``.
+            httpcore.ReadError: The connection broke.
         """
-        data = await self._stream.read(min(max_bytes, self._at_once), timeout)
+        del timeout  # the caller limits the whole
+        try:
+            data = await self._reader.read(min(max_bytes, self._at_once))
+        except OSError as error:
+            raise httpcore.ReadError(str(error)) from error
         self._left -= len(data)
         if self._left < 0:
             raise Unreachable("too-large", "too many bytes besides the body")
-        if len(data) == self._at_once:  # TLS may have more at hand, and let no other task run
+        if len(data) == self._at_once:  # more may be at hand, and let no other task run
             await asyncio.sleep(0)
         return data
 
@@ -151,11 +198,20 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         buffer: bytes,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
     ) -> None:
+        del timeout
         self._left, self._at_once = FRAMING_BYTES, _HEAD_BYTES
-        await self._stream.write(buffer, timeout)
+        try:
+            writer = self._writer or await self._open()
+            writer.write(buffer)
+            await writer.drain()
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        if self._writer is None:
+            self._socket.close()
+        else:
+            self._writer.transport.abort()
 
     async def start_tls(
         self,
@@ -163,19 +219,19 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
     ) -> httpcore.AsyncNetworkStream:
-        """Return the connection over TLS; bytes that came before are read as part of it."""
-        return BoundedStream(
-            await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        )
+        """Begin TLS with whatever the socket holds; any byte that is not TLS ends it."""
+        del timeout
+        try:
+            await self._open(ssl_context, server_hostname)
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
+        return self
 
     def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # httpcore asks every idle connection twice a request
-            return False
-        return self._stream.get_extra_info(info)
-
-    def has_input(self) -> bool:
-        """Return whether bytes, or the end of the connection, wait to be read."""
-        return bool(self._readable.poll(0))
+        """Return what httpcore asks; ``is_readable`` never: `has_input` tells in time."""
+        if info == "ssl_object" and self._writer is not None:
+            return self._writer.get_extra_info(info)
+        return None
 
 
 class ConnectionPool(httpcore.AsyncConnectionPool):
