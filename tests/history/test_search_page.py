@@ -5,10 +5,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 from msgspec.structs import replace
 
-from cs.domain.names.plain_text import written_out
 from cs.history.asked import asked_by, cost_in_words
 from cs.history.pages import Section, page_html
 from cs.history.redacting import redact_search, with_pseudonyms
@@ -18,7 +16,7 @@ from cs.history.words import cause_in_words
 from docs.browser import Browser, running_browser
 from harness.accessibility import look, violations
 from history.eventful_search import LOOKUP, brand_events, eventful
-from history.test_pages import HOSTILE, Parsed
+from history.test_pages import Parsed
 
 #: A brand that a terminal, a page and a reader must not obey.
 ATTACK = (
@@ -40,17 +38,6 @@ def html(search: SearchAt) -> bytes:
 
 def sections(search: SearchAt) -> Mapping[str, Section]:
     return {each.heading: each for each in search_page(search, {}).sections}
-
-
-@settings(max_examples=settings().max_examples // 2)
-@given(HOSTILE)
-async def test_whatever_is_said_stays_text(said: str) -> None:
-    plain = Parsed(html(await shown("word", reveal=True)))
-    page = Parsed(html(await shown(said, reveal=True)))
-
-    assert [tag for tag, _ in page.elements] == [tag for tag, _ in plain.elements]
-    assert not [name for _, each in page.elements for name in each if name.startswith("on")]
-    assert written_out(said, keep="\n") in "\0".join(page.said)
 
 
 async def test_the_timeline_is_told() -> None:

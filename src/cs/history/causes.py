@@ -230,22 +230,20 @@ async def _related(
             for event in theirs:
                 yield event
             return
-    lookup = await _lookup_of(log, asked)
+    lookup, cause = _lookup_of(asked), asked.caused_by
+    if lookup is None and isinstance(cause, EventCause) and cause.position > 0:
+        rows = await log.select(EVERYTHING, cause.position - 1, cause.position)
+        lookup = next(map(_lookup_of, _readable(rows)), None)
     if lookup is not None:
         async for event in _of_run(log, lookup, asked.position, progress):
             yield event
 
 
-async def _lookup_of(log: EventLog, asked: CausedEvent) -> str | None:
-    """Return the run that *asked* is to be understood by."""
-    match asked.caused_by:
-        case MessageCause(id=id_):
-            return id_.partition("/")[0]
-        case EventCause(position=position) if asked.said.lookup is None and position > 0:
-            rows = await log.select(EVERYTHING, position - 1, position)
-            return next((each.said.lookup for each in _readable(rows)), None)
-        case _:
-            return asked.said.lookup
+def _lookup_of(event: CausedEvent) -> str | None:
+    """Return the run that *event* has to do with, as it says itself."""
+    if isinstance(event.caused_by, MessageCause):
+        return event.caused_by.id.partition("/")[0]
+    return event.said.lookup
 
 
 async def _of_run(
@@ -257,18 +255,19 @@ async def _of_run(
     """
     head = await log.head()
     rows = await log.select(Where(streams=frozenset({stream_of(lookup)})), 0, head)
-    own = [event for event in _readable(rows) if event.said.lookup == lookup]
-    began = next((each.position for each in own if each.kind == "lookup-started"), head)
-    ended = next((each.said.at for each in own if each.kind == "lookup-finished"), None)
-    after = max(began - _ADMISSION, 0)
+    own = {e.kind: e for e in _readable(rows) if e.said.lookup == lookup}
+    began, ended = own.get("lookup-started"), own.get("lookup-finished")
+    after = max(began.position - _ADMISSION, 0) if began else head
     known: set[int] = set()
     waiting: set[str | None] = set()  # searches
     while after < head:
         for event in _readable(await log.select(EVERYTHING, after, after + WINDOW)):
-            is_past = ended is not None and event.said.at - ended > AFTER_THE_END
+            is_past = ended is not None and event.said.at - ended.said.at > AFTER_THE_END
             if is_past and not waiting and event.position > position:
                 return
-            if not _is_of(event, lookup, known):
+            cause = event.caused_by
+            follows = isinstance(cause, EventCause) and cause.position in known
+            if not follows and _lookup_of(event) != lookup:
                 continue
             known.add(event.position)
             if event.kind == "search-admitted":
@@ -278,16 +277,6 @@ async def _of_run(
             yield event
         after = min(after + WINDOW, head)
         progress(after, head)
-
-
-def _is_of(event: CausedEvent, lookup: str, known: set[int]) -> bool:
-    """Return whether *event* has to do with *lookup*, of which the positions *known* are."""
-    match event.caused_by:
-        case MessageCause(id=id_):
-            return id_.partition("/")[0] == lookup
-        case EventCause(position=position) if position in known:
-            return True
-    return event.said.lookup == lookup
 
 
 def _caused(row: SealedEvent) -> CausedEvent:
