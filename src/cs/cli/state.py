@@ -1,6 +1,6 @@
 """``cs state``: how anything stood at any time, and what changed it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -84,7 +84,7 @@ async def state(
     if then.version == NO_STREAM:
         await _stop_unknown(history, name)
     who = await pseudonyms(data, people_of(then.state).values()) if people else {}
-    stood = StreamStateAt(name, then.position, then.version, _shown(then.state, who))
+    stood = StreamStateAt(name, then.position, then.version, plain_state(then.state, who))
     return Output(rows=[stood], text=_text(stood))
 
 
@@ -110,12 +110,6 @@ def _table(found: Sequence[EventChanges]) -> Table:
     return Table(columns, rows, ["Before", "After"])
 
 
-def _shown(state: Any, who: Mapping[str, str]) -> Any:
-    """Return *state* as JSON values, with the pseudonyms of those of whom *who* has one."""
-    there = {ref: who[name] for ref, name in people_of(state).items() if name in who}
-    return plain_state(state, there)
-
-
 async def _changes(
     data: CommandContext, stream: str, first: str, last: str, *, people: bool
 ) -> Sequence[EventChanges]:
@@ -132,12 +126,14 @@ async def _changes(
     found: list[EventChanges] = []
     stood, is_known = plain_state(category_of(stream).initial), False
     async for recorded, then in history.states(stream, upto):
-        is_known, before, stood = True, stood, _shown(then.state, who)
+        is_known, before, stood = True, stood, plain_state(then.state, who)
         if recorded.position > after:
-            changed = tuple(changes(before, stood))
-            type_ = topic_of(recorded.event)
-            at = recorded.event.at
-            found.append(EventChanges(recorded.position, then.version, type_, at, changed))
+            event, changed = recorded.event, tuple(changes(before, stood))
+            found.append(
+                EventChanges(
+                    recorded.position, then.version, topic_of(event), event.at, changed
+                )
+            )
     if not is_known:
         await _stop_unknown(history, stream)
     return found

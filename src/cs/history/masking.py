@@ -31,13 +31,15 @@ def plain_state(state: Any, who: Mapping[str, str] | None = None) -> Any:
 
     Args:
         state: Of any stream.
-        who: Pseudonyms over all lookups of those in it, by ``p1``, ``p2``, …
+        who: Pseudonyms over all lookups, by ``<lookup>#p1`` (`people_of`).
 
     >>> from cs.domain.contact import Person
     >>> plain_state({"people": [Person(person="p1", full_name="Jane Roe")]})
     {'people': [{'personal': 'person', 'person': 'p1'}]}
     """
-    return _masked(msgspec.to_builtins(state, str_keys=True), who or {})
+    names = people_of(state).items() if who else ()
+    there = {person: who[name] for person, name in names if who and name in who}
+    return _masked(msgspec.to_builtins(state, str_keys=True), there)
 
 
 def _masked(value: Any, who: Mapping[str, str]) -> Any:
