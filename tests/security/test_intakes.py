@@ -215,7 +215,7 @@ def test_a_file_costs_a_command_seconds_and_bounded_memory(
 ) -> None:
     file, sent = tmp_path / attack.name, tmp_path / "sent.csv"
     file.write_bytes(attack.content())
-    sent.write_text(f"<1@ops.test>,{MAILBOX}\n")
+    sent.write_text(f"message-id,recipient\n<1@ops.test>,{MAILBOX}\n")
     places = {"FILE": str(file), "SENT": str(sent)}
     reads_data = attack.command in {BOUNCED, PEOPLE, COMPANIES}
     data = [f"--data-dir={folder}"] if reads_data else []

@@ -11,7 +11,7 @@ from cs.runtime.csv_records import records
 
 #: A larger file is no list of brands: a key's limits allow so many in four years.
 MAX_BYTES = 16 * 1024 * 1024
-MAX_ROWS = 100_000
+MAX_LINES = 100_000
 _NAMES = ("brand", "domain")
 
 
@@ -60,8 +60,6 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise BadList(f"{path}, {error}") from error
     if not rows:
         raise BadList(f"{path} names no brand")
-    if len(rows) > MAX_ROWS:
-        raise BadList(f"{path} has more than {MAX_ROWS} rows: split it")
     return tuple(rows.values())
 
 
@@ -70,6 +68,7 @@ def _records(text: str) -> Iterator[Row]:
     separator = max(",;\t", key=text.partition("\n")[0].count)
     columns: dict[str, int] = {}
     for number, cells in records(io.StringIO(text, newline=""), separator):
+        _check_number(number)
         if isinstance(cells, str):
             raise BadList(f"line {number}: {cells}")
         words = [" ".join(cell.split()) for cell in cells]
@@ -96,9 +95,15 @@ def _lines(text: str) -> Iterator[Row]:
     """Yield a row for each line that is not blank."""
     first = True
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        _check_number(number)
         brand = " ".join(line.split())
         if first and set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", brand.casefold())):
             raise BadList(f"line {number} names columns; a list with columns is called .csv")
         if brand:
             first = False
             yield Row(number, brand, None)
+
+
+def _check_number(line: int) -> None:
+    if line > MAX_LINES:
+        raise BadList(f"it has more than {MAX_LINES} lines: split it")

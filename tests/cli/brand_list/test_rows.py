@@ -50,7 +50,7 @@ def test_rows_are_read(
             b"Id,Company,Site\n1,Acme,a.co\n",
             "line 1 has 3 columns, and none is called",
         ),
-        ("b.csv", b"\n".join(b"%d" % n for n in range(100_001)), "more than 100000 rows"),
+        ("b.csv", b"\n".join(b"%d" % n for n in range(100_001)), "more than 100000 lines"),
         ("b.csv", b"\xff\xfe", "is not UTF-8"),
         ("b.csv", b"\xef\xbb\xbfbrand,domain\r\n,\r\n", "names no brand"),
         ("b.txt", b"brand,domain\nAcme,acme.example\n", "line 1 names columns"),
