@@ -23,7 +23,7 @@ from cs.eventlog.streams import Streams
 from cs.history.disclosures import disclosures_of
 from cs.history.history import History
 from cs.history.identities import identities
-from cs.history.lines import event_lines
+from cs.history.lines import shown_events
 from cs.history.selection import Selection
 from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
@@ -68,8 +68,8 @@ async def export(log: EventLog, keys: KeyStore, chosen: Selection) -> tuple[int,
     shown: set[str] = set()
     async with identities(log, keys) as people:
         events = History(log).events(msgspec.structs.replace(chosen, upto=upto))
-        async for _, line in event_lines(events, people, keys):
-            values = personal_values(msgspec.json.decode(line)["data"])
+        for event in await shown_events([each async for each in events], people, keys):
+            values = personal_values(msgspec.json.decode(event.data))
             shown |= {v["person"] for v in values if v.keys() - {"personal", "person", "who"}}
     return position, shown
 

@@ -24,7 +24,7 @@ from cs.cli.why import why
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
 from cs.history.identities import Identities, identities
-from cs.history.lines import ShownEvent, check_known, event_lines, shown_events
+from cs.history.lines import ShownEvent, check_known, shown_events
 from cs.history.part_folder import check_free, disk_failures
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
@@ -144,9 +144,9 @@ async def show(
     only = Selection(after=position - 1, upto=position)
     keys = await _opened(data, "events show", only, reveal, upto=position)
     people = await at.opened(identities(data.log, data.keys))
-    events = History(data.log).events(only)
-    (line,) = [line async for _, line in event_lines(events, people, keys)]
-    shown: dict[str, Any] = msgspec.json.decode(line)
+    (events,) = [page async for page in History(data.log).pages(only)]
+    (event,) = await shown_events(events, people, keys)
+    shown: dict[str, Any] = msgspec.json.decode(event.line())
     said = msgspec.json.encode(shown["data"])
     head = styled(
         "[bold]{}[/]  {}\n{} version {}, position {}\ncaused by: {}",
@@ -201,8 +201,8 @@ async def _follow(
     while selection.upto is None or after < selection.upto:
         upto = await data.log.head()
         page = replace(selection, after=after, upto=upto)
-        async for _, line in event_lines(History(data.log).events(page), people, keys):
-            _print(line)
+        async for events in History(data.log).pages(page):
+            _print_all(await shown_events(events, people, keys))
         after = max(after, upto)
         await data.log.grown(after)
 
@@ -239,7 +239,7 @@ async def _write(
     selection = replace(selection, upto=upto)
     with reading("exporting") as show:
         async with identities(data.log, data.keys, show) as people:
-            async for _, page in History(data.log).pages(selection, show):
+            async for page in History(data.log).pages(selection, show):
                 check_known(page)
                 write(await shown_events(page, people, keys))
                 count += len(page)

@@ -54,6 +54,10 @@ class SealedState:
         """Yield the keys that its values need."""
         return (self.need(person) for _, person, box in self._values() if box)
 
+    def names(self) -> set[str]:
+        """Return the names of the people in it, ``<lookup>#p1``, erased ones included."""
+        return {self.need(person).name for _, person, _ in self._values()}
+
     def opened(self, held: HeldKeys, lost: Callable[[LostValue], None]) -> bytes:
         """Return its JSON with every value opened.
 

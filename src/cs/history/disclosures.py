@@ -100,7 +100,7 @@ async def _events_of(
             sealed = (v["person"] for v in sealed_values(event.data()) if v["box"])
             names = people.intersection(key_name(str(event.lookup), ref) for ref in sealed)
             if names:
-                found.append(_Theirs(msgspec.structs.replace(event, state=b""), names))
+                found.append(_Theirs(event._replace(state=b""), names))
     return found
 
 

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import msgspec
 
 from cs.domain.source_figures import WEEKS
-from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
+from cs.history.history import pass_over
 from cs.history.loading import load
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
@@ -28,13 +28,9 @@ async def past_runs(log: EventLog, keys: KeyStore, now: datetime) -> Sequence[Pa
     """
     recent = Selection(types=("brand.lookup-finished",), since=now - timedelta(weeks=WEEKS))
     found = []
-    async for page in load(log, keys, recent, unreadable=_pass_over):
+    async for page in load(log, keys, recent, unreadable=pass_over):
         for run in page.runs:
             costs = [cost.micros for attempt in run.attempts for cost in attempt.costs]
             if costs and run.finished_at is not None:
                 found.append(PastRun(sum(costs), bool(run.verified_then)))
     return found
-
-
-def _pass_over(_: DamagedEvent | NewerEvent) -> None:
-    """Estimate without what cannot be read."""

@@ -16,10 +16,9 @@ import duckdb
 import msgspec
 
 from cs.eventlog.port import EventLog
-from cs.eventlog.sealing import key_name
-from cs.history.history import History, HistoryEvent, Progress, unseen
-from cs.history.identities import Identities
-from cs.history.loading import Unreadable, load, refuse
+from cs.history.history import History, Progress, Unreadable, opened, refuse, unseen
+from cs.history.identities import Identities, erased_by
+from cs.history.loading import load
 from cs.history.part_folder import ExportFailed, part_of
 from cs.history.report import FIGURES, MACROS
 from cs.history.rows import Row, event_rows, run_rows, search_row
@@ -33,17 +32,13 @@ Form = Literal["duckdb", "tables"]
 MEMORY = 10**9
 #: Rows that are written down before DuckDB appends them, some 500 bytes each.
 ROWS = 50_000
-#: People who are told apart at once.
-PEOPLE = 50_000
 #: Events by which people are erased, wherever they stand.
 ERASURES = Selection(types=("contacts-erased", "person.erased"))
 
-#: What is gathered: rows of the tables in order, and besides them erased people, and
-#: pseudonyms of those without a profile.
+#: What is gathered: rows of the tables in order, and besides them erased people.
 _GATHERED = {
     **{name: f"{table.definition}, row_n BIGINT" for name, table in TABLES.items()},
     "gone": "person VARCHAR",
-    "who": "person VARCHAR, who VARCHAR",
 }
 #: Columns of a line of JSON.
 _EVENTS = (
@@ -62,7 +57,7 @@ class TableWriter:
 
     def __init__(self, folder: Path, *, reveal: bool = False) -> None:
         self._folder = folder
-        self._columns: dict[str, list[str]] = {"gone": ["person"], "who": ["person", "who"]}
+        self._columns: dict[str, list[str]] = {"gone": ["person"]}
         for name, table in TABLES.items():
             allowed = [c.name for c in table.columns if reveal or not c.personal]
             self._columns[name] = [*allowed, "row_n"]
@@ -180,47 +175,21 @@ async def fill(
         lost |= part.lost
         for event in part.events:
             writer.add(event_rows(event))
+        names = (name for run in part.runs for name in run.names())
+        who = {} if people is None else await people.of(names)
         for run in part.runs:
-            writer.add(_with_pseudonyms(run_rows(run, lost), people))
+            writer.add(run_rows(run, lost, who))
         writer.add(map(search_row, part.searches))
         writer.add(("keys", msgspec.structs.asdict(key)) for key in part.keys)
-    if people is not None:
-        await _tell_apart(writer, people)
-    async for _, page in History(log).pages(ERASURES, unreadable=unreadable):
-        writer.add(("gone", {"person": name}) for event in page for name in _erased(event))
+    async for page in History(log).pages(ERASURES, unreadable=unreadable):
+        erasures = await opened(keys, page, unreadable)
+        writer.add(("gone", {"person": n}) for each in erasures for n in erased_by(each.event))
     chosen = msgspec.json.encode(selection).decode()
     held = {"since": selection.since, "until": selection.until, "selection": chosen}
     writer.add([("export", {**held, "position": selection.upto, "revealed": revealed})])
     writer.add(("prices", {"name": name, "usd": usd}) for name, usd in (prices or {}).items())
     writer.flush()
     writer.run("CREATE OR REPLACE TABLE gathered.gone AS SELECT DISTINCT * FROM gathered.gone")
-
-
-def _erased(event: HistoryEvent) -> Iterator[str]:
-    """Yield the people whom *event*, of `ERASURES`, erases."""
-    said = event.data()
-    yield from said.get("found_in", ())
-    yield from (key_name(said["lookup"], person) for person in said.get("people", ()))
-
-
-def _with_pseudonyms(rows: Iterable[Row], people: Identities | None) -> Iterator[Row]:
-    """Yield *rows*; those of people with a profile have their pseudonym."""
-    for name, row in rows:
-        url = row.get("linkedin_url") if name == "people" else None
-        if people is not None and url is not None:
-            yield name, {**row, "who": people.of_profile(url)}
-        else:
-            yield name, row
-
-
-async def _tell_apart(writer: TableWriter, people: Identities) -> None:
-    """Add the pseudonyms of people without a profile: that takes all that is known of them."""
-    writer.flush()
-    nameless = "SELECT person FROM gathered.people WHERE who IS NULL AND sources IS NOT NULL"
-    names = [name for (name,) in writer.run(nameless)]
-    for start in range(0, len(names), PEOPLE):
-        told = await people.of(names[start : start + PEOPLE])
-        writer.add(("who", {"person": name, "who": who}) for name, who in told.items())
 
 
 async def export_tables(

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
 from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.mapper import DataKeys, recorded
 from cs.eventlog.port import (
     EVERYTHING,
     NO_STREAM,
@@ -27,14 +28,13 @@ WINDOW = 5_000
 #: appends that waited for each other.
 OUT_OF_ORDER = 500
 
-
 #: What decoding raises if a stored event is not what was stored.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 #: Every event.
 ALL = Selection()
 
 
-class HistoryEvent(msgspec.Struct, frozen=True, gc=False):
+class HistoryEvent(NamedTuple):
     """One event as it is stored, people sealed.
 
     Attributes:
@@ -42,18 +42,18 @@ class HistoryEvent(msgspec.Struct, frozen=True, gc=False):
         stream: Its stream.
         version: In its stream, from 0.
         topic: Its type, ``<category>.<event>.v<n>``.
+        state: JSON, as it is stored.
         at: When it happened, UTC.
         lookup: The lookup that it names, if it names one.
-        state: JSON, as it is stored.
     """
 
     position: int
     stream: str
     version: int
     topic: str
+    state: bytes
     at: datetime
     lookup: str | None
-    state: bytes
 
     def data(self) -> dict[str, Any]:
         """Return what it says, people sealed."""
@@ -84,12 +84,23 @@ _HEAD = msgspec.json.Decoder(_EventHead)
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
-#: Told how far reading is: the last position looked at, and the last there is to look at.
+#: Called with how far reading is: the last position looked at, and the last one to look at.
 Progress = Callable[[int, int], None]
+#: Called with an event that cannot be read; what it raises ends the reading.
+Unreadable = Callable[[DamagedEvent | NewerEvent], None]
 
 
 def unseen(_position: int, _upto: int) -> None:
-    """Tell nobody."""
+    """Show no progress."""
+
+
+def refuse(error: DamagedEvent | NewerEvent) -> None:
+    """Raise *error*: what cannot be read ends the reading."""
+    raise error
+
+
+def pass_over(_: DamagedEvent | NewerEvent) -> None:
+    """Leave out what cannot be read."""
 
 
 class History:
@@ -112,7 +123,7 @@ class History:
             DamagedEvent: What is stored is no event, or one is missing where all are meant
                 (``cs log verify`` finds them all).
         """
-        async for _, page in self.pages(selection, progress):
+        async for page in self.pages(selection, progress):
             for event in page:
                 yield event
 
@@ -120,14 +131,14 @@ class History:
         self,
         selection: Selection = ALL,
         progress: Progress = unseen,
-        unreadable: Callable[[DamagedEvent], None] | None = None,
-    ) -> AsyncIterator[tuple[int, list[HistoryEvent]]]:
-        """Yield what `events` yields, all of `WINDOW` positions at once, and the last of these.
+        unreadable: Unreadable = refuse,
+    ) -> AsyncIterator[list[HistoryEvent]]:
+        """Yield what `events` yields, all of `WINDOW` positions at once.
 
         Args:
             selection: As `events`.
             progress: As `events`.
-            unreadable: Called with what is damaged or missing; otherwise that is raised.
+            unreadable: Called with what is damaged or missing.
 
         Raises:
             LogUnavailable, DamagedEvent: As `events`.
@@ -139,17 +150,17 @@ class History:
             stored = await self._log.select(where, after, end)
             if where == EVERYTHING:
                 for missing in _missing(stored, after, end):
-                    _report(missing, unreadable)
+                    unreadable(missing)
             page = list[HistoryEvent]()
             for each in stored:
                 try:
                     event = _history_event(each)
                 except DamagedEvent as error:
-                    _report(error, unreadable)
+                    unreadable(error)
                     continue
                 if selection.holds(event.stream, event.at, event.lookup):
                     page.append(event)
-            yield end, page
+            yield page
             after = end
             progress(after, upto)
 
@@ -223,9 +234,9 @@ class History:
         """
         category = category_of(stream)
         state = category.initial
-        async for recorded in self.stream(stream, position):
-            state = category.evolve(state, recorded.event)
-            yield recorded, StateAt(state, recorded.version, recorded.position)
+        async for event in self.stream(stream, position):
+            state = category.evolve(state, event.event)
+            yield event, StateAt(state, event.version, event.position)
 
     async def stream(
         self, stream: str, position: int | None = None
@@ -238,10 +249,10 @@ class History:
         version = NO_STREAM
         while True:
             page = await self._log.read(stream, version, PAGE)
-            for recorded in page:
-                if position is not None and recorded.position > position:
+            for event in page:
+                if position is not None and event.position > position:
                     return
-                yield recorded
+                yield event
             if len(page) < PAGE:
                 return
             version = page[-1].version
@@ -256,7 +267,7 @@ class History:
         Raises:
             LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
         """
-        return runs([recorded async for recorded in self.stream(stream, position)])
+        return runs([event async for event in self.stream(stream, position)])
 
     async def run(self, lookup: str, position: int | None = None) -> Run | None:
         """Return the live run *lookup* as of *position*; ``None``: it had not begun.
@@ -298,17 +309,6 @@ def _missing(stored: Sequence[SealedEvent], after: int, upto: int) -> Iterator[D
             yield DamagedEvent(position, "", NO_STREAM, why)
 
 
-def _report(error: DamagedEvent, unreadable: Callable[[DamagedEvent], None] | None) -> None:
-    """Call *unreadable* with *error*, or raise it.
-
-    Raises:
-        DamagedEvent: There is nothing to call.
-    """
-    if unreadable is None:
-        raise error
-    unreadable(error)
-
-
 def damaged(event: SealedEvent | HistoryEvent, error: Exception) -> DamagedEvent:
     """Return the error that says that *event* cannot be read, without any of its words."""
     why = f"event {event.position}, {event.stream} version {event.version}, is damaged: "
@@ -320,12 +320,33 @@ def _history_event(stored: SealedEvent) -> HistoryEvent:
         head = _HEAD.decode(stored.state)
     except UNREADABLE as error:
         raise damaged(stored, error) from error
-    return HistoryEvent(
-        stored.position,
-        stored.stream,
-        stored.version,
-        stored.topic,
-        head.at,
-        head.lookup,
-        stored.state,
-    )
+    return HistoryEvent(*stored, head.at, head.lookup)
+
+
+async def opened(
+    keys: DataKeys, events: Sequence[SealedEvent | HistoryEvent], unreadable: Unreadable
+) -> list[RecordedEvent]:
+    """Return *events* with the people in them opened, all in memory at once.
+
+    A person whose data key was destroyed, or is lost, reads as erased.
+
+    Args:
+        keys: Open them.
+        events: As they are stored.
+        unreadable: Called with events that are damaged or of a newer version; they are left
+            out.
+
+    Raises:
+        LogUnavailable: The data keys cannot be read now.
+    """
+    try:
+        return [*await recorded(keys, [event[:5] for event in events])]
+    except (DamagedEvent, NewerEvent):
+        pass
+    found = list[RecordedEvent]()
+    for event in events:
+        try:
+            found += await recorded(keys, [event[:5]])
+        except (DamagedEvent, NewerEvent) as error:
+            unreadable(error)
+    return found

@@ -1,22 +1,28 @@
 """Stable pseudonyms: who, of all lookups, is the same person, without saying who it is.
 
-A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.
-Their records tell (`cs.history.evidence` has the rule, that of an erasure), and a person's
-pseudonym, ``person_`` and 16 characters, is the same in all of them.  It is a keyed hash
-(HMAC-SHA-256, cut to 80 bits: of 10 million people two share one with a probability of 4 in
-10¹¹) under a secret of the key store: nobody without it can make one of a
-name, and none leads to a fingerprint in the log.  Of a person without a readable record,
-erased or lost, there is none.
+A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.  What
+one lookup found out about one person, ``<lookup>#p1``, is a record, and two records are of one
+person (docs/analysts.md, "The same person"):
 
-With a profile the pseudonym is made of the profile, and never changes.  Without one it is made
-of what the earliest record of that person that can be read says; later evidence may show whose
-it is.
+* with profiles, if it is the same profile;
+* without, if they share a verified mailbox, or name and company, directly or through others
+  without a profile.  Such a group belongs to the one profile whose records share a mailbox
+  or a name with it; if there are several, it belongs to none of them.
+
+A pseudonym, ``person_`` and 16 characters, is a keyed hash (HMAC-SHA-256, cut to 80 bits: of 10
+million people two share one with a probability of 4 in 10¹¹) under a secret of the key store,
+so none can be made of a name without that secret, and none leads to a fingerprint in the log.
+With a profile it is made of the profile and never changes.  Without one it is made of what the
+earliest record of that person says; later evidence may show whose it is.  A person without a
+readable record, erased or with a lost key, has none.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 
-import msgspec
+from msgspec.structs import asdict
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
@@ -25,35 +31,24 @@ from cs.domain.brand.events import (
     MailboxVerified,
     PeopleFound,
 )
-from cs.domain.codec import every_version, shapes
+from cs.domain.codec import AnyEvent, every_version, shapes
+from cs.domain.contact import CheckedPerson, Person
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.fingerprints import identities_of, profile_print
-from cs.eventlog.port import EventLog, SealedEvent, Where
+from cs.eventlog.fingerprints import identities_of
+from cs.eventlog.port import EventLog, Where
 from cs.eventlog.sealing import key_name
-from cs.history.evidence import Findings, IdentityEvidence
-from cs.history.history import WINDOW, Progress, unseen
-from cs.history.opening import (
-    DAMAGED,
-    SealedPeople,
-    SealedValue,
-    names_of,
-    opener,
-)
+from cs.history.history import WINDOW, Progress, opened, pass_over, unseen
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
-#: As ids are written (`cs.runtime.ids`): two characters for ten bits.
+#: As ids are written (`cs.runtime.ids`).
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-_PAIRS = tuple(first + second for first in _CROCKFORD for second in _CROCKFORD)
-_TENS = range(70, -1, -10)
 #: Streams that are read one by one; asked about more, all of the history is read once.
 STREAMS = 200
-#: Records of those streams in memory, some 150 bytes each; with more, the same.
-RECORDS = 50_000
 
 
 def _topics_of(*events: type) -> frozenset[str]:
@@ -61,9 +56,76 @@ def _topics_of(*events: type) -> frozenset[str]:
     return frozenset(topic for topic in shapes() if topic.startswith(beginnings))
 
 
-#: What is first said about somebody, and mailboxes; later events repeat it.
+#: Events that are the first to say something about a person, or a mailbox.
 _TELLING = _topics_of(PeopleFound, ContactsDiscovered, MailboxVerified)
 _ERASING = Where(topics=_topics_of(PersonErased, ContactsErased))
+
+_SCHEMA = """
+PRAGMA cache_size = -32000; -- KiB
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE record (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+    profile TEXT, -- the pseudonym made of the profile
+    own TEXT, -- what the pseudonym is made of without a profile
+    first INTEGER, -- without a profile: the id of the first record of the same person
+    who TEXT, -- without a profile: the pseudonym
+    erased INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE said (print TEXT NOT NULL, record INTEGER NOT NULL);
+"""
+_ADD = """
+INSERT INTO record (name, profile, own) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE
+SET profile = coalesce(profile, excluded.profile), own = coalesce(own, excluded.own)
+"""
+_ADD_PRINT = "INSERT INTO said SELECT ?, id FROM record WHERE name = ?"
+_ERASE = """
+INSERT INTO record (name, erased) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET erased = 1
+"""
+_WHO = """
+SELECT name, coalesce(profile, who) FROM record
+WHERE NOT erased AND name IN (SELECT value FROM json_each(?))
+"""
+_RECORDS = "SELECT name FROM record WHERE coalesce(profile, who) = ? AND NOT erased ORDER BY id"
+_BEGIN_GROUPING = """
+DROP TABLE IF EXISTS loose;
+CREATE TABLE loose AS
+SELECT print, record FROM said JOIN record ON id = record WHERE profile IS NULL AND NOT erased;
+CREATE INDEX loose_print ON loose (print, record);
+CREATE INDEX loose_record ON loose (record, print);
+UPDATE record SET first = id WHERE profile IS NULL AND NOT erased;
+"""
+#: Repeated until it changes nothing: each record joins the first one that shares a print.
+_GROUP = """
+UPDATE record SET first = shared.first
+FROM (
+    SELECT loose.record, min(least.first) AS first FROM loose JOIN (
+        SELECT print, min(first) AS first FROM loose JOIN record ON id = record GROUP BY print
+    ) AS least USING (print) GROUP BY loose.record
+) AS shared
+WHERE id = shared.record AND shared.first < record.first
+"""
+#: A group that one profile claims is of its person; one that several claim, of no other's.
+_END_GROUPING = (
+    """
+    UPDATE record SET who = pseudonym(coalesce(earliest.own, earliest.name))
+    FROM record AS earliest WHERE earliest.id = record.first
+    """,
+    """
+    UPDATE record SET who = claim.profile
+    FROM (
+        SELECT record.first, min(claimed.profile) AS profile
+        FROM (
+            SELECT DISTINCT print, profile FROM said JOIN record ON id = said.record
+            WHERE profile IS NOT NULL AND NOT erased AND print IN (SELECT print FROM loose)
+        ) AS claimed
+        JOIN loose USING (print) JOIN record ON record.id = loose.record
+        GROUP BY record.first HAVING count(DISTINCT claimed.profile) = 1
+    ) AS claim
+    WHERE claim.first = record.first
+    """,
+)
 
 
 @asynccontextmanager
@@ -92,11 +154,12 @@ async def identities(
 
 
 class Identities:
-    """Made by `identities`.
+    """The pseudonyms of people, made by `identities`.
 
     A few people are answered from the streams of their lookups.  Asked about many, or about
-    somebody without a profile, it reads what all of the history says about people, and keeps
-    that in a file of its own until it is closed.
+    a person without a profile, it reads what all of the history says about people.  It keeps
+    fingerprints and pseudonyms in a temporary SQLite file without a name, some 300 bytes a
+    record.
     """
 
     def __init__(
@@ -106,41 +169,43 @@ class Identities:
         self._keys = keys
         self._secret = secret
         self._progress = progress
-        self._by_profile: dict[str, str | None] = {}  # None: a record without a profile
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._database.create_function("pseudonym", 1, self._pseudonym, deterministic=True)
+        self._database.executescript(_SCHEMA)
         self._streams: dict[str, int] = {}  # read one by one, up to this position
-        self._evidence: IdentityEvidence | None = None
         self._read_to = 0  # of all of the history
         self._erased_to: int | None = None  # erasures up to here are known
 
     def close(self) -> None:
-        if self._evidence is not None:
-            self._evidence.close()
+        self._database.close()
 
     async def of(self, people: Iterable[str]) -> Mapping[str, str]:
         """Return the pseudonyms of *people*, ``<lookup>#p1``, by those.
 
-        Who is erased, or of whom nothing can be read, is left out.  Ask for many at once.
+        People who are erased, or of whom nothing can be read, are left out.  Ask for many at
+        once.
 
         Raises:
             LogUnavailable: Log or key store cannot be read now.
         """
-        wanted = dict.fromkeys(people)
+        wanted = set(people)
         head = await self._log.head()
         await self._forget_erased(head)
-        if self._evidence is None and await self._read_streams(wanted, head):
-            found = {name: self._by_profile.get(name, "") for name in wanted}
-            if None not in found.values():
-                return {name: who for name, who in found.items() if who}
-        known = self._all_evidence().who(wanted)
-        if len(known) < len(wanted):
+        streams = {stream_of(name.rpartition("#")[0]) for name in wanted}
+        few = not self._read_to and len(self._streams.keys() | streams) <= STREAMS
+        if few:
+            for stream in sorted(streams):
+                only = Where(topics=_TELLING, streams=frozenset({stream}))
+                await self._read(only, self._streams.get(stream, 0), head)
+                self._streams[stream] = head
+        found = self._who(wanted)
+        if None in found.values() or (not few and len(found) < len(wanted)):
             await self._read_on(head)
-            known = self._all_evidence().who(wanted)
-        self._all_evidence().drop(wanted.keys() - known.keys())  # nothing tells who they are
-        return {name: who for name, who in known.items() if who}
-
-    def of_profile(self, url: str) -> str:
-        """Return the pseudonym of whoever has the profile *url*, which never changes."""
-        return self._pseudonym(profile_print(self._keys, url))
+            found = self._who(wanted)
+        if None in found.values():
+            self._group()
+            found = self._who(wanted)
+        return {name: who for name, who in found.items() if who}
 
     async def records_of(self, who: str) -> list[str]:
         """Return all records of the person with the pseudonym *who*, ``<lookup>#p1``.
@@ -153,128 +218,88 @@ class Identities:
         head = await self._log.head()
         await self._forget_erased(head)
         await self._read_on(head)
-        return self._all_evidence().records(who)
-
-    def _all_evidence(self) -> IdentityEvidence:
-        if self._evidence is None:
-            self._evidence = IdentityEvidence(self._pseudonym)
-        return self._evidence
+        self._group()
+        return [name for (name,) in self._database.execute(_RECORDS, (who,))]
 
     def _pseudonym(self, print_: str) -> str:
-        digest = hmac_sha256(self._secret, print_.encode())
-        bits = int.from_bytes(digest[:10], "big")
-        return "person_" + "".join([_PAIRS[bits >> n & 1023] for n in _TENS])
+        bits = int.from_bytes(hmac_sha256(self._secret, print_.encode())[:10], "big")
+        return "person_" + "".join(_CROCKFORD[bits >> n & 31] for n in range(75, -1, -5))
 
-    async def _read_streams(self, people: Iterable[str], head: int) -> bool:
-        """Read the streams of those of *people* who are not known; ``False``: too many."""
-        missing = (name for name in people if name not in self._by_profile)
-        streams = {stream_of(name.rpartition("#")[0]) for name in missing}
-        if len(self._streams.keys() | streams) > STREAMS:
-            return False
-        for stream in sorted(streams):
-            where = Where(topics=_TELLING, streams=frozenset({stream}))
-            stored = await self._log.select(where, self._streams.get(stream, 0), head)
-            for each in await self._findings(stored):
-                who = None if each.profile is None else self._pseudonym(each.profile)
-                self._by_profile[each.name] = self._by_profile.get(each.name) or who
-            self._streams[stream] = head
-            if len(self._by_profile) > RECORDS:
-                return False
-        return True
+    def _who(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return by name the pseudonyms of *names* that were read; ``None``: to be grouped."""
+        return dict(self._database.execute(_WHO, (json.dumps([*names]),)))
 
     async def _read_on(self, head: int) -> None:
         """Read what all of the history says about people, on from where that ended."""
+        if not self._read_to:  # records are kept in order of position
+            self._database.executescript(
+                "DELETE FROM record WHERE NOT erased; DELETE FROM said"
+            )
         while self._read_to < head:
             end = min(self._read_to + WINDOW, head)
-            stored = await self._log.select(Where(topics=_TELLING), self._read_to, end)
-            self._all_evidence().add(await self._findings(stored))
+            await self._read(Where(topics=_TELLING), self._read_to, end)
             self._read_to = end
             self._progress(end, head)
 
-    async def _findings(self, events: Sequence[SealedEvent]) -> list[Findings]:
-        """Return what *events* tell of who people are, in order, read past all else.
+    async def _read(self, where: Where, after: int, upto: int) -> None:
+        """Keep what events say about who people are; damaged events say nothing."""
+        stored = await self._log.select(where, after, upto)
+        records: list[tuple[str, str | None, str | None]] = []
+        said: list[tuple[str, str]] = []
+        for recorded in await opened(self._keys, stored, pass_over):
+            for name, person in _people(recorded.event):
+                prints = dict(identities_of(self._keys, asdict(person)))
+                url = prints.pop("profile", None)
+                who = None if url is None else self._pseudonym(url)
+                records.append((name, who, next(iter(prints.values()), None)))
+                said += ((print_, name) for print_ in prints.values())
+        self._database.execute("BEGIN")
+        self._database.executemany(_ADD, records)
+        self._database.executemany(_ADD_PRINT, said)
+        self._database.execute("COMMIT")
 
-        Nobody is in it who is erased, whose key is lost, or whose event is damaged.
-        """
-        read: list[tuple[SealedEvent, _Telling]] = []
-        for event in events:
-            with suppress(*DAMAGED):
-                read.append((event, _TOLD.decode(event.state)))
-        names = (name for _, said in read for name in names_of(said, said.values))
-        opens = await opener(self._keys, names)
-        found: list[Findings] = []
-        for event, said in read:
-            for value in said.values:
-                with suppress(*DAMAGED):  # it hides nobody else
-                    plain = opens.read(event, said, value, _SAID)
-                    if plain is not None and plain.says_anything:
-                        found.append(self._found(key_name(said.lookup, value.person), plain))
-        return found
-
-    def _found(self, name: str, said: "_IdentityFields") -> Findings:
-        prints = list(identities_of(self._keys, msgspec.structs.asdict(said)))
-        profiles = [print_ for kind, print_ in prints if kind == "profile"]
-        others = tuple(print_ for kind, print_ in prints if kind != "profile")
-        return Findings(name, next(iter(profiles), None), others)
+    def _group(self) -> None:
+        """Find out whose the records without a profile are."""
+        self._database.executescript(_BEGIN_GROUPING)
+        while self._database.execute(_GROUP).rowcount:
+            pass
+        for statement in _END_GROUPING:
+            self._database.execute(statement)
 
     async def _forget_erased(self, head: int) -> None:
-        """Forget everybody who was erased since this was last asked."""
+        """Forget the people who were erased since this was last asked."""
         if self._erased_to is None:
-            self._erased_to = head  # who is erased by now cannot be read
+            self._erased_to = head  # people who are erased by now cannot be read
         if self._erased_to >= head:
             return
         stored = await self._log.select(_ERASING, self._erased_to, head)
         self._erased_to = head
-        if stored:
-            self._keys.forget()
-        names = {name for event in stored for name in _erased(event.state)}
-        self._by_profile.update((name, "") for name in names & self._by_profile.keys())
-        if self._evidence is not None:
-            self._evidence.drop(names)
+        erasures = await opened(self._keys, stored, pass_over)
+        names = {name for recorded in erasures for name in erased_by(recorded.event)}
+        self._database.executemany(_ERASE, ((name,) for name in names))
 
 
-class _Telling(SealedPeople, frozen=True, kw_only=True):
-    """An event that tells of people, as it is stored."""
-
-    people: tuple[SealedValue, ...] = ()
-    checked: SealedValue | None = None
-
-    @property
-    def values(self) -> tuple[SealedValue, ...]:
-        return self.people if self.checked is None else (self.checked,)
-
-
-class _IdentityFields(msgspec.Struct, gc=False):
-    """What says who somebody is, of a personal value."""
-
-    full_name: str | None = None
-    company: str | None = None
-    linkedin_url: str | None = None
-    address: str | None = None
-
-    @property
-    def says_anything(self) -> bool:
-        return bool(self.full_name or self.linkedin_url or self.address)
+def _people(event: AnyEvent) -> Iterator[tuple[str, Person | CheckedPerson]]:
+    """Yield the people about whom *event* says something, by the names of their records."""
+    match event:
+        case PeopleFound() | ContactsDiscovered():
+            people: list[Person | CheckedPerson] = [
+                each for each in event.people if each.full_name or each.linkedin_url
+            ]
+        case MailboxVerified():
+            people = [event.checked] if event.checked.address else []
+        case _:
+            return
+    for person in people:
+        yield key_name(event.lookup, person.person), person
 
 
-_TOLD = msgspec.json.Decoder(_Telling)
-_SAID = msgspec.json.Decoder(_IdentityFields)
-
-
-class _ErasedPeople(msgspec.Struct):
-    """What a stored event that erases somebody says of whom."""
-
-    lookup: str = ""
-    people: tuple[str, ...] = ()
-    found_in: tuple[str, ...] = ()
-
-
-_ERASED = msgspec.json.Decoder(_ErasedPeople)
-
-
-def _erased(state: bytes) -> Iterator[str]:
-    """Yield who is erased by the event that is stored as *state*; nobody if it is damaged."""
-    with suppress(*DAMAGED):
-        said = _ERASED.decode(state)
-        yield from said.found_in
-        yield from (key_name(said.lookup, person) for person in said.people)
+def erased_by(event: AnyEvent) -> Iterator[str]:
+    """Yield the names of the records that *event* erases, ``<lookup>#p1``."""
+    match event:
+        case PersonErased():
+            yield from event.found_in
+        case ContactsErased():
+            yield from (key_name(event.lookup, person) for person in event.people)
+        case _:
+            pass

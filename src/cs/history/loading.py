@@ -4,7 +4,7 @@ A part is what a `Selection` chooses, for example a period or some brands.  The 
 and keys that it touches may have begun before it, so their streams are read from the beginning.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -12,8 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.brand.events import ContactsErased, LookupEvent, LookupFinished
-from cs.domain.codec import decode, event_of
+from cs.domain.brand.events import LookupEvent, LookupFinished
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -23,24 +22,23 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
-from cs.domain.person import PersonErased
-from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.mapper import TOPIC
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.eventlog.stored_cause import cause_in
-from cs.history.history import History, HistoryEvent, Progress, damaged, unseen
-from cs.history.opening import DAMAGED, opened
+from cs.history.history import (
+    History,
+    HistoryEvent,
+    Progress,
+    Unreadable,
+    opened,
+    refuse,
+    unseen,
+)
 from cs.history.runs import Run, RunFold
 from cs.history.selection import Selection
+from cs.keystore.lost import LostValue
 from cs.keystore.port import KeyStore
 
 #: Streams that are selected by name; if there are more, all of keys and brands are read.
 STREAMS = 500
-#: After these, data keys in memory may be destroyed ones.
-_FORGETTING = (PersonErased, ContactsErased)
-
-#: Called with an event that cannot be read; what it raises ends the loading.
-Unreadable = Callable[[DamagedEvent | NewerEvent], None]
 
 
 class Search(msgspec.Struct, kw_only=True):
@@ -142,11 +140,6 @@ class Loaded(NamedTuple):
     lost: frozenset[str] = frozenset()
 
 
-def refuse(error: DamagedEvent | NewerEvent) -> None:
-    """Raise *error*: what cannot be read ends the loading."""
-    raise error
-
-
 async def load(
     log: EventLog,
     keys: KeyStore,
@@ -189,32 +182,16 @@ async def _read(
     progress: Progress,
 ) -> AsyncIterator[tuple[list[LoadedEvent], frozenset[str]]]:
     """Yield the events of *selection*, people opened, and whose keys are lost."""
-    async for _, page in history.pages(selection, progress, unreadable):
-        if any(event_of(each.topic) in _FORGETTING for each in page):
-            keys.forget()
+    async for page in history.pages(selection, progress, unreadable):
         lost = set[str]()
-        states = await opened(keys, page, lost)
-        events = []
-        for stored, state in zip(page, states, strict=True):
-            try:
-                events.append(LoadedEvent(stored, _recorded(stored, state)))
-            except (DamagedEvent, NewerEvent) as error:
-                unreadable(error)
-        yield events, frozenset(lost)
 
+        def note(value: LostValue, names: set[str] = lost) -> None:
+            names.add(value.name)
 
-def _recorded(stored: HistoryEvent, state: bytes | None) -> RecordedEvent:
-    if event_of(stored.topic) is None:
-        if TOPIC.fullmatch(stored.topic):
-            raise NewerEvent(stored.position, stored.stream, stored.topic)
-        raise damaged(stored, LookupError())
-    try:
-        if state is None:
-            raise ValueError
-        event, cause = decode(stored.topic, state), cause_in(stored.state)
-    except DAMAGED as error:
-        raise damaged(stored, error) from error
-    return RecordedEvent(stored.position, stored.stream, stored.version, event, cause)
+        with keys.lost.listening(note):
+            events = await opened(keys, page, unreadable)
+        stored = {event.position: event for event in page}
+        yield [LoadedEvent(stored[each.position], each) for each in events], frozenset(lost)
 
 
 class _Touched:

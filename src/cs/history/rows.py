@@ -61,7 +61,11 @@ def event_rows(event: LoadedEvent) -> Iterator[Row]:
     said = recorded.event
     at: dict[str, Any] = {"position": stored.position}
     cause = to_builtins(recorded.caused_by) if recorded.caused_by is not None else None
-    row = asdict(stored) | {"type": stored.topic, "happened_at": stored.at, "caused_by": cause}
+    row = stored._asdict() | {
+        "type": stored.topic,
+        "happened_at": stored.at,
+        "caused_by": cause,
+    }
     yield "events", row
     match said:
         case KeyIssued() | QuotaGranted() | KeyRotated() | KeyRevoked():
@@ -91,12 +95,15 @@ def event_rows(event: LoadedEvent) -> Iterator[Row]:
             pass
 
 
-def run_rows(run: Run, lost: Collection[str] = ()) -> Iterator[Row]:
+def run_rows(
+    run: Run, lost: Collection[str] = (), who: Mapping[str, str] | None = None
+) -> Iterator[Row]:
     """Yield the rows of *run*, ended or as far as it has come.
 
     Args:
         run: The run.
         lost: People whose data key is lost: they are not erased.
+        who: By ``<lookup>#p1``, the pseudonyms of its people.
     """
     yield "lookups", _lookup(run)
     for attempt in run.attempts:
@@ -108,7 +115,7 @@ def run_rows(run: Run, lost: Collection[str] = ()) -> Iterator[Row]:
             row = {"lookup": run.lookup, "stage": stage, "name": name, "emails": emails}
             yield "credits", row | ended
     for person in run.people:
-        yield from _person_rows(run, person, lost)
+        yield from _person_rows(run, person, lost, who or {})
     for closed in run.mail_domains:
         yield "mail_checks", _mail_check(run, closed)
 
@@ -175,7 +182,9 @@ def _answers(run: Run, attempt: RunAttempt) -> Iterator[tuple[str, str | None, s
             yield from ((name, how, end.causes.get(name)) for name, how in end.sources.items())
 
 
-def _person_rows(run: Run, person: RunPerson, lost: Collection[str]) -> Iterator[Row]:
+def _person_rows(
+    run: Run, person: RunPerson, lost: Collection[str], who: Mapping[str, str]
+) -> Iterator[Row]:
     name = key_name(run.lookup, person.person)
     found, ranked = person.found, person.ranked
     is_readable = bool(found.full_name)
@@ -186,6 +195,7 @@ def _person_rows(run: Run, person: RunPerson, lost: Collection[str]) -> Iterator
     verified = place is not None and place <= run.verified_then
     row: dict[str, Any] = {
         "person": name,
+        "who": who.get(name),
         "lookup": run.lookup,
         "found_at": person.at,
         "position": person.position,

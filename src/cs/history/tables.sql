@@ -158,13 +158,11 @@ CREATE TABLE people (
     position BIGINT, -- of the event that names them first
 );
 SELECT p.* REPLACE (
-    coalesce(p.who, w.who) AS who,
     CASE WHEN g.person IS NULL OR p.verdict = 'deliverable' THEN p.verdict END AS verdict,
     g.person IS NOT NULL AS erased,
     CASE WHEN b.person IS NULL THEN p.email END AS email
 )
-FROM gathered.people p LEFT JOIN gathered.who w USING (person)
-LEFT JOIN gathered.gone g USING (person)
+FROM gathered.people p LEFT JOIN gathered.gone g USING (person)
 LEFT JOIN (SELECT DISTINCT person FROM gathered.bounced_contacts) b USING (person);
 
 -- What verification found for one person at one mail domain. Of erased people it is left
