@@ -32,6 +32,7 @@ from cs.domain.brand.events import StageIssued
 from cs.domain.contact import BrandFacts, CheckedPerson, Query, Sighting
 from cs.domain.lookup.contacts import is_proved
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
@@ -41,6 +42,7 @@ from cs.domain.stages.work import (
     Failed,
     Outcome,
     PeopleSeen,
+    RankingDone,
     RankingInput,
     ResolutionInput,
     Resolved,
@@ -256,10 +258,42 @@ async def test_the_log_line_of_a_bug_says_where_it_is_and_nobody_s_name() -> Non
             await side.outcomes(1)
 
     (bug,) = (each for each in logs if each["event"] == "stage_bug")
-    assert (bug["lookup"], bug["why"]) == ("brand-a.1", "KeyError: […]")
+    assert (bug["lookup"], bug["why"]) == ("brand-a.1", "KeyError")
     assert "test_runner.py" in bug["at"]
     for person in ("jane", "doe"):
         assert person not in json.dumps(bug).lower()
+
+
+@pytest.mark.parametrize("answer", [None, PeopleSeen(people=()), RankingDone(ranked=())])
+async def test_what_is_no_result_of_the_stage_is_refused_at_once(answer: Any) -> None:
+    async def wrong(_: Work, __: Report) -> AnyFinding:
+        return answer  # type: ignore[no-any-return]
+
+    side = Side()
+    with capture_logs() as logs:
+        async with side.running(ScriptedStage(wrong)):
+            await side.give(work())
+            (found,) = await side.outcomes(1)
+
+    assert found.finding == Failed(why="bug", retryable=False)
+    (refused,) = (each for each in logs if each["event"] == "finding_refused")
+    assert refused["stage"] == "brand-resolution"
+    assert refused["why"].startswith(type(answer).__name__)
+
+
+async def test_an_attempt_has_no_more_time_than_the_budget_of_its_stage() -> None:
+    async def hangs(_: Work, __: Report) -> AnyFinding:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    side = Side()
+    async with side.running(ScriptedStage(hangs)):
+        await side.give(work(left_s=3_600))
+        await asyncio.sleep(0.05)
+        side.clock.set(AT + STAGES["brand-resolution"].budget)
+        (ended,) = await side.outcomes(1)
+
+    assert ended.finding == Failed(why="timeout", retryable=True)
 
 
 async def test_work_is_ended_at_its_deadline() -> None:

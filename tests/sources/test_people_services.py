@@ -16,9 +16,9 @@ from cs.outside.http import TrustedClient
 from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
+from cs.plugins.isolated import IsolatedPeopleSource
 from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
 from cs.sources.brand import company_enrich, search_panel
-from cs.sources.isolated import IsolatedPeopleSource
 from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
     FAULTS,

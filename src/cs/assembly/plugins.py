@@ -23,19 +23,23 @@ from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.pipeline.contact_discovery import ENOUGH
-from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.waterfall import PaidCaps
+from cs.plugins.containment import captured_output
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import PluginError
+from cs.plugins.isolated import (
+    IsolatedBrandSource,
+    IsolatedPeopleSource,
+    IsolatedStage,
+    IsolatedVerifier,
+)
 from cs.plugins.registry import brand_sources, people_sources, stages, verifiers
 from cs.plugins.sources import BrandSource, PeopleSource, SourceContext, missing_of
 from cs.plugins.stages import Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
-from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.verifiers.isolated import IsolatedVerifier
 
 #: The source over the operator's own people.
 DIRECTORY = "directory"
@@ -97,72 +101,73 @@ async def open_plugins(
     misconfiguration = Misconfiguration()
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file
-    async with (
-        TrustedClient(user_agent=agent, ca_file=ca_file) as trusted,
-        GuardedClient(
-            guard,
-            resolver,
-            user_agent=agent,
-            web_ports=settings.web_ports,
-            ca_file=ca_file,
-            monotonic=clock.monotonic,
-        ) as guarded,
-    ):
-
-        def for_source(name: str) -> SourceContext:
-            return SourceContext(
-                trusted=trusted,
-                guarded=guarded,
-                settings=of_source(settings, name),
-                now=clock.now,
-                paid=paid,
-                budgets=budgets,
-                directory=directory,
-            )
-
-        def for_verifier(name: str) -> VerifierContext:
-            return VerifierContext(
-                tell_operator=lambda what, why: misconfiguration.note(
-                    f"verifiers.{name} {what}", why
-                ),
-                settings=of_verifier(settings, name),
-                resolver=resolver,
-                guard=guard,
-                fetcher=trusted,
-                now=clock.now,
+    with captured_output():
+        async with (
+            TrustedClient(user_agent=agent, ca_file=ca_file) as trusted,
+            GuardedClient(
+                guard,
+                resolver,
+                user_agent=agent,
+                web_ports=settings.web_ports,
+                ca_file=ca_file,
                 monotonic=clock.monotonic,
-                paid=paid,
-                budgets=budgets,
-            )
+            ) as guarded,
+        ):
 
-        def for_stage(name: str) -> StageContext:
-            return StageContext(
-                settings=of_stage(settings, name),
-                trusted=trusted,
-                guarded=guarded,
-                resolver=resolver,
-                guard=guard,
-                now=clock.now,
-                monotonic=clock.monotonic,
-                paid=paid,
-                budgets=budgets,
-            )
+            def for_source(name: str) -> SourceContext:
+                return SourceContext(
+                    trusted=trusted,
+                    guarded=guarded,
+                    settings=of_source(settings, name),
+                    now=clock.now,
+                    paid=paid,
+                    budgets=budgets,
+                    directory=directory,
+                )
 
-        made = _make_plugins(
-            settings,
-            clock,
-            world,
-            metrics,
-            misconfiguration,
-            has_directory=directory is not None,
-            for_source=for_source,
-            for_verifier=for_verifier,
-            for_stage=for_stage,
-        )
-        opinion = second_opinion(
-            settings, trusted, paid=paid, budgets=budgets, world=world, now=clock.now
-        )
-        yield msgspec.structs.replace(made, second_opinion=opinion)
+            def for_verifier(name: str) -> VerifierContext:
+                return VerifierContext(
+                    tell_operator=lambda what, why: misconfiguration.note(
+                        f"verifiers.{name} {what}", why
+                    ),
+                    settings=of_verifier(settings, name),
+                    resolver=resolver,
+                    guard=guard,
+                    fetcher=trusted,
+                    now=clock.now,
+                    monotonic=clock.monotonic,
+                    paid=paid,
+                    budgets=budgets,
+                )
+
+            def for_stage(name: str) -> StageContext:
+                return StageContext(
+                    settings=of_stage(settings, name),
+                    trusted=trusted,
+                    guarded=guarded,
+                    resolver=resolver,
+                    guard=guard,
+                    now=clock.now,
+                    monotonic=clock.monotonic,
+                    paid=paid,
+                    budgets=budgets,
+                )
+
+            made = _make_plugins(
+                settings,
+                clock,
+                world,
+                metrics,
+                misconfiguration,
+                has_directory=directory is not None,
+                for_source=for_source,
+                for_verifier=for_verifier,
+                for_stage=for_stage,
+            )
+            opinion = second_opinion(
+                settings, trusted, paid=paid, budgets=budgets, world=world, now=clock.now
+            )
+            yield msgspec.structs.replace(made, second_opinion=opinion)
 
 
 def _make_plugins(

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping
 from traceback import extract_tb
 
+from msgspec import ValidationError
+
 #: Characters of a cause at most, and causes of one run.
 CAUSE = 300
 CAUSES = 20
@@ -99,6 +101,27 @@ def raised_at(error: BaseException, functions: int = 3) -> str:
     """
     frames = extract_tb(error.__traceback__, limit=-functions)
     return " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+
+
+_EXPECTED = re.compile(r"Expected `(.+)`, got `(.+)`")
+
+
+def wrong_type(error: ValidationError) -> str:
+    """Return what msgspec found wrong: the field and both types, never the value.
+
+    >>> import msgspec
+    >>> try:
+    ...     msgspec.convert({"why": ["Jane"]}, dict[str, int])
+    ... except ValidationError as error:
+    ...     wrong_type(error)
+    '[...] is array, not int'
+    """
+    said, has_path, path = str(error).rpartition(" - at ")
+    place = path.strip("`").removeprefix("$").removeprefix(".") if has_path else ""
+    types = _EXPECTED.fullmatch(said if has_path else path)
+    if types is None:
+        return f"{place or 'the answer'} has a value that is not allowed there"
+    return f"{place or 'the answer'} is {types[2]}, not {types[1]}"
 
 
 #: Functions that `fault` names: enough to see whose fault it was.

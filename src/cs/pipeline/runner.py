@@ -21,10 +21,11 @@ from cs.bus.topics import (
     decode_work,
     encode,
 )
-from cs.domain.cause import fault
+from cs.domain.cause import raised_at
 from cs.domain.stages.fitting import fitted, lighter
 from cs.domain.stages.limits import BeyondLimits
-from cs.domain.stages.table import PROGRESS
+from cs.domain.stages.refused import wrong_result
+from cs.domain.stages.table import PROGRESS, STAGES
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
@@ -36,7 +37,8 @@ from cs.domain.stages.work import (
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.current_lookup import set_current_lookup
 from cs.pipeline.cost_meter import metered
-from cs.plugins.stages import Stage
+from cs.plugins.containment import ATTEMPT_ENDS_AT
+from cs.plugins.stages import Report, Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
 from cs.runtime.keyed_lock import KeyedLock
@@ -55,6 +57,8 @@ RESULT_S = 20.0
 #: How long work in flight may take to be finished once the runner is stopped.
 DRAIN_S = 5.0
 
+#: Functions that the log line of a bug names: enough to see whose fault it was.
+_FUNCTIONS = 10
 #: Findings without which the result is the same.
 BEFORE_RESULT = (Alive, *PROGRESS)
 
@@ -187,20 +191,38 @@ class Runner:
             sending.add(sent)
             sent.add_done_callback(sending.discard)
 
+        finding = await self._attempt(work, report)
+        if why := wrong_result(finding, work):
+            log.error("finding_refused", stage=work.stage, lookup=work.lookup, why=why)
+            return Failed(why="bug", retryable=False)
+        return finding
+
+    async def _attempt(self, work: Work, report: Report) -> AnyFinding:
+        """Return the answer of the stage, or how its attempt failed."""
+        budget = STAGES[work.stage].budget
         try:
             # One mail domain is asked by one at a time, whoever wants it.
             async with (
                 until(work.deadline_at, self._clock),
                 self._locks.of(work.item or work.lookup),
+                until(self._clock.now() + budget, self._clock),
             ):
-                with set_current_lookup(work.lookup):
-                    return await self._stage.handle(work, report)
+                left = min(work.deadline_at - self._clock.now(), budget)
+                ends_at = asyncio.get_running_loop().time() + left.total_seconds()
+                token = ATTEMPT_ENDS_AT.set(ends_at)
+                try:
+                    with set_current_lookup(work.lookup):
+                        return await self._stage.handle(work, report)
+                finally:
+                    ATTEMPT_ENDS_AT.reset(token)
         except TimeoutError:
+            log.warning("stage_timed_out", stage=work.stage, lookup=work.lookup)
             return Failed(why="timeout", retryable=True)
         except Exception as error:  # noqa: BLE001
-            # The top of a stage: its bug must not take the other work with it.
-            stage, lookup = self._stage.name, work.lookup
-            log.error("stage_bug", stage=stage, lookup=lookup, **fault(error))  # noqa: TRY400
+            # The top of a stage: its bug must not take the other work with it.  Without the
+            # error's words, which may name a person of the work.
+            why, at = type(error).__name__, raised_at(error, _FUNCTIONS)
+            log.error("stage_bug", stage=work.stage, lookup=work.lookup, why=why, at=at)  # noqa: TRY400
             return Failed(why="bug", retryable=work.attempt < 2)
 
     def _message(self, work: Work, finding: AnyFinding) -> tuple[Outcome, bytes]:

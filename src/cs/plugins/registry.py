@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
+from cs.plugins.containment import Plugin
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import BrokenPlugin, UnknownPlugin
 from cs.plugins.plugin_settings import without_secrets
@@ -117,7 +118,8 @@ def _made(
 def _make(group: Group, point: EntryPoint, context: C) -> Any:
     """Return what *point* makes; ``None`` if it is a verifier that is not configured."""
     try:
-        plugin = point.load()(context)
+        with Plugin(group.kind, point.name, context.settings).speaking():
+            plugin = point.load()(context)
         if plugin is None and group is Group.VERIFIERS:
             return None
         wrong = _wrong(group, plugin, point.name)

@@ -11,9 +11,9 @@ from cs.domain.contact import Query
 from cs.domain.stages.work import SOURCES_REFUSE
 from cs.eventlog.memory import MemoryEventLog
 from cs.keystore.memory import MemoryKeyStore
+from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.plugins.plugin_settings import PluginSettings
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
-from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from harness.in_process import in_memory
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 
@@ -92,7 +92,7 @@ async def test_people_who_were_found_come_with_why_others_may_be_missing() -> No
         "web": "429 for ********",
         "hr": "********: too old",
         "shop": "KeyError: […]",
-        "odd": "TypeError: it answered str, no PeopleAnswer",
+        "odd": "it answered str, not PeopleAnswer",
     }
     assert b"Jane Doe" not in encode(event)
 

@@ -23,10 +23,10 @@ from msgspec.structs import replace
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS
 from cs.domain.stages.table import PROGRESS, STAGE_OF_FINDING, STAGES
-from cs.pipeline.isolated import IsolatedStage
 from cs.pipeline.runner import HEARTBEAT_EVERY_S, Runner
 from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
 from cs.plugins.contracts.stand_in import named_states
+from cs.plugins.isolated import IsolatedStage
 from cs.plugins.stages import (
     OUTCOMES,
     STAGE_TOPICS,
@@ -243,6 +243,11 @@ class StageContract:
         if case.silent is None:
             return
         work = replace(case.work[0], deadline_at=datetime.now(UTC) + timedelta(seconds=SHORT_S))
+        asked = asyncio.create_task(case.silent.handle(work, _unheard))
+        await asyncio.wait({asked}, timeout=SHORT_S)
+        asked.cancel()
+        await asyncio.wait({asked}, timeout=SHORT_S)
+        assert asked.cancelled(), "it ends when it is cancelled (is that swallowed?)"
         async with working(case.silent) as side:
             await side.send(encode(work))
             (outcome,) = await side.results(1)
@@ -266,6 +271,10 @@ class StageContract:
                     told = str((failed.why, failed.causes))
                     named = [name for name in _names_in(work) if name in told]
                     assert named == [], f"{state}: why and causes name no person"
+
+
+async def _unheard(_: AnyFinding) -> None:
+    """Take progress that nobody reads."""
 
 
 def _check_result(outcome: Outcome, case: StageCase) -> None:

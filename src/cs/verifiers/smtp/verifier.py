@@ -4,6 +4,7 @@ The only verifier that costs nothing.  docs/verifiers.md has its plan and the re
 each step; the rule above all: never a false ``deliverable``.
 """
 
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -91,6 +92,11 @@ class SmtpVerifier:
     @property
     def cost(self) -> int:
         return 0
+
+    @property
+    def timeout_s(self) -> float:
+        """As long as the stage allows: an address has its own limit, which waits for others."""
+        return math.inf
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from structlog.testing import capture_logs
 
 from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
+from cs.plugins import containment
+from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.plugins.plugin_settings import PluginSettings
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
-from cs.sources.isolated import IsolatedBrandSource, IsolatedPeopleSource
 
 SECRET = "s3cr'et/+"
 GIVEN = PluginSettings({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
@@ -142,7 +144,7 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
     for person in ("jane", "doe"):
         assert person not in told.lower()
     assert logs[0]["why"].startswith(type(error).__name__)
-    assert "test_isolated.py:" in logs[0]["at"], "where to look instead"
+    assert "test_isolated_sources.py:" in logs[0]["at"], "where to look instead"
 
 
 async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> None:
@@ -236,3 +238,92 @@ async def test_who_cancels_us_is_obeyed_and_a_keyboard_too() -> None:
             await IsolatedBrandSource(Waits()).find(QUERY, None)
     with pytest.raises(KeyboardInterrupt):
         await IsolatedBrandSource(Raising(KeyboardInterrupt())).find(QUERY, None)
+
+
+class Hanging:
+    """A source that never answers, and may ignore that it is cancelled."""
+
+    name, timeout_s = "hanging", 0.05
+
+    def __init__(self, *, swallows: bool = False) -> None:
+        self._swallows = swallows
+
+    async def find(self, *_: Any, **__: Any) -> Any:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if not self._swallows:
+                    raise
+
+
+@pytest.mark.parametrize("swallows", [False, True])
+async def test_one_that_never_answers_has_failed_by_itself(
+    swallows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containment, "GRACE_S", 0.05)
+    with capture_logs() as logs:
+        async with asyncio.timeout(5):
+            answer = await IsolatedPeopleSource(Hanging(swallows=swallows)).find(ACME, limit=3)
+
+    assert answer.ended is SourceStatus.FAILED
+    assert answer.why == "no answer within 0.05 s"
+    assert [(each["event"], each.get("source")) for each in logs][-1] == (
+        "source_failed",
+        "hanging",
+    )
+    assert ("plugin_left_behind" in {each["event"] for each in logs}) is swallows
+
+
+async def test_it_ends_before_the_attempt_of_its_stage_does() -> None:
+    class Patient(Hanging):
+        timeout_s = 50
+
+    loop = asyncio.get_running_loop()
+    token = containment.ATTEMPT_ENDS_AT.set(loop.time() + 2.05)
+    try:
+        async with asyncio.timeout(5):
+            answer = await IsolatedBrandSource(Patient()).find(QUERY, None)
+    finally:
+        containment.ATTEMPT_ENDS_AT.reset(token)
+
+    assert answer.ended is SourceStatus.FAILED
+
+
+def test_a_process_leaves_though_a_source_swallows_that_it_is_cancelled() -> None:
+    async def main() -> PeopleAnswer:
+        return await IsolatedPeopleSource(Hanging(swallows=True)).find(ACME, limit=3)
+
+    assert asyncio.run(main()).ended is SourceStatus.FAILED
+
+
+async def test_a_wrong_type_names_the_field_and_both_types_and_hides_the_value() -> None:
+    person = Sighting(full_name=["Jane Doe"], source="x")  # type: ignore[arg-type]
+    with capture_logs() as logs:
+        answer = await IsolatedPeopleSource(Giving(people(people=(person,)))).find(
+            ACME, limit=3
+        )
+
+    assert answer.why == "PeopleAnswer: people[0].full_name is array, not str"
+    assert logs[0]["why"] == answer.why
+
+
+async def test_what_it_prints_and_logs_is_a_log_line_with_its_name_without_secrets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Chatty(Giving):
+        async def find(self, *_: Any, **__: Any) -> Any:
+            print("asking with", SECRET)  # noqa: T201
+            logging.getLogger("chatty").warning("token %s", SECRET)
+            return self._answer
+
+    with capture_logs() as logs, containment.captured_output():
+        await IsolatedPeopleSource(Chatty(people()), GIVEN).find(ACME, limit=3)
+        print("ours")  # noqa: T201
+
+    said = [(each["event"], each["plugin"], each["text"]) for each in logs]
+    assert said == [
+        ("plugin_output", "giving", "asking with ********"),
+        ("plugin_output", "giving", "token ********"),
+    ]
+    assert capsys.readouterr().out == "ours\n"

@@ -1,5 +1,6 @@
 """A verifier that raises knows nothing, says why, and keeps nobody from asking the next."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,9 +13,9 @@ from structlog.testing import capture_logs
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.pipeline.waterfall import ask
+from cs.plugins.isolated import FAILED, IsolatedVerifier
 from cs.plugins.plugin_settings import PluginSettings
-from cs.verifiers.isolated import FAILED, IsolatedVerifier
-from sources.test_isolated import PEOPLE, RAISED
+from plugins.test_isolated_sources import PEOPLE, RAISED
 from verifiers.smtp.mail_world import NOW
 
 GIVEN = PluginSettings({"token": "s3cret"}, frozenset({"token"}))
@@ -124,7 +125,7 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
     for person in ("jane", "doe"):
         assert person not in json.dumps(logs).lower()
     assert logs[0]["why"].startswith(type(error).__name__)
-    assert "test_isolated.py:" in logs[0]["at"]
+    assert "test_isolated_verifiers.py:" in logs[0]["at"]
 
 
 async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_told() -> None:
@@ -179,3 +180,60 @@ async def test_what_is_nothing_to_learn_is_not_learned(learned: object) -> None:
     verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
     async with verifier.open("acme.test", KNOWN) as check:
         assert check.learned == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("address", "ann@acme.test", "about another address"),
+        ("verifier", "smtp", "names another verifier"),
+        ("at", NOW.replace(tzinfo=None), "without a time zone"),
+    ],
+)
+async def test_evidence_that_is_not_its_own_or_not_about_the_address_is_refused(
+    field: str, value: Any, why: str
+) -> None:
+    class Odd(Raising):
+        async def check(self, address: str) -> Evidence:
+            found = evidence(address, Verdict.DELIVERABLE)
+            return msgspec.structs.replace(found, **{field: value})
+
+    with capture_logs() as logs:
+        verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
+        async with verifier.open("acme.test", KNOWN) as check:
+            found = await check.check(ADDRESS)
+
+    assert (found.address, found.verdict, found.reason) == (ADDRESS, Verdict.UNKNOWN, FAILED)
+    assert (logs[0]["verifier"], logs[0]["reason"]) == ("raising", FAILED)
+    assert why in logs[0]["why"]
+
+
+@pytest.mark.parametrize("where", ["open", "check", "close"])
+async def test_one_that_never_answers_is_waited_for_once(where: Where) -> None:
+    class Hanging:
+        name, cost, timeout_s = "raising", 0, 0.05
+
+        @asynccontextmanager
+        async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[Any]:
+            del mail_domain
+            self.learned = known
+            await self._hang("open")
+            yield self
+            await self._hang("close")
+
+        async def check(self, address: str) -> Evidence:
+            await self._hang("check")
+            return evidence(address, Verdict.DELIVERABLE)
+
+        async def _hang(self, here: Where) -> None:
+            if here == where:
+                await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        async with IsolatedVerifier(Hanging(), lambda: NOW).open("acme.test", KNOWN) as check:
+            found = [await check.check(ADDRESS) for _ in range(3)]
+
+    expected = Verdict.DELIVERABLE if where == "close" else Verdict.UNKNOWN
+    assert {each.verdict for each in found} == {expected}
+    if where != "close":
+        assert found[0].conversation[0].text == "[no answer within 0.05 s]"
