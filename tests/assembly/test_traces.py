@@ -47,7 +47,7 @@ def test_what_is_raised_inside_marks_a_span_without_its_words() -> None:
         (span,) = receiver.wait_for_all(1)
 
     assert "ValueError" in span.attributes["error.type"]
-    assert "ada" not in str(span)
+    assert "ada@" not in str(span)  # ids are hexadecimal, and may hold the letters
     assert span.trace == root_place("brand-a.1").split("-")[1]
 
 
