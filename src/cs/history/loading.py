@@ -32,7 +32,7 @@ from cs.history.history import (
     refuse,
     unseen,
 )
-from cs.history.runs import Run, RunFold
+from cs.history.runs import Run
 from cs.history.selection import Selection
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeyStore
@@ -231,7 +231,7 @@ class _Fold:
 
     def __init__(self, only: _Touched | None = None) -> None:
         self._only = only
-        self._runs: dict[str, RunFold] = {}
+        self._runs: dict[str, Run] = {}
         self._searches: dict[str, Search] = {}
         self._keys: dict[str, KeyAccount] = {}
 
@@ -250,12 +250,12 @@ class _Fold:
         return runs, searches
 
     def _of_lookup(self, recorded: RecordedEvent, event: LookupEvent) -> Iterator[Run]:
-        fold = self._runs.get(event.lookup)
-        if fold is not None:
-            fold.add(recorded)
+        run = self._runs.get(event.lookup)
+        if run is not None:
+            run.add(recorded)
             if isinstance(event, LookupFinished):
-                yield self._runs.pop(event.lookup).run()
-        elif (begun := RunFold.begun_by(recorded)) is not None:
+                yield self._runs.pop(event.lookup).explained()
+        elif (begun := Run.begun_by(recorded)) is not None:
             self._runs[event.lookup] = begun
 
     def _of_key(self, recorded: RecordedEvent) -> Iterator[Search]:
@@ -289,7 +289,7 @@ class _Fold:
 
     def rest(self) -> Loaded:
         """Return the runs and searches that have not ended, and the keys."""
-        runs = [fold.run() for fold in self._runs.values()]
+        runs = [run.explained() for run in self._runs.values()]
         return Loaded((), runs, [*self._searches.values()], [*self._keys.values()])
 
 

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.brand.events import (
     AttemptFailed,
@@ -52,7 +51,7 @@ from cs.eventlog.port import RecordedEvent
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
 
 
-class RunAttempt(msgspec.Struct, frozen=True, kw_only=True):
+class RunAttempt(msgspec.Struct, kw_only=True):
     """Work that was issued to a stage once.
 
     Attributes:
@@ -146,7 +145,7 @@ class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
     diagnostic: str
 
 
-class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
+class RunPerson(msgspec.Struct, kw_only=True):
     """Somebody whom a run found.
 
     Attributes:
@@ -172,7 +171,7 @@ class RunPerson(msgspec.Struct, frozen=True, kw_only=True):
     ranked: RankedPerson | None = None
     left_out: str | None = None
     opinion: Opinion | None = None
-    checks: tuple[MailboxCheck, ...] = ()
+    checks: list[MailboxCheck] = []
     erased: bool = False
     bounced: MailboxBounce | None = None
     why: str = "not-ranked"
@@ -193,7 +192,7 @@ class ClosedMailDomain(msgspec.Struct, frozen=True, kw_only=True):
     learned: DomainFacts
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class Run(msgspec.Struct, kw_only=True):
     """One live run.
 
     Attributes:
@@ -234,18 +233,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     query: Query
     deadline_at: datetime
     shown_at_most: int = CONTACTS
-    attempts: tuple[RunAttempt, ...] = ()
+    attempts: list[RunAttempt] = []
     resolution: SourcesEnd | None = None
     resolved_by: str | None = None
     matches: tuple[SourceMatches, ...] | None = None
     status: str | None = None
     brand: BrandFacts | None = None
     discovery: SourcesEnd | None = None
-    people: tuple[RunPerson, ...] = ()
+    people: list[RunPerson] = []
     ranked_at: datetime | None = None
     ranked_by: str | None = None
     ranking_causes: dict[str, str] = {}
-    mail_domains: tuple[ClosedMailDomain, ...] = ()
+    mail_domains: list[ClosedMailDomain] = []
     finish_position: int | None = None
     finished_at: datetime | None = None
     outcome: SearchOutcome | None = None
@@ -267,6 +266,172 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def find(self, person: str) -> RunPerson | None:
         """Return the one who is called *person* here, if there is one."""
         return next((each for each in self.people if each.person == person), None)
+
+    @classmethod
+    def begun_by(cls, recorded: RecordedEvent) -> "Run | None":
+        """Return the run that *recorded* begins; ``None``: it begins none."""
+        event = recorded.event
+        if not isinstance(event, LookupStarted):
+            return None
+        return cls(
+            lookup=event.lookup,
+            stream=recorded.stream,
+            position=recorded.position,
+            started_at=event.at,
+            last_position=recorded.position,
+            number=event.number,
+            query=event.query,
+            deadline_at=event.deadline_at,
+            shown_at_most=event.contacts,
+            caused_by=recorded.caused_by,
+        )
+
+    def add(self, recorded: RecordedEvent) -> None:  # noqa: C901 - a match
+        """Change the run as *recorded*, its next event, says."""
+        event, cause = recorded.event, recorded.caused_by
+        position, at = recorded.position, event.at
+        self.last_position = position
+        closed = closed_work(event)
+        if closed is not None:
+            attempt = self._end(closed.stage, closed.item, "answered", recorded)
+            if attempt is not None and isinstance(event, _WITH_COSTS):
+                attempt.costs = event.costs
+        match event:
+            case StageIssued():
+                self._issued(event, recorded)
+            case AttemptFailed():
+                attempt = self._end(event.stage, event.item, "failed", recorded)
+                if attempt is not None:
+                    attempt.why, attempt.retry_at = event.why, event.retry_at
+                    attempt.causes, attempt.costs = event.causes, event.costs
+            case BrandResolved():
+                self.resolution = SourcesEnd(
+                    position=position, at=at, sources=event.sources, causes=event.causes
+                )
+                self.resolved_by, self.matches = event.rules, event.matches
+                self.status, self.brand = event.status, event.brand
+            case PeopleFound():
+                self._found(event, recorded)
+            case ContactsDiscovered():
+                self._found(event, recorded)
+                self.discovery = SourcesEnd(
+                    position=position,
+                    at=at,
+                    sources=event.sources,
+                    causes=event.causes,
+                    conclusive=event.conclusive,
+                )
+            case ContactsRanked():
+                self._ranked(event)
+            case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
+                check = MailboxCheck(
+                    position=position,
+                    at=at,
+                    verified=isinstance(event, MailboxVerified),
+                    checked=checked,
+                    mail_domain=checked.mail_domain or item_of(cause),
+                )
+                if (person := self.find(checked.person)) is not None:
+                    person.checks.append(check)
+            case MailDomainChecked(mail_domain=domain, learned=learned):
+                closing = ClosedMailDomain(
+                    position=position, at=at, mail_domain=domain, learned=learned
+                )
+                self.mail_domains.append(closing)
+            case LookupFinished():
+                self._finished(event, recorded)
+            case ContactsErased() | ContactBounced():
+                self._lost(event, recorded)
+            case _:
+                pass
+
+    def _issued(self, event: StageIssued, recorded: RecordedEvent) -> None:
+        self._end(event.stage, event.item, "replaced", recorded)
+        attempt = RunAttempt(
+            position=recorded.position,
+            stage=event.stage,
+            item=event.item,
+            attempt=event.attempt,
+            issued_at=event.at,
+            deadline_at=event.deadline_at,
+            after_silence=event.after_silence,
+            after_restart=event.after_restart,
+            caused_by=recorded.caused_by,
+        )
+        self.attempts.append(attempt)
+
+    def _end(
+        self, stage: StageName, item: str, end: AttemptEnd, recorded: RecordedEvent
+    ) -> RunAttempt | None:
+        """End the attempt at work of *stage* that is open; return it, if there is one."""
+        for attempt in self.attempts:
+            if (attempt.stage, attempt.item, attempt.end) == (stage, item, "open"):
+                attempt.end, attempt.ended_at = end, recorded.event.at
+                attempt.ended_by, attempt.end_caused_by = recorded.position, recorded.caused_by
+                return attempt
+        return None
+
+    def _found(self, event: PeopleFound | ContactsDiscovered, recorded: RecordedEvent) -> None:
+        known = {each.person for each in self.people}
+        for found in event.people:
+            if found.person not in known:
+                person = RunPerson(
+                    person=found.person, position=recorded.position, at=event.at, found=found
+                )
+                self.people.append(person)
+                known.add(found.person)
+
+    def _ranked(self, event: ContactsRanked) -> None:
+        self.ranked_at, self.ranked_by = event.at, event.rules
+        self.ranking_causes = event.causes
+        people = {each.person: each for each in self.people}
+        for place, ranked in enumerate(event.ranked, 1):
+            if (person := people.get(ranked.person)) is not None:
+                person.place, person.ranked = place, ranked
+        for left_out in event.left_out:
+            if (person := people.get(left_out.person)) is not None:
+                person.left_out = left_out.why
+        for opinion in event.opinions:
+            if (person := people.get(opinion.person)) is not None:
+                person.opinion = opinion
+
+    def _finished(self, event: LookupFinished, recorded: RecordedEvent) -> None:
+        for attempt in self.attempts:
+            self._end(attempt.stage, attempt.item, "cut-off", recorded)
+        self.finish_position, self.finished_at = recorded.position, event.at
+        self.outcome, self.reusable, self.cut_off = event.outcome, event.reusable, event.cut_off
+        self.brand = event.brand or self.brand
+        self.verified = self.verified_then = event.verified
+        self.contacts = event.contacts
+        self.ended_with = tuple(contact.person for contact in event.contacts)
+        self.verified_from, self.verified_by = event.verified_from, event.verified_by
+        self.finish_caused_by = recorded.caused_by
+
+    def _lost(self, event: ContactsErased | ContactBounced, recorded: RecordedEvent) -> None:
+        """Take people, or a mailbox of one, out of the result."""
+        if self.finished_at is not None:
+            self.verified, self.contacts = event.verified, event.contacts
+        if isinstance(event, ContactsErased):
+            for each in self.people:
+                each.erased = each.erased or each.person in event.people
+        elif (person := self.find(event.bounced.person)) is not None:
+            person.bounced = MailboxBounce(
+                position=recorded.position,
+                at=event.at,
+                bounced_at=event.bounced_at,
+                status=event.status,
+                why=event.why,
+                verifier=event.verifier,
+                reason=event.reason,
+                address=event.bounced.address,
+                diagnostic=event.bounced.diagnostic,
+            )
+
+    def explained(self) -> "Run":
+        """Return this run, with each of its people why they are in the answer or not."""
+        for person in self.people:
+            person.why = _why(self, person)
+        return self
 
 
 def item_of(cause: AnyCause | None) -> str | None:
@@ -306,239 +471,13 @@ def runs(events: Iterable[RecordedEvent]) -> list[Run]:
 
     What is of no run that began among them is left out.
     """
-    found: dict[str, RunFold] = {}
+    found: dict[str, Run] = {}
     for recorded in events:
         event = recorded.event
         if not isinstance(event, LookupEvent):
             continue
-        if (begun := RunFold.begun_by(recorded)) is not None:
+        if (begun := Run.begun_by(recorded)) is not None:
             found[event.lookup] = begun
         elif event.lookup in found:
             found[event.lookup].add(recorded)
-    return [fold.run() for fold in found.values()]
-
-
-class RunFold:
-    """A run while its events are read."""
-
-    @classmethod
-    def begun_by(cls, recorded: RecordedEvent) -> "RunFold | None":
-        """Return a run that *recorded* begins; ``None``: it begins none."""
-        event = recorded.event
-        return cls(recorded, event) if isinstance(event, LookupStarted) else None
-
-    def __init__(self, recorded: RecordedEvent, event: LookupStarted) -> None:
-        self._run = Run(
-            lookup=event.lookup,
-            stream=recorded.stream,
-            position=recorded.position,
-            started_at=event.at,
-            last_position=recorded.position,
-            number=event.number,
-            query=event.query,
-            deadline_at=event.deadline_at,
-            shown_at_most=event.contacts,
-            caused_by=recorded.caused_by,
-        )
-        self._caused_by = recorded.caused_by  # of the event that is read
-        self._last = recorded.position
-        self._attempts: list[RunAttempt] = []
-        self._open: dict[tuple[StageName, str], int] = {}  # the place of the one in flight
-        self._people: dict[str, RunPerson] = {}
-        self._mail_domains: list[ClosedMailDomain] = []
-
-    def run(self) -> Run:
-        return replace(
-            self._run,
-            last_position=self._last,
-            attempts=tuple(self._attempts),
-            people=tuple(
-                replace(each, why=_why(self._run, each)) for each in self._people.values()
-            ),
-            mail_domains=tuple(self._mail_domains),
-        )
-
-    def add(self, recorded: RecordedEvent) -> None:  # noqa: C901 - a match
-        event = recorded.event
-        position = self._last = recorded.position
-        self._caused_by = recorded.caused_by
-        closed = closed_work(event)
-        if closed is not None:
-            place = self._end((closed.stage, closed.item), position, event.at, "answered")
-            if place is not None and isinstance(event, _WITH_COSTS):
-                self._attempts[place] = replace(self._attempts[place], costs=event.costs)
-        match event:
-            case StageIssued():
-                self._issued(position, event)
-            case AttemptFailed():
-                self._failed(position, event)
-            case BrandResolved(status=status, brand=brand):
-                ended = SourcesEnd(
-                    position=position, at=event.at, sources=event.sources, causes=event.causes
-                )
-                self._run = replace(
-                    self._run,
-                    resolution=ended,
-                    resolved_by=event.rules,
-                    matches=event.matches,
-                    status=status,
-                    brand=brand,
-                )
-            case PeopleFound(people=people):
-                self._found(position, event.at, people)
-            case ContactsDiscovered(people=people):
-                self._found(position, event.at, people)
-                ended = SourcesEnd(
-                    position=position,
-                    at=event.at,
-                    sources=event.sources,
-                    causes=event.causes,
-                    conclusive=event.conclusive,
-                )
-                self._run = replace(self._run, discovery=ended)
-            case ContactsRanked():
-                self._ranked(event)
-            case MailboxVerified(checked=checked):
-                self._checked(position, event.at, checked, verified=True)
-            case MailboxNotVerified(checked=checked):
-                self._checked(position, event.at, checked, verified=False)
-            case MailDomainChecked(mail_domain=mail_domain, learned=learned):
-                self._mail_domains.append(
-                    ClosedMailDomain(
-                        position=position, at=event.at, mail_domain=mail_domain, learned=learned
-                    )
-                )
-            case LookupFinished():
-                self._finished(position, event)
-            case ContactsErased():
-                self._erased(event)
-            case ContactBounced():
-                self._bounced(position, event)
-            case _:
-                pass
-
-    def _issued(self, position: int, event: StageIssued) -> None:
-        work = (event.stage, event.item)
-        self._end(work, position, event.at, "replaced")
-        self._open[work] = len(self._attempts)
-        self._attempts.append(
-            RunAttempt(
-                position=position,
-                stage=event.stage,
-                item=event.item,
-                attempt=event.attempt,
-                issued_at=event.at,
-                deadline_at=event.deadline_at,
-                after_silence=event.after_silence,
-                after_restart=event.after_restart,
-                caused_by=self._caused_by,
-            )
-        )
-
-    def _failed(self, position: int, event: AttemptFailed) -> None:
-        place = self._end((event.stage, event.item), position, event.at, "failed")
-        if place is not None:
-            self._attempts[place] = replace(
-                self._attempts[place],
-                why=event.why,
-                retry_at=event.retry_at,
-                causes=event.causes,
-                costs=event.costs,
-            )
-
-    def _end(
-        self, work: tuple[StageName, str], position: int, at: datetime, end: AttemptEnd
-    ) -> int | None:
-        """End the attempt at *work* that is in flight; return its place, if there is one."""
-        place = self._open.pop(work, None)
-        if place is not None:
-            self._attempts[place] = replace(
-                self._attempts[place],
-                end=end,
-                ended_at=at,
-                ended_by=position,
-                end_caused_by=self._caused_by,
-            )
-        return place
-
-    def _found(self, position: int, at: datetime, people: Iterable[Person]) -> None:
-        for person in people:
-            self._people.setdefault(
-                person.person,
-                RunPerson(person=person.person, position=position, at=at, found=person),
-            )
-
-    def _ranked(self, event: ContactsRanked) -> None:
-        self._run = replace(
-            self._run,
-            ranked_at=event.at,
-            ranked_by=event.rules,
-            ranking_causes=event.causes,
-        )
-        for place, ranked in enumerate(event.ranked, 1):
-            self._about(ranked.person, place=place, ranked=ranked)
-        for left_out in event.left_out:
-            self._about(left_out.person, left_out=left_out.why)
-        for opinion in event.opinions:
-            self._about(opinion.person, opinion=opinion)
-
-    def _checked(
-        self, position: int, at: datetime, checked: CheckedPerson, *, verified: bool
-    ) -> None:
-        before = self._people.get(checked.person)
-        if before is not None:
-            check = MailboxCheck(
-                position=position,
-                at=at,
-                verified=verified,
-                checked=checked,
-                mail_domain=checked.mail_domain or item_of(self._caused_by),
-            )
-            self._about(checked.person, checks=(*before.checks, check))
-
-    def _finished(self, position: int, event: LookupFinished) -> None:
-        for work in list(self._open):
-            self._end(work, position, event.at, "cut-off")
-        self._run = replace(
-            self._run,
-            finish_position=position,
-            finished_at=event.at,
-            outcome=event.outcome,
-            reusable=event.reusable,
-            verified=event.verified,
-            cut_off=event.cut_off,
-            brand=event.brand or self._run.brand,
-            contacts=event.contacts,
-            ended_with=tuple(contact.person for contact in event.contacts),
-            verified_then=event.verified,
-            verified_from=event.verified_from,
-            verified_by=event.verified_by,
-            finish_caused_by=self._caused_by,
-        )
-
-    def _erased(self, event: ContactsErased) -> None:
-        for person in event.people:
-            self._about(person, erased=True)
-        if self._run.finished_at is not None:
-            self._run = replace(self._run, verified=event.verified, contacts=event.contacts)
-
-    def _bounced(self, position: int, event: ContactBounced) -> None:
-        bounce = MailboxBounce(
-            position=position,
-            at=event.at,
-            bounced_at=event.bounced_at,
-            status=event.status,
-            why=event.why,
-            verifier=event.verifier,
-            reason=event.reason,
-            address=event.bounced.address,
-            diagnostic=event.bounced.diagnostic,
-        )
-        self._about(event.bounced.person, bounced=bounce)
-        if self._run.finished_at is not None:
-            self._run = replace(self._run, verified=event.verified, contacts=event.contacts)
-
-    def _about(self, person: str, **news: object) -> None:
-        known = self._people.get(person)
-        if known is not None:
-            self._people[person] = replace(known, **news)
+    return [run.explained() for run in found.values()]
