@@ -1,5 +1,7 @@
 """`cs report` on the data that a real service left, in a folder and in databases."""
 
+import fcntl
+import os
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -126,7 +128,12 @@ def test_its_tables_are_private_hold_no_name_and_are_removed(
     data: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     temporary = tmp_path / "temporary"
-    temporary.mkdir()
+    left, used = temporary / "cs-report-killed", temporary / "cs-report-running"
+    for each in (left, used):
+        each.mkdir(parents=True)
+        (each / "gathered.duckdb").touch(0o600)
+    lock = os.open(used, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     seen: list[tuple[int, bytes]] = []
     run = figures._rows
@@ -144,7 +151,8 @@ def test_its_tables_are_private_hold_no_name_and_are_removed(
     assert any(b"brand-" in content for _, content in seen)
     for personal in (b"Ada", b"Kern", b"ada.kern", b"linkedin.com/in"):
         assert not any(personal in content for _, content in seen)
-    assert list(temporary.iterdir()) == []
+    assert list(temporary.iterdir()) == [used], "what a killed report left is removed too"
+    os.close(lock)
 
 
 def test_a_file_that_is_there_is_left_alone(here: Here, folder: Path, tmp_path: Path) -> None:

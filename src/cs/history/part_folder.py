@@ -3,9 +3,13 @@
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+#: What the names of temporary folders begin with.
+_TEMPORARY = "cs-report-"
 
 
 class ExportFailed(Exception):
@@ -51,6 +55,31 @@ def part_of(out: Path) -> Iterator[Path]:
                     yield folder
                 finally:
                     shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.umask(mask)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a private temporary folder; those that killed processes left are removed.
+
+    Raises:
+        ExportFailed: There can be none.
+    """
+    place = Path(tempfile.gettempdir())
+    for left in place.glob(f"{_TEMPORARY}*"):
+        with suppress(OtherExport, OSError):
+            if not left.is_symlink() and left.stat().st_uid == os.getuid():
+                with _locked(left):
+                    shutil.rmtree(left)
+    mask = os.umask(0o077)
+    try:
+        with (
+            disk_failures(place),
+            tempfile.TemporaryDirectory(prefix=_TEMPORARY) as temporary,
+            _locked(Path(temporary)),
+        ):
+            yield Path(temporary)
     finally:
         os.umask(mask)
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
 from cs.domain.causation import AnyCause
+from cs.domain.codec import from_plain
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
@@ -229,20 +230,6 @@ class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
     charged: bool = False
 
 
-class _SearchFields(msgspec.Struct, frozen=True):
-    """What is read of both events."""
-
-    search: str
-    lookup: str
-    brand: str | None = None
-    outcome: str | None = None
-    cached: bool = False
-    charged: bool = False
-
-
-_DECODER = msgspec.json.Decoder(_SearchFields)
-
-
 async def listed_searches(
     history: History, which: Selection, progress: Progress = unseen
 ) -> AsyncIterator[ListedSearch]:
@@ -256,21 +243,21 @@ async def listed_searches(
     both = replace(which, types=("search-admitted", "search-settled"))
     running: dict[str, ListedSearch] = {}
     async for event in history.events(both, progress):
-        told = _DECODER.decode(event.state)
-        if told.outcome is None:
-            running[told.search] = ListedSearch(
-                position=event.position,
-                at=event.at,
-                search=told.search,
-                key=event.stream.removeprefix("key-"),
-                brand=told.brand or "",
-                lookup=told.lookup,
-            )
-            continue
-        admitted = running.pop(told.search, None)
-        if admitted is not None:
-            yield replace(
-                admitted, outcome=told.outcome, reused=told.cached, charged=told.charged
-            )
+        match from_plain(event.topic, event.data()):
+            case SearchAdmitted() as admitted:
+                running[admitted.search] = ListedSearch(
+                    position=event.position,
+                    at=event.at,
+                    search=admitted.search,
+                    key=event.stream.removeprefix("key-"),
+                    brand=admitted.brand,
+                    lookup=admitted.lookup,
+                )
+            case SearchSettled(outcome=outcome, cached=cached, charged=charged) as settled:
+                before = running.pop(settled.search, None)
+                if before is not None:
+                    yield replace(before, outcome=outcome, reused=cached, charged=charged)
+            case _:
+                pass
     for each in running.values():
         yield each

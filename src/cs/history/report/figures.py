@@ -1,12 +1,9 @@
 """Making a report: tables of its period in a private file, and the figures run over them."""
 
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +12,7 @@ from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
 from cs.history.export import TableWriter, fill
 from cs.history.history import Progress, unseen
-from cs.history.part_folder import disk_failures
+from cs.history.part_folder import temporary_folder
 from cs.history.report import FIGURES, Figure
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
@@ -93,25 +90,19 @@ async def make_report(
 
     head = await log.head()
     selection = Selection(since=since, until=until, upto=head)
-    mask = os.umask(0o077)
-    try:
-        with tempfile.TemporaryDirectory(prefix="cs-report-") as temporary:
-            folder = Path(temporary)
-            with disk_failures(folder), closing(TableWriter(folder)) as writer:
-                await fill(
-                    writer,
-                    log,
-                    keys,
-                    selection,
-                    prices=prices,
-                    unreadable=leave_out,
-                    progress=progress,
-                )
-                database = writer.make_file(folder / "made.duckdb")
-                figures = [_rows(database, figure) for figure in FIGURES]
-                [(events,)] = writer.run("SELECT count(*) FROM events")
-    finally:
-        os.umask(mask)
+    with temporary_folder() as folder, closing(TableWriter(folder)) as writer:
+        await fill(
+            writer,
+            log,
+            keys,
+            selection,
+            prices=prices,
+            unreadable=leave_out,
+            progress=progress,
+        )
+        database = writer.make_file(folder / "made.duckdb")
+        figures = [_rows(database, figure) for figure in FIGURES]
+        [(events,)] = writer.run("SELECT count(*) FROM events")
     return Report(
         since=since,
         until=until,
