@@ -304,3 +304,10 @@ def test_every_value_says_where_it_came_from(
         "kafka_password": "environment variable CS_KAFKA_PASSWORD",
         "sources.searxng.url": f"settings file {file}",
     }
+
+
+def test_a_verifier_in_use_without_its_key_is_advised(here: Here) -> None:
+    checked = here("config", "check", "--json", CS_VERIFIERS="smtp,hunter").rows[0]
+
+    (told,) = (each for each in checked["advice"] if each.startswith("verifiers.hunter"))
+    assert told.endswith("it is not set up; set verifiers.hunter.key")

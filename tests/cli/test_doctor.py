@@ -110,3 +110,23 @@ async def test_a_database_and_brokers(
 )
 def test_options_that_are_none(here: Here, option: str, told: str) -> None:
     assert here("doctor", option).told(2) == told
+
+
+async def test_every_plug_in_is_listed_and_without_smtp_nobody_asks_for_its_name(
+    here: Here, well: Settings
+) -> None:
+    hosted = well | {
+        "CS_SMTP_HELO": "localhost",
+        "CS_VERIFIERS": "hunter,kickbox",
+        "CS_VERIFIERS__HUNTER__KEY": "s3cret-key",
+    }
+
+    done = await examined(here, hosted, "--json")
+
+    states = {row["check"]: row["state"] for row in done.rows}
+    assert done.code == 0, done
+    assert states["verifier hunter"] == "ok"
+    assert states["verifiers.kickbox"] == "warning"
+    assert states["source wikidata"] == "ok"
+    assert states["port 25"] == "not tried"
+    assert "HELO" not in states

@@ -134,10 +134,18 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
             check = f"source {source.name}"
             # An empty directory lacks nothing, unless somebody counts on it.
             unasked = is_local(source) and settings.people_sources is None
-            if missing is not None and not unasked:
+            if missing is None:
+                yield DoctorFinding(check, "ok", "it is in use")
+            elif not unasked:
                 yield DoctorFinding(
                     check, "warning", missing, "set it, or leave the source out"
                 )
+        for each in tools.verifiers:
+            yield DoctorFinding(f"verifier {each.name}", "ok", "it is in use")
+        for stage in tools.stages:
+            yield DoctorFinding(f"stage {stage.name}", "ok", "a plug-in does its work")
+        for name, why in tools.misconfiguration.reasons.items():
+            yield DoctorFinding(name, "warning", why, "set it, or leave the verifier out")
         for setting, why in unusable.items():
             yield DoctorFinding(
                 setting, "failed", why, "docs/operations.md, Before the real world"
@@ -173,6 +181,10 @@ async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Doc
         return
     finding = await _ask_dns(resolver, extent.mail_domains)
     yield finding
+    if settings.verifiers is not None and "smtp" not in settings.verifiers:
+        said = "the setting `verifiers` leaves out smtp: no mail server is asked"
+        yield DoctorFinding("port 25", "not tried", said)
+        return
     identity = of_verifier(settings, "smtp")
     sender = SenderSettings(
         helo=str(identity["helo"]),

@@ -41,6 +41,8 @@ from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
 
+#: The setting without which a verifier is not asked, where that is not its key.
+_SWITCHED_ON_BY = {"smtp": "helo", "reacher": "url"}
 #: The source over the operator's own people.
 DIRECTORY = "directory"
 
@@ -164,6 +166,8 @@ async def open_plugins(
                 for_verifier=for_verifier,
                 for_stage=for_stage,
             )
+            if world == "live":
+                _note_not_set_up(settings, made)
             opinion = second_opinion(
                 settings, trusted, paid=paid, budgets=budgets, world=world, now=clock.now
             )
@@ -232,6 +236,22 @@ def _make_plugins(
         )
     except PluginError as error:
         raise BadSettings(str(error)) from error
+
+
+def _note_not_set_up(settings: Settings, made: StagePlugins) -> None:
+    """Note the verifiers that *settings* name and that lack a key, so that nobody asks them."""
+    asked = {verifier.name for verifier in made.verifiers}
+    for name in settings.verifiers or ():
+        if name not in asked:
+            why = (
+                f"the setting `verifiers` names it, and it is not set up; {how_to_set_up(name)}"
+            )
+            made.misconfiguration.note_broken(f"verifiers.{name}", why)
+
+
+def how_to_set_up(verifier: str) -> str:
+    """Return what to do so that *verifier*, which is not set up, is asked."""
+    return f"set verifiers.{verifier}.{_SWITCHED_ON_BY.get(verifier, 'key')}"
 
 
 def with_keys(settings: Settings, named: Sequence[str] | None, group: Group) -> Sequence[str]:

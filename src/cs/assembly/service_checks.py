@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import msgspec
 
 from cs.assembly.people_directory import open_directory_if_named
-from cs.assembly.plugins import StagePlugins, open_plugins
+from cs.assembly.plugins import StagePlugins, how_to_set_up, open_plugins
 from cs.assembly.service_budgets import open_budgets
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
 from cs.plugins.entry_points import Group, installed_plugins, names_of
@@ -13,10 +13,6 @@ from cs.settings import Settings
 
 #: Endings of a check that are nobody's fault.
 NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
-
-
-#: The setting without which a verifier is not asked, where that is not its key.
-_SWITCHED_ON_BY = {"smtp": "helo", "reacher": "url"}
 
 
 class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,8 +67,7 @@ async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
         left.remove(checked.name)
         yield checked
     for name in left:
-        setting = _SWITCHED_ON_BY.get(name, "key")
-        found = ServiceCheck(ended=NOT_CONFIGURED, why=f"set verifiers.{name}.{setting}")
+        found = ServiceCheck(ended=NOT_CONFIGURED, why=how_to_set_up(name))
         yield CheckedPlugin(name=name, kind="verifier", found=found)
 
 

@@ -66,6 +66,7 @@ async def check(at: Invocation) -> Output:
 def advice(tools: StagePlugins) -> list[str]:
     """Return advice about settings to change before searching the real world."""
     found = [f"{setting}: {why}" for setting, why in unusable_settings(tools).items()]
+    found += [f"{name}: {why}" for name, why in tools.misconfiguration.reasons.items()]
     if [source.name for source in tools.brand_sources] == ["website"]:
         found.append(
             "brand_sources: website alone finds no brand that is named without a domain"

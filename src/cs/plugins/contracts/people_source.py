@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from cs.domain.stages.limits import check
 from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.contracts.in_time import in_time
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.sources import INCONCLUSIVE, BrandFacts, PeopleSource, SourceStatus
 
@@ -38,6 +39,7 @@ class PeopleSourceCase(NamedTuple):
     broken: Mapping[str, PeopleSource] | Sequence[PeopleSource]
 
 
+@in_time
 class PeopleSourceContract:
     """Inherit, and give a fixture ``case``."""
 

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from cs.domain.stages.limits import check as check_limits
+from cs.plugins.contracts.in_time import in_time
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.verifiers import DomainFacts, Evidence, Verdict, Verifier
 
@@ -46,6 +47,7 @@ class VerifierCase(NamedTuple):
     broken: Mapping[str, Verifier] | Sequence[Verifier] = ()
 
 
+@in_time
 class VerifierContract:
     """Inherit, and give a fixture ``case``."""
 

@@ -1,0 +1,54 @@
+"""Fails a test of a contract whose plug-in never answers, or blocks the event loop."""
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+#: How long one test of a contract may take; the outside of its plug-in is a stand-in.
+TEST_S = 60.0
+#: How long a plug-in may keep the event loop from everything else.
+BLOCKED_S = 1.0
+_EVERY_S = 0.05
+
+
+def in_time(contract: C) -> C:
+    """Give every test of *contract* a time limit, and have it watch the event loop."""
+    for name, test in list(vars(contract).items()):
+        if name.startswith("test_") and inspect.iscoroutinefunction(test):
+            setattr(contract, name, _watched(test))
+    return contract
+
+
+def _watched(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def run(*given: Any, **named: Any) -> None:
+        gaps = [0.0]
+        watching = asyncio.create_task(_watch(gaps))
+        await asyncio.sleep(0)  # so that it is watched from its first step
+        running = asyncio.ensure_future(test(*given, **named))
+        try:
+            await asyncio.wait({running}, timeout=TEST_S)
+            await asyncio.sleep(_EVERY_S)  # for the last gap
+        finally:
+            watching.cancel()
+            running.cancel()
+        assert running.done(), f"it did not answer within {TEST_S:g} s"
+        running.result()
+        assert max(gaps) < BLOCKED_S, (
+            f"it blocked the event loop for {max(gaps):.1f} s; what blocks goes to a thread: "
+            "asyncio.to_thread"
+        )
+
+    return run
+
+
+async def _watch(gaps: list[float]) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        before = loop.time()
+        await asyncio.sleep(_EVERY_S)
+        gaps.append(loop.time() - before - _EVERY_S)
