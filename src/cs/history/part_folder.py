@@ -5,11 +5,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-#: What the names of temporary folders begin with.
-_TEMPORARY = "cs-report-"
+from cs.runtime.private_files import temporary_folder
 
 
 class ExportFailed(Exception):
@@ -60,26 +59,17 @@ def part_of(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """Yield a private temporary folder; those that killed processes left are removed.
+def temporary_tables() -> Iterator[Path]:
+    """Yield a private temporary folder for the tables of a report.
 
     Raises:
         ExportFailed: There can be none.
     """
     place = Path(tempfile.gettempdir())
-    for left in place.glob(f"{_TEMPORARY}*"):
-        with suppress(OtherExport, OSError):
-            if not left.is_symlink() and left.stat().st_uid == os.getuid():
-                with _locked(left):
-                    shutil.rmtree(left)
     mask = os.umask(0o077)
     try:
-        with (
-            disk_failures(place),
-            tempfile.TemporaryDirectory(prefix=_TEMPORARY) as temporary,
-            _locked(Path(temporary)),
-        ):
-            yield Path(temporary)
+        with disk_failures(place), temporary_folder(place, "cs-report-") as folder:
+            yield folder
     finally:
         os.umask(mask)
 

@@ -12,7 +12,7 @@ from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
 from cs.history.export import TableWriter, fill
 from cs.history.history import Progress, unseen
-from cs.history.part_folder import temporary_folder
+from cs.history.part_folder import temporary_tables
 from cs.history.report import FIGURES, Figure
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
@@ -90,7 +90,7 @@ async def make_report(
 
     head = await log.head()
     selection = Selection(since=since, until=until, upto=head)
-    with temporary_folder() as folder, closing(TableWriter(folder)) as writer:
+    with temporary_tables() as folder, closing(TableWriter(folder)) as writer:
         await fill(
             writer,
             log,
