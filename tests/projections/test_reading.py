@@ -324,7 +324,7 @@ async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> 
 
     def listen(page: object) -> None:
         del page
-        row = reader.store.store.get(SEARCHES, "s-new")
+        _, row = reader.store.store.get_at(SEARCHES, "s-new")
         heard.append(row is not None)
 
     reader.runner.listen(listen)

@@ -66,6 +66,11 @@ class ViewFile:
         with self._lock:
             self._database.close()
 
+    @property
+    def is_free(self) -> bool:
+        """Whether no thread holds the file now."""
+        return not self._lock.locked()
+
     @contextmanager
     def reading(self, *, emptied_is_known: bool = False) -> Iterator[sqlite3.Connection]:
         """Hold the file.

@@ -7,11 +7,10 @@ anew, the checkpoint says 0, and whoever applies pages begins again with the log
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.projections.anew import StoredRow
 from cs.projections.generation import NO_COPIES, CopiedRows, Generation, after_copies
@@ -42,6 +41,11 @@ class ViewStore:
 
     def close(self) -> None:
         self._file.close()
+
+    @property
+    def is_free(self) -> bool:
+        """Whether reading a row waits for no thread."""
+        return self._file.is_free
 
     # Writing.
 
@@ -121,11 +125,6 @@ class ViewStore:
             _, last_event = self._tables.checkpoint(database)
             return last_event
 
-    def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
-        position, row = self.get_at(table, row_id)
-        check_since(position, since)
-        return row
-
     def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
         with self._file.reading() as database:
             statement = _GET.format(table=self._stored_as(table))
@@ -135,18 +134,6 @@ class ViewStore:
                 raise no_checkpoint()
             position, data = found
             return position, table.decode(data) if data is not None else None
-
-    def get_all(
-        self, asked: Sequence[tuple[Table[Any], str, int]]
-    ) -> list[msgspec.Struct | Exception | None]:
-        """Return what `get` returns for each of *asked*, or raises."""
-        found: list[msgspec.Struct | Exception | None] = []
-        for table, row_id, since in asked:
-            try:
-                found.append(self.get(table, row_id, since))
-            except LogUnavailable as error:
-                found.append(error)
-        return found
 
     def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         with self._file.reading() as database:
