@@ -282,14 +282,17 @@ async def test_what_is_no_result_of_the_stage_is_refused_at_once(answer: Any) ->
 
 
 async def test_an_attempt_has_no_more_time_than_the_budget_of_its_stage() -> None:
+    begun = asyncio.Event()
+
     async def hangs(_: Work, __: Report) -> AnyFinding:
+        begun.set()
         await asyncio.Event().wait()
         raise AssertionError
 
     side = Side()
     async with side.running(ScriptedStage(hangs)):
         await side.give(work(left_s=3_600))
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(begun.wait(), 5)
         side.clock.set(AT + STAGES["brand-resolution"].budget)
         (ended,) = await side.outcomes(1)
 

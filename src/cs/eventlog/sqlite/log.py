@@ -1,4 +1,6 @@
-"""The event log in a SQLite file, written and, but for the newest of a stream, read in threads.
+"""The event log in a SQLite file, written and read in threads.
+
+Only the newest events of a stream are read on the event loop: they are few, and in memory.
 
 The file is not checked as a whole when it is opened: SQLite notices a truncated file
 by itself, and reading every page would make each start, also of a command run next to the

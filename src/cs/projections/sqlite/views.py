@@ -1,4 +1,7 @@
-"""Views in a SQLite file, for one process; read and written in threads but for single rows."""
+"""Views in a SQLite file, for one process, written and read in threads.
+
+A single row is read on the event loop while no thread holds the file.
+"""
 
 import asyncio
 import time
