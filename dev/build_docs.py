@@ -1,4 +1,4 @@
-"""Make one site of the documents, with search, in `build/docs`; the API's page is in it.
+"""Make one site of the documents, with search, in `build/docs`.
 
 Run by `make docs`.  Sphinx and its theme have an environment of their own, `.venv-docs`, made
 when first needed: nobody who only changes code waits for it.  A link that leads nowhere, or a
@@ -57,7 +57,6 @@ def build() -> None:
     strict = ("--fresh-env", "--fail-on-warning", "--keep-going")
     places = ("--conf-dir", ROOT / "dev" / "site", "--doctree-dir", ROOT / "build" / "doctrees")
     run(*sphinx, *strict, *places, ROOT, SITE)
-    run(ROOT / ".venv" / "bin" / "python", "-m", "cs.admin.docs_page", SITE / "api")
     (SITE / "index.html").write_text(FRONT, "utf-8")
 
 

@@ -51,7 +51,6 @@ def adapted(_app: Sphinx, page: str, source: list[str]) -> None:
     # Notes beside code and data are read there: of the site they are no pages.
     text = re.sub(r"\[([^]]+)\]\((?:\.\./)*(?:src|tests|dev)/[^)]+\.md\)", r"\1", text)
     if page == root_doc:
-        text += '\n<p><a href="../api/index.html">The API, field by field</a></p>\n'
         text += "".join(side(caption, pages) for caption, pages in navigation().items())
     if page == "docs/decisions/README":
         text += side("Decisions", ["[0-9]*"])

@@ -76,13 +76,6 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     assert "without a domain" in told
 
 
-def test_the_world_is_listed_in_a_stable_shape(here: Here) -> None:
-    rows = here("sandbox", "list", "--json").rows
-
-    assert all(list(row) == ["brand", "domain", "outcome", "verified", "tags"] for row in rows)
-    assert rows[0]["brand"] == "Veltrana"
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -91,14 +84,11 @@ def test_the_world_is_listed_in_a_stable_shape(here: Here) -> None:
         (msgspec.json.encode({"brands": 5}).decode(), "Expected"),
     ],
 )
-@pytest.mark.parametrize("command", [["sandbox", "check"], ["sandbox", "list"]])
-def test_a_bad_world_file_is_told(
-    here: Here, tmp_path: Path, command: list[str], content: str, told: str
-) -> None:
+def test_a_bad_world_file_is_told(here: Here, tmp_path: Path, content: str, told: str) -> None:
     world = tmp_path / "world.json"
     world.write_text(content)
 
-    said = here(*command, str(world)).told()
+    said = here("serve", "--sandbox", str(world), f"--data-dir={tmp_path / 'data'}").told()
 
     assert said.startswith(f"{world}: ")
     assert told in said

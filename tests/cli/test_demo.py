@@ -91,20 +91,16 @@ def test_kept_running_it_answers_the_printed_line_until_told_to_end(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("command", [["demo", "Zephrine"], ["sandbox", "prove"]])
-def test_it_can_be_ended_in_the_middle(
-    tmp_path: Path, number: signal.Signals, command: list[str]
-) -> None:
-    with started(*command, TMPDIR=str(tmp_path)) as process:
+def test_it_can_be_ended_in_the_middle(tmp_path: Path, number: signal.Signals) -> None:
+    with started("demo", "Zephrine", TMPDIR=str(tmp_path)) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        first = process.stdout if command[0] == "demo" else process.stderr
-        said = first.readline()
+        said = process.stdout.readline()
 
         process.send_signal(number)
 
         assert process.wait(timeout=5) == 130
         said += process.stderr.read()
     assert "Traceback" not in said
-    assert re.search(r"sandbox world|1/\d+ ", said)
+    assert "sandbox world" in said
     assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ async def well(tmp_path: Path) -> AsyncIterator[Settings]:
         for domain in ("gmail.com", "outlook.com"):
             zone.add(domain, MX=["5 mx.big.test."])
         zone.add("mx.big.test", A=["127.77.25.45"])
-        zone.add(HELO, A=["192.0.2.7"], TXT=['"v=spf1 a -all"'])
+        zone.add(HELO, A=["192.0.2.7"])
         zone.add("7.2.0.192.in-addr.arpa", PTR=[f"{HELO}."])
         host, dns_port = zone.address
         yield {
@@ -64,7 +64,7 @@ async def test_all_is_well(here: Here, well: Settings) -> None:
     assert [row["said"] for row in done.rows if row["check"] == "own people"] == [
         "nobody in the directory (cs directory import)"
     ]
-    assert {"disk", "web", "clock", "DNS", "port 25", "HELO", "SPF"} <= states.keys()
+    assert {"disk", "web", "clock", "DNS", "port 25", "HELO", "reverse DNS"} <= states.keys()
     assert set(states.values()) <= {"ok", "warning"}, done.rows  # the disk may be small
 
 
@@ -105,7 +105,6 @@ async def test_a_database_and_brokers(
     [
         ("--address=nowhere", "--address: an IP address, not 'nowhere'"),
         ("--mail-domain=a b", "--mail-domain: a host name, not 'a b'"),
-        ("--dns-list=/", "--dns-list: a host name, not '/'"),
     ],
 )
 def test_options_that_are_none(here: Here, option: str, told: str) -> None:

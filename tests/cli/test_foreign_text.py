@@ -89,7 +89,7 @@ def test_lists_of_brands(here: Here, tmp_path: Path, form: list[str]) -> None:
         (["resolve", "-", "--offline", "--json"], f'{{"id": "{CORPUS}"}}'),
         (["verify", "-"], CORPUS),
         (["keys", "create", "--label", CORPUS], ""),
-        (["sandbox", "check", CORPUS], ""),
+        (["serve", "--sandbox", CORPUS], ""),
         (["config", "show", "--config", CORPUS], ""),
         ([CORPUS], ""),
         (["serve", f"--{CORPUS}"], ""),

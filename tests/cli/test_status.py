@@ -103,11 +103,6 @@ def test_no_command_cuts_a_number_an_id_or_an_address(
     for words, whole in commands.items():
         told = cs(here, service, *words, width=width)
         assert [each for each in whole if each not in told] == [], (words, told)
-    listed = here("sandbox", "list", width=width).out
-    words_shown = set(listed.split())
-    for row in here("sandbox", "list", "--json").rows:
-        assert {row["outcome"], str(row["verified"])} <= words_shown
-        assert set((row["brand"] or "").split()) <= words_shown
     topics = here("topics", "describe", width=width).out
     assert "cs.contact-discovery.v1" in topics
 

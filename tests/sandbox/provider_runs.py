@@ -14,9 +14,7 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
-from cs.admin.sandbox_clock import PATIENT
 from cs.assembly.plugins import StagePlugins
-from cs.cli.sandbox import move_clock
 from cs.cli.sandbox_service import CHECK_S, SandboxService, sandbox_service
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence
@@ -24,6 +22,7 @@ from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.paid_calls.budgets.port import MICROS, ReserveResult, ServiceLimits
 from cs.plugins.sources import BrandFacts, PeopleAnswer, PeopleSource
 from cs.plugins.verifiers import DomainCheck, Verifier
+from harness.world_proof import move_clock
 from sandbox.provider_world import BrandTruth, MeasuredWorld
 
 Way = Literal["free", "waterfall", "without-records", "everybody"]
@@ -189,7 +188,6 @@ async def run_way(measured: MeasuredWorld, way: Way) -> Measured:
         ) as sandbox,
         httpx.AsyncClient(timeout=300, trust_env=False) as client,
     ):
-        sandbox.clock_advancer.pace = PATIENT
         for start in range(0, len(measured.brands), AT_ONCE):
             batch = measured.brands[start : start + AT_ONCE]
             for brand, record in zip(batch, await _search(sandbox, client, batch), strict=True):

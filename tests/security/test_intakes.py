@@ -131,7 +131,7 @@ BOUNCED = "mailboxes bounced FILE --dry-run --sent SENT"
 PEOPLE = "directory import FILE --dry-run"
 COMPANIES = "brands import FILE --dry-run"
 SEARCH = "search --file FILE --key x --url http://127.0.0.1:9/v1"
-WORLD = "sandbox check FILE"
+WORLD = "sandbox run FILE --write world.toml"
 #: Opens a quote whether or not one is open.
 REOPENED = b'a","' + b"b" * 1_290 + b"\n"
 STATUS = b"Content-Type: message/delivery-status\n\n"
@@ -198,12 +198,12 @@ ATTACKS = [
         "more than 100000 lines",
     ),
     Attack(SEARCH, "rows.txt", lambda: b"a\r" * 7 * MIB, "more than 100000 lines"),
-    Attack(WORLD, "brands.json", world, "is good"),
+    Attack(WORLD, "brands.json", world, "stages_postgres"),
     Attack(
         WORLD,
         "searches.json",
         lambda: world(searches=[{"brand": "x", "outcome": "no_linkedin"}] * 80_000),
-        "is good",
+        "stages_postgres",
     ),
     Attack(WORLD, "crowd.json", crowd, "is nobody's here"),
 ]

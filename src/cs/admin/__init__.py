@@ -1,1 +1,1 @@
-"""The admin port: health, metrics, the API's description, bounces, and a sandbox's clock."""
+"""The admin port: health, metrics, bounces, and a sandbox's clock."""

@@ -15,7 +15,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cs.admin.docs_page import docs_routes
 from cs.admin.health import Measures, ReadinessCheck
 from cs.admin.sandbox_clock import MOST, ClockAdvancer
 from cs.eventlog.errors import LogUnavailable
@@ -53,10 +52,9 @@ def build(
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 if it can serve calls, else
-    503 with the reason.  ``/docs``: the description of the API, for people.  ``/metrics``,
-    with *measures*: for Prometheus.  ``/mailboxes/bounced`` only with *bounces*,
-    ``/sandbox/clock`` only with *clock_advancer*.  Other host names than ``localhost`` and
-    *names* are refused.
+    503 with the reason.  ``/metrics``, with *measures*: for Prometheus.  ``/mailboxes/bounced``
+    only with *bounces*, ``/sandbox/clock`` only with *clock_advancer*.  Other host names than
+    ``localhost`` and *names* are refused.
     """
 
     async def healthz(_: Request) -> Response:
@@ -66,7 +64,7 @@ def build(
         ready, body = await health.check()
         return _json(body, 200 if ready else 503)
 
-    routes = [Route("/healthz", healthz), Route("/readyz", readyz), *docs_routes()]
+    routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
     if measures is not None:
         routes.append(_metrics_route(measures))
     if bounces is not None:

@@ -5,7 +5,7 @@ whether the role is ready and why, and how far each follower of the log is.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,12 +48,6 @@ class ReadinessCheck(Protocol):
         """Return whether the role can do its work, and the details."""
 
 
-class MeasuredBus(Protocol):
-    """A bus with figures of its own, whether it is ``reachable`` among them."""
-
-    async def measure(self) -> msgspec.Struct: ...
-
-
 @dataclass
 class Readiness:
     """Asks each of the parts that are given.
@@ -63,6 +57,7 @@ class Readiness:
         time: The database's time, where all roles go by it.
         views: Shown with how far they are behind; too far is not ready.
         leader: Whether this process leads its role.
+        bus: Returns the figures of the bus, whether it is ``reachable`` among them.
         parts: Returns the parts of its role that this process leads, if it is shared out.
         misconfiguration: Settings that do not work.
         set_aside: Damaged streams.
@@ -75,7 +70,7 @@ class Readiness:
     time: "DatabaseTime | None" = None
     views: Follower | None = None
     leader: "Leader | PartLeaders | None" = None
-    bus: MeasuredBus | None = None
+    bus: Callable[[], Awaitable[msgspec.Struct]] | None = None
     parts: Callable[[], Sequence[str]] = tuple
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     set_aside: DamagedStreams | None = None
@@ -99,7 +94,7 @@ class Readiness:
         if self.outcomes is not None and (forged := self.outcomes.forged):
             body["outcomes_forged"] = forged
         if self.bus is not None:
-            body["bus"] = msgspec.to_builtins(await self.bus.measure())
+            body["bus"] = msgspec.to_builtins(await self.bus())
             body["ready"] &= body["bus"]["reachable"]
         if self.misconfiguration.reasons:
             body["misconfigured"] = self.misconfiguration.reasons

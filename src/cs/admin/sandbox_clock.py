@@ -197,22 +197,6 @@ class ClockAdvancer:
             await self._rest()
             return self.clock.now()
 
-    async def next(self) -> None:
-        """Wait until everything waits for the clock; move it to the next due time.
-
-        Unlike `advance` this waits however long a time-out of I/O takes, so the result of
-        the work is the same as without a move.
-        """
-        async with self._lock:
-            while True:
-                await self._rest()
-                due = await self._next_due()
-                head = await self.events.head()
-                if due and self._caught_up_with(head) and self._all_delayed():
-                    await self.clock.move_to(due)
-                    return
-                await asyncio.sleep(self.pace.look_s)
-
     async def _rest(self) -> None:
         """Return when nothing is left to do without the clock, or the time for it is up."""
         give_up = time.monotonic() + self.pace.rest_s

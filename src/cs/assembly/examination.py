@@ -56,12 +56,10 @@ class Extent(msgspec.Struct, frozen=True):
     Attributes:
         mail_domains: Whose exchangers are tried.
         address: Our own IP address, where no mail server says it.
-        lists: DNS lists of senders to look it up in.
     """
 
     mail_domains: Sequence[str] = MAIL_DOMAINS
     address: str | None = None
-    lists: Sequence[str] = ()
 
 
 async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:
@@ -188,12 +186,10 @@ async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Doc
     identity = of_verifier(settings, "smtp")
     sender = SenderSettings(
         helo=str(identity["helo"]),
-        mail_from=str(identity["mail_from"]),
         proxy=str(identity.get("proxy") or "") or None,
         port=int(identity["port"]),
         mail_domains=extent.mail_domains,
         address=extent.address,
-        lists=extent.lists,
     )
     for each in await check_sender(sender, resolver, address_guard(settings)):
         yield each

@@ -15,7 +15,7 @@ from cyclopts import App, Group, Parameter
 GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "Try it": (
         ("demo", "cs.cli.demo:demo", "Start everything with a made-up world and search once"),
-        ("sandbox", "cs.cli.sandbox:app", "List, check and run made-up worlds"),
+        ("sandbox", "cs.cli.sandbox:app", "Run a made-up world for several processes"),
     ),
     "Search": (
         ("search", "cs.cli.search:search", "Search the people of a brand, or of a list"),

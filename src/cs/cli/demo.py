@@ -59,7 +59,7 @@ async def demo(
     Everything is real but the world: HTTP, DNS and SMTP on this machine, an event log on
     disk, four stages behind topics. It takes a few seconds and leaves nothing behind.
 
-    Other brands to try: `cs sandbox list`.
+    Other brands to try: Miruvane, Brontello, Kivandra, Marrowby.
 
     With --providers the world also plays Brave, Serper, Hunter, People Data Labs, Apollo and
     six verifiers, for play money: free sources are asked first, and the bill is shown.

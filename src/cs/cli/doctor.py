@@ -13,8 +13,6 @@ from cs.doctor.sender import MAIL_DOMAINS
 from cs.domain.names.brand_names import is_host_name
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "not tried": "cyan"}
-#: DNS lists that are asked at most.
-_LISTS = 20
 
 
 @on_data
@@ -28,26 +26,21 @@ async def doctor(
     address: Annotated[
         str | None, Parameter(help="The IP address you send from; else mail servers say it.")
     ] = None,
-    dns_list: Annotated[
-        tuple[str, ...],
-        Parameter(negative="", help="A DNS list of senders to look it up in; may be repeated."),
-    ] = (),
 ) -> AsyncIterator[Output]:
     """Check all that searches need, and say how to fix each problem.
 
     The disk, files with keys, databases and brokers of the settings, the clock, the web, the
-    sources, DNS, port 25, and your name to mail servers: HELO, reverse DNS, SPF, and the DNS
-    lists that you name. Changes nothing and names nobody: mail servers are only greeted.
+    sources, DNS, port 25, and your name to mail servers: HELO and reverse DNS. Changes nothing
+    and names nobody: mail servers are only greeted.
 
     With --json one line for each check: its name, state (ok, warning, failed, not tried), what
     was found, and what to do.
 
-    Example: `cs doctor`, or `cs doctor --dns-list zen.spamhaus.org --json`
+    Example: `cs doctor`, or `cs doctor --json`
     """
     extent = Extent(
         mail_domains=_hosts(mail_domain or MAIL_DOMAINS, "--mail-domain"),
         address=_address(address),
-        lists=_hosts(dns_list, "--dns-list")[:_LISTS],
     )
     failed = []
     async for each in examine(at.settings(), extent):

@@ -9,7 +9,7 @@ from rich.status import Status
 from rich.text import Text
 
 from cs.cli.output import errors, harmless
-from cs.history.words import seconds as in_words
+from cs.runtime.durations import in_words
 
 #: A pause from which on it is shown.
 SHOWN_S = 2.0

@@ -1,12 +1,10 @@
-"""``cs sandbox``: made-up worlds, listed, checked, run and proved."""
+"""``cs sandbox run``: a made-up world for a service that runs as several processes."""
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import httpx
 import msgspec
 from cyclopts import App, Parameter
 
@@ -16,65 +14,21 @@ from cs.assembly.postgres_pools import open_stages_pool
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.assembly.sandbox_world import run_sandbox
 from cs.assembly.shared_time import keep_time, open_shared_time
-from cs.cli.command import Invocation, Output, command, printing
-from cs.cli.output import Table, errors, styled
-from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
+from cs.cli.command import Invocation, Output, command
+from cs.cli.output import errors
 from cs.http_server.serving import on_signal
-from cs.operations.operator import Operator
 from cs.postgres.clock import DatabaseTime
-from cs.runtime import logs
-from cs.runtime.clock import Clock
 from cs.runtime.private_files import temporary_folder
-from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
 from cs.sandbox.providers.adapters import ADAPTERS
-from cs.sandbox.shapes import World
-from cs.sandbox.world import WorldSearch, listing, load
+from cs.sandbox.world import load
 from cs.settings import Settings
 
 app = App(
     name="sandbox",
-    help="Worlds for `cs serve --sandbox`: list, check and run one; prove the service on one.",
+    help="Made-up worlds for a service that runs as several processes.",
 )
 
-#: Searches at once in real time: few enough that none is late for its deadline.
-AT_ONCE = 16
-#: Real time between two looks at whether every call has come in.
-LOOK_S = 0.05
-
 WorldFile = Annotated[Path | None, Parameter(help="A world file; the bundled one if left out.")]
-
-
-@app.command(name="list")
-@printing
-def list_world(_: Invocation, world: WorldFile = None, /) -> Output:
-    """List the brands of a world, and how a search for each is meant to end.
-
-    Example: `cs sandbox list --json`, one line a search.
-    """
-    found = listing(load(world))
-    names = ("brand", "domain", "outcome", "verified", "tags")
-    cells = [
-        (r.brand or "", r.domain or "", r.outcome, str(r.verified), " ".join(r.tags))
-        for r in found
-    ]
-    return Output(
-        [{name: getattr(row, name) for name in names} for row in found],
-        [Table([name.capitalize() for name in names], cells, ["Brand", "Tags"])],
-    )
-
-
-@app.command
-@printing
-def check(
-    _: Invocation, world: Annotated[Path, Parameter(help="The world file.")], /
-) -> Output:
-    """Check a world file; say where it is wrong and what is allowed.
-
-    Example: `cs sandbox check my-world.json`
-    """
-    found = len(listing(load(world)))
-    said = f"{world} is good: {found} things to search"
-    return Output([{"world": str(world), "searches": found}], [said])
 
 
 @app.command
@@ -150,159 +104,3 @@ def write_settings(
     new.write_text("\n".join(lines) + "\n")
     new.replace(file)  # roles may be waiting for it
     return set(tables)
-
-
-class SearchProof(msgspec.Struct, frozen=True):
-    """One search: addresses are of invented people."""
-
-    asked: str
-    intended: str
-    ended: str
-    expected: tuple[str, ...]
-    maybe: tuple[str, ...]  # right to find and right to leave out
-    verified: tuple[str, ...]
-    seconds: float  # of the service's clock
-    charged: bool
-
-    @property
-    def differs(self) -> tuple[str, ...]:
-        """What is not as intended."""
-        found, expected = set(self.verified), set(self.expected)
-        wrong = {
-            "outcome": self.ended != self.intended,
-            "people": not expected <= found <= expected | set(self.maybe),
-            "charge": self.charged != (self.intended == "done"),
-        }
-        return tuple(name for name, differs in wrong.items() if differs)
-
-
-async def prove_world(
-    world: World, tell: Callable[[int, int, SearchProof], None], *, quick: bool = False
-) -> list[SearchProof]:
-    """Search everything in *world*, each with a key of its own; *tell* is called for each.
-
-    With *quick* the clock is moved on whenever every search waits for it: for a retry, a
-    hold's end, a slow answer.  Brands whose end rests on a server that says nothing are left
-    out then, because time-outs go by real time.
-    """
-    silent = asking_the_silent(world)
-    shown = [row for row in listing(world) if not (quick and row.domain in silent)]
-    shown.sort(key=lambda row: row.domain not in silent)  # the longest first
-    rows = [(row, way) for row in shown for way in row.asked_by]
-    places = asyncio.Semaphore(len(rows) if quick else AT_ONCE)
-    ended: list[SearchProof] = []
-
-    async with sandbox_service(world) as sandbox, client_of(sandbox.base_url) as client:
-
-        async def one(row: WorldSearch, way: str) -> None:
-            async with places:
-                proof = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
-            ended.append(proof)
-            tell(len(ended), len(rows), proof)
-
-        async with asyncio.TaskGroup() as tasks:
-            searches = [tasks.create_task(one(row, way)) for row, way in rows]
-            if quick:
-                moving = tasks.create_task(move_clock(sandbox, searches))
-                await asyncio.wait(searches)
-                moving.cancel()
-    return ended
-
-
-def asking_the_silent(world: World) -> frozenset[str]:
-    """Return the domains of the brands whose mail, or name server for it, may say nothing."""
-
-    def is_silent(behaviour: Behaviour | None) -> bool:
-        is_silent_later = isinstance(behaviour, Greylisting) and behaviour.then == "silent"
-        return isinstance(behaviour, Silent) or is_silent_later
-
-    mail = {
-        mail.domain
-        for mail in world.mail
-        if mail.dns == "silent"
-        or is_silent(mail.behaviour)
-        or any(is_silent(host.behaviour) for host in mail.hosts)
-    }
-    return frozenset(b.domain for b in world.brands if (b.mail_domain or b.domain) in mail)
-
-
-async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[Any]]) -> None:
-    """Move the clock from one due time to the next once every call of *searches* is in."""
-    while sandbox.service.api.held + sum(each.done() for each in searches) < len(searches):  # noqa: ASYNC110  calls come in elsewhere
-        await asyncio.sleep(LOOK_S)
-    while True:
-        await sandbox.clock_advancer.next()
-
-
-async def prove_search(
-    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
-) -> SearchProof:
-    """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
-
-    *clock* is the service's.
-
-    Raises:
-        httpx.HTTPError: The service refuses, or does not answer.
-    """
-    brand = row.brand if way in {"brand", "both"} else None
-    domain = row.domain if way in {"domain", "both"} else None
-    key = (await operator.create_key("proof", 1)).key
-    began = clock.monotonic()
-    record = await search_to_end(client, key, brand, domain)
-    emails = (contact["email"] for contact in record["contacts"])
-    return SearchProof(
-        asked=" + ".join(filter(None, (brand, domain))),
-        intended=row.outcome,
-        ended="done" if record["status"] == "done" else record["reason"],
-        expected=tuple(sorted(person.address for person in row.people)),
-        maybe=tuple(sorted(person.address for person in row.maybe)),
-        verified=tuple(sorted(email for email in emails if email)),
-        seconds=round(clock.monotonic() - began, 2),
-        charged=record["charged"],
-    )
-
-
-@app.command
-@printing
-async def prove(
-    _: Invocation,
-    world: WorldFile = None,
-    /,
-    *,
-    quick: Annotated[
-        bool, Parameter(negative="", help="Move the clock; leave out silent mail servers.")
-    ] = False,
-) -> Output:
-    """Search everything in a world over HTTP and compare with the intended results.
-
-    Takes about two minutes with the bundled world: one search is meant to time out.
-    With --quick, seconds: the clock is moved past every wait. Brands whose mail servers say
-    nothing are left out then, since time-outs go by real time.
-    Exit code 1 if anything ended otherwise.
-
-    Example: `cs sandbox prove my-world.json --json`, one line a search.
-    """
-    logs.configure("error", "console")
-    proved = await prove_world(load(world), _tell, quick=quick)
-    wrong = sum(bool(row.differs) for row in proved)
-    errors.print(f"{len(proved) - wrong} of {len(proved)} ended as the world intends")
-    cells = [
-        (
-            row.asked,
-            row.intended,
-            row.ended,
-            f"{len(row.verified)} of {len(row.expected)}",
-            f"{row.seconds:.1f}",
-            styled("[red]✗[/] {}", " ".join(row.differs))
-            if row.differs
-            else styled("[green]✓[/]"),
-        )
-        for row in proved
-    ]
-    columns = ("Asked", "Intended", "Ended", "Verified", "Seconds", "")
-    return Output(proved, [Table(columns, cells, ["Asked"])], code=bool(wrong))
-
-
-def _tell(done: int, of: int, row: SearchProof) -> None:
-    line = f"{done}/{of} {row.asked}: {row.ended} in {row.seconds:.1f} s"
-    errors.print(styled("[dim]{}[/]", line))

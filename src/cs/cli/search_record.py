@@ -17,7 +17,7 @@ from cs.client import (
     TooManyRequests,
     Unavailable,
 )
-from cs.history.words import seconds
+from cs.runtime.durations import in_words
 
 #: Columns of a terminal that has room for the location.
 WIDE = 100
@@ -142,5 +142,5 @@ def most_severe(errors: Sequence[ClientError]) -> ClientError | None:
 
 def describe(error: ClientError) -> str:
     """Return *error* as one sentence."""
-    wait = f" (try again in {seconds(error.retry_after_s)})" if error.retry_after_s else ""
+    wait = f" (try again in {in_words(error.retry_after_s)})" if error.retry_after_s else ""
     return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

@@ -59,7 +59,7 @@ def serve(
 
     With --sandbox it talks to a small outside world on this machine (the bundled one, or
     the world file given) instead of the internet: brands, people and mail servers are made
-    up, everything else is real. `cs sandbox list` shows what can be searched there.
+    up, everything else is real. docs/sandbox.md says what can be searched there.
     With --providers that world also plays Brave, Serper, Hunter, People Data Labs, Apollo
     and six verifiers, which take play money; their bill is at the address it prints.
 

@@ -21,7 +21,7 @@ from cs.bus.topics import PARTITIONS, TOPICS
 from cs.cli.command import Invocation, Output, on_settings, printing
 from cs.cli.options import number
 from cs.cli.output import Table, stop
-from cs.history.words import seconds
+from cs.runtime.durations import in_words
 from cs.settings import Settings
 
 app = App(
@@ -159,7 +159,7 @@ def describe_topics(
         (
             each.topic,
             "to the service" if each.received else "from the service",
-            seconds(each.retention.total_seconds()),
+            in_words(each.retention.total_seconds()),
             each.carries,
         )
         for each in summary()

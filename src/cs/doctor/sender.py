@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address
+from typing import Protocol
 
 import msgspec
 
 from cs.doctor.finding import DoctorFinding, failed, not_tried, ok, warning
-from cs.doctor.spf import DnsRecords, check_spf
-from cs.outside.port import AddressGuard, Unreachable
+from cs.outside.port import AddressGuard, Resolver, Unreachable
 from cs.verifiers.smtp.connection import ConnectionFailed, connect
 from cs.verifiers.smtp.mail_route import find_route
 from cs.verifiers.smtp.session import MxAddress
@@ -22,16 +22,15 @@ REPLY_S = 10.0
 #: Addresses of each mail domain that are tried.
 _ADDRESSES = 3
 
-#: RFC 5782, section 5: every list of IPv4 addresses has this one.
-_TEST_ADDRESS = "127.0.0.2"
-#: Section 2.1: an answer in this network says that the address is listed.
-_LISTED = ip_network("127.0.0.0/8")
-#: An answer in this one says that the list refuses the question: by an open resolver, or too
-#: often.
-_REFUSED = ip_network("127.255.255.0/24")
-
 _PORT = "port 25"
 _IN_BRACKETS = re.compile(r"\[(?:IPv6:)?([0-9A-Fa-f.:]{2,45})\]")
+
+
+class DnsNames(Resolver, Protocol):
+    """The DNS questions of the checks; `cs.outside.resolver` answers them."""
+
+    async def names(self, address: str) -> tuple[str, ...]:
+        """Return the names that an IP address has by its PTR records, lower-case."""
 
 
 class SenderSettings(msgspec.Struct, frozen=True):
@@ -39,21 +38,18 @@ class SenderSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         address: The IP address that mail servers see; ``None``: they are asked.
-        lists: DNS lists of senders to look ourselves up in.
         proxy: Of the SOCKS5 server that mail servers are reached through, if they are.
     """
 
     helo: str
-    mail_from: str
     port: int = 25
     mail_domains: Sequence[str] = MAIL_DOMAINS
     address: str | None = None
-    lists: Sequence[str] = ()
     proxy: str | None = None
 
 
 async def check_sender(
-    sender: SenderSettings, dns: DnsRecords, guard: AddressGuard
+    sender: SenderSettings, dns: DnsNames, guard: AddressGuard
 ) -> list[DoctorFinding]:
     """Return what mail servers will make of *sender*."""
     port, seen = await _check_port(sender, dns, guard)
@@ -61,20 +57,12 @@ async def check_sender(
     helo = await _check_helo(sender.helo, address, dns)
     if address is None:
         said = "which address mail servers see is not known"
-        names = ["reverse DNS", "SPF", *(f"list {each}" for each in sender.lists)]
-        unknown = [not_tried(each, said, "name it with --address") for each in names]
-        return [port, helo, *unknown]
-    return [
-        port,
-        helo,
-        await _check_pointer(sender.helo, address, dns),
-        await _check_policy(sender, address, dns),
-        *[await _check_list(address, zone, dns) for zone in sender.lists],
-    ]
+        return [port, helo, not_tried("reverse DNS", said, "name it with --address")]
+    return [port, helo, await _check_pointer(sender.helo, address, dns)]
 
 
 async def _check_port(
-    sender: SenderSettings, dns: DnsRecords, guard: AddressGuard
+    sender: SenderSettings, dns: DnsNames, guard: AddressGuard
 ) -> tuple[DoctorFinding, str | None]:
     """Return whether mail servers can be reached, and our address as they see it."""
     tried, failures = 0, list[str]()
@@ -131,7 +119,7 @@ async def _greet(mx: MxAddress, sender: SenderSettings) -> tuple[DoctorFinding, 
     if reply.code == 250:
         return ok(_PORT, f"it is open: {mx.host} answers"), seen
     said = f"it is open, but {mx.host} answers {to} by {reply.code} {reply.text[:200]}"
-    return warning(_PORT, said, "see HELO, reverse DNS and lists below"), seen
+    return warning(_PORT, said, "see HELO and reverse DNS below"), seen
 
 
 def _address_in(text: str) -> str | None:
@@ -146,7 +134,7 @@ def _address_in(text: str) -> str | None:
     return None
 
 
-async def _check_helo(helo: str, address: str | None, dns: DnsRecords) -> DoctorFinding:
+async def _check_helo(helo: str, address: str | None, dns: DnsNames) -> DoctorFinding:
     check = "HELO"
     advice = "set smtp_helo to a host name whose A record is the address that you send from"
     if "." not in helo.strip(".") or helo.lower().endswith((".local", ".localdomain")):
@@ -165,7 +153,7 @@ async def _check_helo(helo: str, address: str | None, dns: DnsRecords) -> Doctor
     return ok(check, f"{helo} is {address}, which mail servers see")
 
 
-async def _check_pointer(helo: str, address: str, dns: DnsRecords) -> DoctorFinding:
+async def _check_pointer(helo: str, address: str, dns: DnsNames) -> DoctorFinding:
     check = "reverse DNS"
     advice = f"have the owner of the address (your provider) set its PTR record to {helo}"
     try:
@@ -182,59 +170,3 @@ async def _check_pointer(helo: str, address: str, dns: DnsRecords) -> DoctorFind
         said = f"{address} is called {', '.join(confirmed)}, and we say {helo}"
         return warning(check, said, advice)
     return ok(check, f"{address} is called {helo}")
-
-
-async def _check_policy(sender: SenderSettings, address: str, dns: DnsRecords) -> DoctorFinding:
-    """Return the finding on SPF; without a sender HELO counts (RFC 7208, section 2.4)."""
-    domain = sender.mail_from.rpartition("@")[2] or sender.helo
-    version = ip_address(address).version
-    advice = f"give {domain} a TXT record that allows it: v=spf1 ip{version}:{address} -all"
-    match await check_spf(domain, address, dns):
-        case "pass":
-            return ok("SPF", f"{domain} lets {address} send")
-        case "temperror" | "unknown":
-            said = f"whether {domain} lets {address} send could not be found out"
-            return not_tried("SPF", said)
-        case "none":
-            return warning("SPF", f"{domain} has no SPF record", advice)
-        case "neutral":
-            return warning("SPF", f"{domain} does not say whether {address} may send", advice)
-        case "permerror":
-            return failed("SPF", f"the SPF record of {domain} is wrong", advice)
-        case _:
-            return failed("SPF", f"{domain} forbids {address} to send", advice)
-
-
-async def _check_list(address: str, zone: str, dns: DnsRecords) -> DoctorFinding:
-    """Return whether *address* is on *zone*, a DNS list of senders (RFC 5782).
-
-    Only lists that the operator names are asked: each is a service with terms of its own, and
-    learns from the question who asks.
-    """
-    check = f"list {zone}"
-    try:
-        test = await dns.addresses(_name(_TEST_ADDRESS, zone))
-        found = await dns.addresses(_name(address, zone))
-    except Unreachable as error:
-        return not_tried(check, f"the list did not answer: {error}")
-    if not _are_in(_LISTED, test) or _are_in(_REFUSED, test):
-        said = "the list does not answer questions from here: its test entry is missing"
-        return not_tried(check, said, "ask by a name server of your own (the setting dns)")
-    if not _are_in(_LISTED, found):
-        return ok(check, f"{address} is not listed")
-    advice = f"look up why at the site of {zone}, mend it and ask to be taken off"
-    return failed(check, f"{address} is listed ({', '.join(found)})", advice)
-
-
-def _name(address: str, zone: str) -> str:
-    """Return the name to ask for (RFC 5782, sections 2.1 and 2.4).
-
-    >>> _name("192.0.2.99", "list.example")
-    '99.2.0.192.list.example'
-    """
-    pointer = ip_address(address).reverse_pointer
-    return f"{pointer.removesuffix('.in-addr.arpa').removesuffix('.ip6.arpa')}.{zone}"
-
-
-def _are_in(network: IPv4Network | IPv6Network, addresses: Sequence[str]) -> bool:
-    return any(ip_address(each) in network for each in addresses)

@@ -21,9 +21,9 @@ from cs.history.words import (
     REASONS,
     cause_in_words,
     people_were,
-    seconds,
 )
 from cs.projections.searches import instant
+from cs.runtime.durations import in_words
 
 _HIDDEN_NOTE = (
     "People are hidden: who they are, their addresses and what mail servers said of them are "
@@ -361,14 +361,14 @@ def _addresses(people: Sequence[RunPerson]) -> Section:
 def conversation(check: MailboxCheck, evidence: Evidence) -> str:
     """Return what was said about the address of *evidence*, a line each."""
     lines = evidence.conversation
-    took = f", took {seconds((lines[-1].at_ms - lines[0].at_ms) / 1000)}" if lines else ""
+    took = f", took {in_words((lines[-1].at_ms - lines[0].at_ms) / 1000)}" if lines else ""
     again = evidence.retry_in_s
     return "\n".join(
         [
             f"{evidence.verifier} at {instant(evidence.at)}{took}",
             f"mail server {evidence.mx or '–'}",
             f"chosen by {check.checked.rules or NOT_RECORDED}, position {check.position}",
-            *([] if again is None else [f"ask again after {seconds(again)}"]),
+            *([] if again is None else [f"ask again after {in_words(again)}"]),
             *(f"{line.at_ms:>7} ms  {line.who}  {line.text}" for line in lines),
         ]
     )
@@ -382,7 +382,7 @@ def _meanings(
 
 
 def _between(since: datetime, until: datetime) -> str:
-    return seconds((until - since).total_seconds())
+    return in_words((until - since).total_seconds())
 
 
 def _outcome(said: str) -> str:

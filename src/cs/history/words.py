@@ -1,4 +1,4 @@
-"""Stored words, causes and durations in words for people.
+"""Stored words and causes in words for people.
 
 A reason that a plug-in made up has none: it stands for itself.
 """
@@ -15,20 +15,6 @@ from cs.domain.causation import (
     TimerCause,
 )
 from cs.domain.rule_sets import NOT_RECORDED
-
-
-def seconds(value: float) -> str:
-    """Return *value*, in seconds, as people say it.
-
-    >>> seconds(0.0412), seconds(3.21), seconds(75), seconds(7200), seconds(200_000)
-    ('41 ms', '3.2 s', '75 s', '2 h', '2.3 d')
-    """
-    if value < 1:
-        return f"{value * 1000:.0f} ms" if value else "0 s"
-    for least, unit, size in ((172_800, "d", 86_400), (7_200, "h", 3_600), (600, "min", 60)):
-        if value >= least:
-            return f"{round(value / size, 1):g} {unit}"
-    return f"{value:.1f} s" if value < 10 and value % 1 else f"{value:.0f} s"
 
 
 def cause_in_words(cause: AnyCause | None) -> str:

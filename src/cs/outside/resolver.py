@@ -13,7 +13,6 @@ import dns.resolver
 import dns.reversename
 from dns.rdtypes.ANY.MX import MX
 from dns.rdtypes.ANY.PTR import PTR
-from dns.rdtypes.ANY.TXT import TXT
 
 from cs.metrics.metrics import Metrics
 from cs.outside.dns_answers import DnsAnswers, NoSuchName
@@ -90,19 +89,6 @@ class DnsResolver:
             return MailHosts(hosts=(domain,) if implicit else (), implicit=implicit)
         hosts = tuple(dict.fromkeys(host for _, host in exchangers if host))
         return MailHosts(hosts=hosts, null_mx=not hosts)  # RFC 7505: one record, "."
-
-    async def texts(self, name: str) -> tuple[str, ...]:
-        """Return the TXT records of *name*, the strings of each put together.
-
-        Raises:
-            Unreachable: As the port says.
-        """
-        records = await self._present(name, dns.rdatatype.TXT)
-        return tuple(
-            b"".join(record.strings).decode("utf-8", "replace")
-            for record in records
-            if isinstance(record, TXT)
-        )
 
     async def names(self, address: str) -> tuple[str, ...]:
         """Return the names that the IP address *address* has by its PTR records.

@@ -5,8 +5,8 @@ import asyncio
 import httpx
 import pytest
 
-from cs.cli.sandbox import SearchProof, asking_the_silent, prove_search
 from cs.sandbox.world import listing, load
+from harness.world_proof import SearchProof, asking_the_silent, prove_search
 from system.cluster.cluster import Cluster
 from system.cluster.clustered import ERASED_FROM, Clustered
 from system.cluster.operating import operating

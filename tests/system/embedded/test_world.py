@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from cs.cli.sandbox import SearchProof, asking_the_silent, prove_world
 from cs.sandbox.world import load
+from harness.world_proof import SearchProof, asking_the_silent, prove_world
 
 
 def wrong(proved: list[SearchProof]) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def wrong(proved: list[SearchProof]) -> dict[str, Any]:
 @pytest.mark.slow
 async def test_the_bundled_world_ends_as_it_intends_past_every_wait() -> None:
     """Seconds: the clock is moved; what rests on somebody's silence is left out."""
-    proved = await prove_world(load(None), lambda *_: None, quick=True)
+    proved = await prove_world(load(None), quick=True)
 
     assert wrong(proved) == {}
     assert {row.intended for row in proved} == {
@@ -51,7 +51,7 @@ async def test_who_meets_silence_ends_as_the_bundled_world_intends() -> None:
     silent = asking_the_silent(world)
     brands = [brand for brand in world.brands if brand.domain in silent]
 
-    proved = await prove_world(replace(world, brands=brands, searches=[]), lambda *_: None)
+    proved = await prove_world(replace(world, brands=brands, searches=[]))
 
     assert wrong(proved) == {}
     assert {row.intended for row in proved} == {brand.intends.outcome for brand in brands}
@@ -125,7 +125,7 @@ async def test_what_the_world_changes_the_answer_shows(
     file = tmp_path / "world.json"
     file.write_bytes(msgspec.json.encode(world))
 
-    proved = await prove_world(load(file), lambda *_: None)
+    proved = await prove_world(load(file))
 
     assert {row.ended for row in proved} == {outcome}
     assert {row.verified for row in proved} == {(email,) if email else ()}

@@ -104,7 +104,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             views=views,
             leader=driver,
             parts=lambda: driver.parts,
-            bus=bus,
+            bus=bus.measure,
             set_aside=streams.set_aside,
             outcomes=recorder,
         )

@@ -74,7 +74,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             time=data.time,
             leader=leader,
             parts=lambda: leader.parts,
-            bus=bus,
+            bus=bus.measure,
             set_aside=set_aside,
         )
         async with keep_time(shared.time, *work):

@@ -84,5 +84,5 @@ async def run_stage(
         )
         await stack.enter_async_context(measured_process(metrics, role, world))
         async with keep_time(shared_time, runner.run()):
-            ready = Readiness(time=time, bus=bus, misconfiguration=misconfiguration)
+            ready = Readiness(time=time, bus=bus.measure, misconfiguration=misconfiguration)
             yield RunningRole(ready, Measures(metrics, ready))

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from cs.history.pages import Bar, Page, Section
 from cs.history.report.figures import FigureRows, Report
-from cs.history.words import KEPT, seconds
+from cs.history.words import KEPT
+from cs.runtime.durations import in_words
 
 #: What stands where there is nothing to say.
 NOTHING = "–"
@@ -60,7 +61,7 @@ def cell(column: str, value: float | str | datetime | None) -> str:
     if "share" in column:
         return percent(value)
     if column.endswith("seconds"):
-        return seconds(value)
+        return in_words(value)
     if column.startswith("usd"):
         return f"{value:.4f}"
     return f"{value:.3g}" if value % 1 else f"{value:.0f}"

@@ -1,0 +1,132 @@
+"""Every search of a made-up world, compared with what the world intends."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import msgspec
+
+from cs.admin.sandbox_clock import PATIENT
+from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
+from cs.operations.operator import Operator
+from cs.runtime.clock import Clock
+from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
+from cs.sandbox.shapes import World
+from cs.sandbox.world import WorldSearch, listing
+
+#: Searches at once in real time: few enough that none is late for its deadline.
+AT_ONCE = 16
+#: Real time between two looks at whether every call has come in.
+LOOK_S = 0.05
+#: How far the clock is moved at once.
+STEP = timedelta(seconds=5)
+
+
+class SearchProof(msgspec.Struct, frozen=True):
+    """One search: addresses are of invented people."""
+
+    asked: str
+    intended: str
+    ended: str
+    expected: tuple[str, ...]
+    maybe: tuple[str, ...]  # right to find and right to leave out
+    verified: tuple[str, ...]
+    seconds: float  # of the service's clock
+    charged: bool
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """What is not as intended."""
+        found, expected = set(self.verified), set(self.expected)
+        wrong = {
+            "outcome": self.ended != self.intended,
+            "people": not expected <= found <= expected | set(self.maybe),
+            "charge": self.charged != (self.intended == "done"),
+        }
+        return tuple(name for name, differs in wrong.items() if differs)
+
+
+async def prove_world(world: World, *, quick: bool = False) -> list[SearchProof]:
+    """Search everything in *world*, each with a key of its own.
+
+    With *quick* the clock is moved on whenever every search waits for it: for a retry, a
+    hold's end, a slow answer.  Brands whose end rests on a server that says nothing are left
+    out then, because time-outs go by real time.
+    """
+    silent = asking_the_silent(world)
+    shown = [row for row in listing(world) if not (quick and row.domain in silent)]
+    shown.sort(key=lambda row: row.domain not in silent)  # the longest first
+    rows = [(row, way) for row in shown for way in row.asked_by]
+    places = asyncio.Semaphore(len(rows) if quick else AT_ONCE)
+    ended: list[SearchProof] = []
+
+    async with sandbox_service(world) as sandbox, client_of(sandbox.base_url) as client:
+
+        async def one(row: WorldSearch, way: str) -> None:
+            async with places:
+                proof = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
+            ended.append(proof)
+
+        async with asyncio.TaskGroup() as tasks:
+            searches = [tasks.create_task(one(row, way)) for row, way in rows]
+            if quick:
+                moving = tasks.create_task(move_clock(sandbox, searches))
+                await asyncio.wait(searches)
+                moving.cancel()
+    return ended
+
+
+def asking_the_silent(world: World) -> frozenset[str]:
+    """Return the domains of the brands whose mail, or name server for it, may say nothing."""
+
+    def is_silent(behaviour: Behaviour | None) -> bool:
+        is_silent_later = isinstance(behaviour, Greylisting) and behaviour.then == "silent"
+        return isinstance(behaviour, Silent) or is_silent_later
+
+    mail = {
+        mail.domain
+        for mail in world.mail
+        if mail.dns == "silent"
+        or is_silent(mail.behaviour)
+        or any(is_silent(host.behaviour) for host in mail.hosts)
+    }
+    return frozenset(b.domain for b in world.brands if (b.mail_domain or b.domain) in mail)
+
+
+async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[Any]]) -> None:
+    """Move the clock on while everything waits for it, once all *searches* are in."""
+    while sandbox.service.api.held + sum(each.done() for each in searches) < len(searches):  # noqa: ASYNC110  calls come in elsewhere
+        await asyncio.sleep(LOOK_S)
+    sandbox.clock_advancer.pace = PATIENT
+    while True:
+        await sandbox.clock_advancer.advance(STEP)
+
+
+async def prove_search(
+    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
+) -> SearchProof:
+    """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
+
+    *clock* is the service's.
+
+    Raises:
+        httpx.HTTPError: The service refuses, or does not answer.
+    """
+    brand = row.brand if way in {"brand", "both"} else None
+    domain = row.domain if way in {"domain", "both"} else None
+    key = (await operator.create_key("proof", 1)).key
+    began = clock.monotonic()
+    record = await search_to_end(client, key, brand, domain)
+    emails = (contact["email"] for contact in record["contacts"])
+    return SearchProof(
+        asked=" + ".join(filter(None, (brand, domain))),
+        intended=row.outcome,
+        ended="done" if record["status"] == "done" else record["reason"],
+        expected=tuple(sorted(person.address for person in row.people)),
+        maybe=tuple(sorted(person.address for person in row.maybe)),
+        verified=tuple(sorted(email for email in emails if email)),
+        seconds=round(clock.monotonic() - began, 2),
+        charged=record["charged"],
+    )
