@@ -101,7 +101,7 @@ def test_stalled_bodies_of_one_key_leave_connections_to_another(tmp_path: Path) 
         head = POST + f"Authorization: Bearer {one['key']}\r\n".encode()
         head += b"Content-Length: 50\r\n\r\n{"
         client = stack.enter_context(service.client(other))
-        client.headers["Connection"] = "close"  # of a kept one nobody may be sure (decision 23)
+        client.headers["Connection"] = "close"  # of a kept one nobody may be sure
         client.post("/contacts", json={"brand": "Veltrana", "wait": True}).raise_for_status()
         sockets = [
             stack.enter_context(socket.create_connection(service.address, timeout=30))
