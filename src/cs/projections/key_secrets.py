@@ -3,11 +3,8 @@
 from collections.abc import AsyncGenerator, Mapping
 from collections.abc import Set as AbstractSet
 
-from cs.eventlog.port import EventLog
-from cs.projections.current_rows import Basis, CurrentRows
-from cs.projections.damaged_keys import DamagedKeys
+from cs.projections.current_rows import CurrentRows
 from cs.projections.port import Views
-from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
 from cs.projections.usage import USAGE
 
 #: Keys read at once when their secrets are gone through: some 0.5 MB.
@@ -17,10 +14,9 @@ SECRETS_PAGE = 5_000
 class KeySecrets:
     """Looks secrets up in the views, and in what the log has beyond them."""
 
-    def __init__(self, events: EventLog, views: Views, rows: CurrentRows) -> None:
+    def __init__(self, views: Views, rows: CurrentRows) -> None:
         self._views = views
         self._rows = rows
-        self._damaged_keys = DamagedKeys(events)
 
     async def shown(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
         """Return the id of the key that each of *secret_hashes* opens, as the views show it.
@@ -51,12 +47,7 @@ class KeySecrets:
             if table == USAGE.name
         }
         found = {s: k for s, k in found.items() if k not in newer or newer[k] == s}
-        found |= {s: k for k, s in newer.items() if s is not None and s in secret_hashes}
-        left = secret_hashes - found.keys()
-        if not left:
-            return found
-        aside = await self._set_aside(basis)
-        return {**found, **await self._damaged_keys.opened_by(left, aside)}
+        return found | {s: k for k, s in newer.items() if s is not None and s in secret_hashes}
 
     async def pages(self) -> AsyncGenerator[list[tuple[str, str]], None]:
         """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
@@ -68,11 +59,3 @@ class KeySecrets:
     async def _found(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
         found = await self._views.ids_tagged(USAGE, secret_hashes, since)
         return {secret: key_id for key_id, secret in found}
-
-    async def _set_aside(self, basis: Basis) -> list[AsideRow]:
-        """Return what the views pass over, by stream."""
-        rows = dict(await self._views.tagged(ASIDE, SET_ASIDE, basis.since))
-        for (table, row_id), data in basis.newer.items():
-            if table == ASIDE.name:
-                rows[row_id] = ASIDE.decode(data)
-        return [rows[row_id] for row_id in sorted(rows)]

@@ -83,7 +83,7 @@ class Reading:
         self._newer = NewerRows(events, keys)
         self._results = ResultContacts(keys)
         self._reused = ReusedResults(metrics=metrics)
-        self.secrets = KeySecrets(events, views, self._rows)
+        self.secrets = KeySecrets(views, self._rows)
         follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
         follower.listen_replaced(self._ended.forget)
         follower.listen_replaced(self._reused.forget)

@@ -1,7 +1,7 @@
 """The SQLite file that views are in: one thread at a time, and mended when it is damaged.
 
-What is damaged is made anew, and nothing else.  A row or a table of this generation: its
-tables, empty.  Pages of the file: the file, with every generation that is sound in the old one.
+A damaged row or a lost table empties the tables of this generation; damaged pages replace the
+file.  Either way the views are made again from the log.
 """
 
 import sqlite3
@@ -15,7 +15,6 @@ from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
 from cs.projections.projection import Projection
-from cs.projections.sqlite.recovery import replace_damaged
 from cs.projections.sqlite.table_sets import FileTableSet
 from cs.runtime.private_files import make_private
 from cs.sqlite.database import connect, transaction
@@ -59,7 +58,7 @@ class ViewFile:
             if path is None:
                 raise
             log.warning("views_damaged", error=str(error))
-            replace_damaged(path)
+            _remove(path)
             self._database = self._opened()
 
     def close(self) -> None:
@@ -124,10 +123,9 @@ class ViewFile:
 
     def _replace_file(self) -> LogUnavailable:
         self._database.close()
-        kept = [] if self._path is None else replace_damaged(self._path)
+        if self._path is not None:
+            _remove(self._path)
         self._database = self._opened()
-        if self.tables.names.generation in kept:
-            return LogUnavailable("the file of the views was damaged, and is mended")
         return ViewsEmptied()
 
     def _opened(self) -> sqlite3.Connection:
@@ -145,6 +143,11 @@ class ViewFile:
             database.close()
             raise
         return database
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):  # a write-ahead log must not be read into the new file
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _code(error: Exception) -> int:

@@ -21,7 +21,6 @@ from cs.projections.generation import (
 )
 from cs.projections.projection import Projection
 from cs.projections.set_aside import ASIDE, SET_ASIDE
-from cs.projections.sqlite.legacy import COLUMNS, LEGACY, drop_legacy, legacy_checkpoint
 
 
 class FileTableSet:
@@ -61,7 +60,6 @@ class FileTableSet:
     def make(self, database: sqlite3.Connection) -> None:
         """Make what is missing; a set that lacks a table begins again, empty."""
         make_shared_tables(database)
-        _note_legacy(database)
         entered = database.execute(_ENTER, (self.names.generation,)).rowcount
         if not entered and self._are_there(database):
             database.execute(_USED, (self.names.generation,))
@@ -76,13 +74,9 @@ class FileTableSet:
 
     def retire_others(self, database: sqlite3.Connection, grace_s: float) -> Sequence[str]:
         """Drop the sets that nobody used for *grace_s*; return their generations."""
-        _note_legacy(database)
         unused = database.execute(_UNUSED, (self.names.generation, grace_s)).fetchall()
         for (name,) in unused:
-            if name == LEGACY:
-                drop_legacy(database)
-            else:
-                _drop(database, table_prefix(name))
+            _drop(database, table_prefix(name))
             for statement in _FORGET:
                 database.execute(statement, (name,))
         return [name for (name,) in unused]
@@ -147,10 +141,8 @@ class FileTableSet:
 
     def others(self, database: sqlite3.Connection) -> list[Generation]:
         """Return the generations whose rows may be copied, the best one first."""
-        found = database.execute(_OTHERS, (self.names.generation, LEGACY)).fetchall()
-        legacy = legacy_checkpoint(database)
-        others = [*(Generation(*row) for row in found), *([legacy] if legacy else [])]
-        return to_copy_from(self._projections, others)
+        found = database.execute(_OTHERS, (self.names.generation,)).fetchall()
+        return to_copy_from(self._projections, [Generation(*row) for row in found])
 
     def copies(self, database: sqlite3.Connection) -> CopiedRows:
         """Return what these tables began with."""
@@ -191,9 +183,6 @@ class _Source:
 
 
 def _source(database: sqlite3.Connection, name: str) -> _Source | None:
-    legacy = legacy_checkpoint(database)
-    if legacy is not None and legacy.name == name:
-        return _Source("", legacy.position, legacy.last_event, 0)
     found = database.execute(_SOURCE, (name,)).fetchone()
     return None if found is None else _Source(f"{table_prefix(name)}_", *found)
 
@@ -204,9 +193,9 @@ def make_shared_tables(database: sqlite3.Connection) -> None:
         database.execute(statement)
 
 
-def tables_of(database: sqlite3.Connection, prefix: str, schema: str = "main") -> list[str]:
-    """Return the names of the tables in *schema* that begin with *prefix*."""
-    found = database.execute(_TABLES_OF.format(schema=schema), (f"{prefix}_*",))
+def tables_of(database: sqlite3.Connection, prefix: str) -> list[str]:
+    """Return the names of the tables that begin with *prefix*."""
+    found = database.execute(_TABLES_OF, (f"{prefix}_*",))
     return [table for (table,) in found.fetchall()]
 
 
@@ -215,13 +204,6 @@ def no_checkpoint() -> sqlite3.Error:
     error = sqlite3.OperationalError("the checkpoint of these views is gone")
     error.sqlite_errorcode = sqlite3.SQLITE_ERROR
     return error
-
-
-def _note_legacy(database: sqlite3.Connection) -> None:
-    """Note whether the tables of before are in use: their checkpoint has moved."""
-    legacy = legacy_checkpoint(database)
-    if legacy is not None:
-        database.execute(_NOTE_LEGACY, (LEGACY, legacy.position))
 
 
 def _columns(database: sqlite3.Connection, table: str) -> Sequence[str]:
@@ -234,6 +216,8 @@ def _drop(database: sqlite3.Connection, prefix: str) -> None:
         database.execute(f"DROP TABLE {table}")
 
 
+#: Of every table of rows.
+COLUMNS = ["id", "tag", "row"]
 _SHARED = (
     """
     CREATE TABLE IF NOT EXISTS view_sets (
@@ -261,11 +245,6 @@ _SHARED = (
 _NOW = "CAST(strftime('%s', 'now') AS INTEGER)"
 _ENTER = f"INSERT INTO view_sets VALUES (?, 0, '', {_NOW}) ON CONFLICT DO NOTHING"  # noqa: S608
 _USED = f"UPDATE view_sets SET used_at = {_NOW} WHERE generation = ?"  # noqa: S608
-_NOTE_LEGACY = (
-    f"INSERT INTO view_sets VALUES (?, ?, '', {_NOW}) ON CONFLICT DO UPDATE "  # noqa: S608
-    "SET position = excluded.position, used_at = excluded.used_at "
-    "WHERE position <> excluded.position"
-)
 _MOVE = (
     f"UPDATE view_sets SET position = ?, last_event = ?, used_at = {_NOW} "  # noqa: S608
     "WHERE generation = ?"
@@ -283,12 +262,10 @@ _FORGET = (
     "DELETE FROM view_editions WHERE generation = ?",
 )
 _INDEXES = "SELECT name FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql <> ''"
-_OTHERS = (
-    "SELECT generation, position, last_event FROM view_sets WHERE generation NOT IN (?, ?)"
-)
+_OTHERS = "SELECT generation, position, last_event FROM view_sets WHERE generation <> ?"
 _SOURCE = (
     "SELECT s.position, s.last_event, COALESCE(c.position, 0) FROM view_sets AS s "
     "LEFT JOIN view_copies AS c USING (generation) WHERE generation = ?"
 )
 _UNUSED = f"SELECT generation FROM view_sets WHERE generation <> ? AND used_at < {_NOW} - ?"  # noqa: S608
-_TABLES_OF = "SELECT name FROM {schema}.sqlite_master WHERE type = 'table' AND name GLOB ?"
+_TABLES_OF = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ?"
