@@ -259,7 +259,7 @@ def test_what_cannot_be_is_told(history: Path, here: Here, words: tuple[str], wh
 def test_the_file_that_the_page_shows_loses_who_is_no_head(
     history: Path, tmp_path: Path, here: Here
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs/changing-a-rule.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/extending.md").read_text()
     file = tmp_path / "juniors.py"
     file.write_text(page.partition("```python\n")[2].partition("```")[0])
 

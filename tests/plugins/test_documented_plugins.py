@@ -129,7 +129,7 @@ async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
     assert answer.why == "SystemExit: bad key ********"
 
 
-PAGES = ("sources.md", "verifiers.md", "stages.md")
+PAGES = ("sources.md", "verifiers.md")
 #: As pytest-asyncio is where nobody has set anything, but for its wish to be told of that.
 STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
 
@@ -173,7 +173,7 @@ def test_whoever_breaks_the_contract_reads_which_value_was_wrong(tmp_path: Path)
 def test_documented_plugins_import_of_the_service_only_what_is_public(page: str) -> None:
     files, _, _ = documented(page)
     kits = Path(cs.plugins.contracts.__file__).parent.glob("[!_]*.py")
-    public = {f"cs.plugins.{each}" for each in ("sources", "verifiers", "hosted", "stages")} | {
+    public = {f"cs.plugins.{each}" for each in ("sources", "verifiers", "hosted")} | {
         f"cs.plugins.contracts.{kit.stem}" for kit in kits
     }
 

@@ -1,4 +1,4 @@
-"""The documented stage does the work of ours: in one process, and as a worker on Kafka."""
+"""A stage that `cs new` writes does the work of ours: in one process, and on Kafka."""
 
 import os
 from contextlib import AbstractContextManager
@@ -10,33 +10,41 @@ import pytest
 from cli.command import Here
 from cs.assembly.plugins import open_plugins, unusable_settings
 from cs.assembly.stages import build_stage
+from cs.plugins.contracts.stand_in import ServiceRequest
 from cs.plugins.new_package import PackageKind
 from cs.plugins.registry import stages
 from cs.settings import BadSettings, load
 from harness.served import served
-from plugins.installed import Install, documented, install_written
+from plugins.installed import Install, install_written
 from plugins.played import on_loopback
 from system.cluster.clustered import Clustered
 
-#: In the bundled world headlines of two people at Veltrana have this word.
-WEIGHTS = {"influencer": 0.75}
 
+def scores_service() -> AbstractContextManager[str]:
+    """Serve scores on loopback; enter it for where.
 
-def weights_service() -> AbstractContextManager[str]:
-    """Serve the weights on loopback; enter it for where."""
-    return on_loopback(lambda _: WEIGHTS)
+    In the bundled world headlines of two people at Veltrana have the word that counts.
+    """
+
+    def answer(asked: ServiceRequest) -> object:
+        headlines = asked.json["headlines"].items()
+        good = [
+            each for each, headline in headlines if "influencer" in headline.lower().split()
+        ]
+        return {"scores": dict.fromkeys(good, 0.75)}
+
+    return on_loopback(answer)
 
 
 @pytest.fixture
 def site(install: Install, tmp_path: Path) -> Path:
-    """Where the package of the page is installed."""
-    files, points, _ = documented("stages.md")
-    install(files, points)
+    """Where the package is installed."""
+    install_written(install, PackageKind.STAGE, "ranking")
     return tmp_path / "site"
 
 
 def is_ranked_by_weights(answer: dict[str, Any]) -> bool:
-    """Return whether it is the documented ranking that has decided who is shown."""
+    """Return whether it is the written ranking that has decided who is shown."""
     headlines = [contact["headline"] for contact in answer["contacts"]]
     titles = [contact["title"] for contact in answer["contacts"]]
     return (
@@ -49,7 +57,7 @@ def is_ranked_by_weights(answer: dict[str, Any]) -> bool:
 @pytest.mark.slow
 def test_one_process_runs_it_in_place_of_ours(site: Path, tmp_path: Path) -> None:
     brand = {"brand": "Veltrana", "wait": True}
-    with weights_service() as url:
+    with scores_service() as url:
         given = {"CS_STAGES": "ranking", "CS_STAGES__RANKING__URL": url}
         with (
             served(tmp_path / "data", PYTHONPATH=str(site), **given) as service,
@@ -97,7 +105,7 @@ def test_a_worker_on_kafka_runs_it_in_place_of_ours(site: Path, clustered: Clust
     cluster = clustered.cluster
     workers = cluster.of("stage-ranking")
     before = {worker.name: worker.environment for worker in workers}
-    with weights_service() as url:
+    with scores_service() as url:
         for worker in workers:
             worker.end()
             path = worker.environment.get("PYTHONPATH")
@@ -124,8 +132,7 @@ async def test_it_is_made_with_its_settings_and_asks_nobody_of_ours(
     site: Path, tmp_path: Path
 ) -> None:
     del site
-    file = tmp_path / "cs.toml"
-    file.write_text(documented("stages.md")[2])
+    file = tmp_path / "site" / "cs.toml"
 
     async with open_plugins(load(file, environment={})) as plugins:
         assert [stage.name for stage in plugins.stages] == ["ranking"]
@@ -135,8 +142,7 @@ async def test_it_is_made_with_its_settings_and_asks_nobody_of_ours(
 
 @pytest.mark.usefixtures("site")
 def test_the_check_of_settings_names_it(here: Here, tmp_path: Path) -> None:
-    file = tmp_path / "cs.toml"
-    file.write_text(documented("stages.md")[2])
+    file = tmp_path / "site" / "cs.toml"
 
     assert here("config", "check", "--json").rows[0]["stages"] == []
     used = here("config", "check", "--json", f"--config={file}").rows[0]

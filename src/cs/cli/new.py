@@ -15,7 +15,7 @@ app = App(
     name="new",
     help="Write a package for a source, a verifier or a stage of your own.\n\n"
     "Its tests pass at once, and check it against the contract of its kind; its README says "
-    "how to try it (docs/plugins.md).",
+    "how to try it (docs/extending.md).",
 )
 
 Into = Annotated[Path, Parameter(help="Where the package's folder is made.")]

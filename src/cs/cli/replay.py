@@ -91,7 +91,7 @@ async def replay(
 
     Writes nothing to the log and asks nobody outside. Works on the data folder or the
     databases, next to a running service or without one. How to try a changed rule before it
-    ships: docs/changing-a-rule.md.
+    ships: docs/extending.md.
 
     Example: `cs replay ranking --rules stricter.py`, or `cs replay verdicts --json`
     """

@@ -3,7 +3,7 @@
 The name of a set is raised by hand (``ranking-1``, ``ranking-2``) when its rules come to say
 something else, so that a replay of the log can tell which rules said what.  What belongs to a
 set, and a digest of it, is in ``tests/domain/test_rule_sets.py``: a change that forgets to
-raise the name is red there (docs/changing-a-rule.md).
+raise the name is red there (docs/extending.md).
 
 What was stored before names were recorded, or by a stage or verifier of another make that has
 none, has ``None``: not recorded.

@@ -11,6 +11,6 @@ Module                             Import from it
 =================================  ==========================================================
 
 The other modules here find plug-ins, check their settings, report what they do wrong and write
-new ones (`cs new`); they serve the service, and may change.  docs/plugins.md begins one;
-docs/sources.md, docs/verifiers.md and docs/stages.md have worked examples.
+new ones (`cs new`); they serve the service, and may change.  docs/extending.md begins one;
+docs/sources.md and docs/verifiers.md have worked examples.
 """

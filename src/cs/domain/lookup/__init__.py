@@ -6,5 +6,5 @@ a failed attempt is made again, `closing` how its mail domains and the run itsel
 `cs.domain.brand.events`.
 
 `rules` has all that differs from stage to stage, so that a new stage is written into one
-module of these (docs/adding-a-stage.md) and its `state`.
+module of these (docs/extending.md) and its `state`.
 """

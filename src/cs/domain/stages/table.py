@@ -3,7 +3,7 @@
 Topics, consumer groups, budgets, attempts, what a message may hold, which finding is whose
 and which event ends which work are all read from here.  The shapes themselves are in
 `cs.domain.stages.work`, what a finding leads to is in `cs.domain.lookup.rules`.
-How to add a stage: docs/adding-a-stage.md.
+How to add a stage: docs/extending.md.
 """
 
 from collections.abc import Mapping

@@ -102,7 +102,7 @@ def load_rules(path: Path) -> Rules:
     if path.is_dir():
         raise BrokenRules(
             f"{path} is a folder: run the cs replay of that checkout with --json, and "
-            "compare what both print (docs/changing-a-rule.md)"
+            "compare what both print (docs/extending.md)"
         )
     file, names = str(path), dict[str, Any](__name__="rules", __file__=str(path))
     try:
