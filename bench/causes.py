@@ -28,10 +28,10 @@ from cs.domain.key import SearchSettled
 from cs.eventlog.port import Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.postgres.schema_steps import STORES
+from harness.memory_keys import MemoryKeyStore
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
 

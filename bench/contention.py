@@ -32,11 +32,11 @@ from cs.domain.refusal import Refusal
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
+from harness.memory_keys import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 REUSED = Query("Miruvane")

@@ -33,10 +33,10 @@ from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import PreparedAppend
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.store import ViewStore
+from harness.memory_keys import MemoryKeyStore
 
 CALLERS = 16
 PAGE = 500

@@ -44,10 +44,10 @@ from cs.eventlog.postgres.append import APPEND
 from cs.eventlog.postgres.batch import arguments
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.table_log import PreparedAppend
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.postgres.schema_steps import STORES
+from harness.memory_keys import MemoryKeyStore
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
 

@@ -34,7 +34,6 @@ from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
@@ -46,6 +45,7 @@ from cs.projections.usage import USAGE
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
+from harness.memory_keys import MemoryKeyStore
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
 

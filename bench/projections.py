@@ -27,9 +27,7 @@ from eventsourcing.persistence import Tracking
 from eventsourcing.sqlite import SQLiteDatastore, SQLiteTrackingRecorder
 
 from cs.domain.key import SearchSettled
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
@@ -37,6 +35,8 @@ from cs.projections.runner import CATCH_UP_PAGE
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.garbage import collect_seldom
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 # In place of this folder, whose module of this name would hide the tests' folder.
 sys.path.pop(0)

@@ -13,9 +13,7 @@ from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.stages import build_stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
 from cs.projections.port import Changed
@@ -24,6 +22,8 @@ from cs.projections.rows import Table
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import tools
 
 #: How something is while it is away: it says so, it says nothing, or it does once what

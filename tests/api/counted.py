@@ -26,7 +26,6 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite import log as sqlite
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
@@ -37,6 +36,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 from projections.history import done
 

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
-from cs.keystore.memory import MemoryKeyStore
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from cs.plugins.verifiers import DomainCheck
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, BEN, Directory, Mailboxes, MailboxesOf, Staff
 
 

@@ -7,10 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.domain.contact import Query
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
 from harness.outside import tools
 
 

@@ -20,13 +20,13 @@ from cs.eventlog.port import Append, Ceiling, EventLog
 from cs.eventlog.postgres import append as postgres_append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.reading import Reusable
 from cs.runtime.clock import SystemClock
 from eventlog.postgres.test_in_doubt import LOCK
 from eventlog.postgres.test_log import waits_for_a_lock
+from harness.memory_keys import MemoryKeyStore
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
 from postgres.migrated import migrated
 

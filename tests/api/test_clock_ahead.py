@@ -13,11 +13,11 @@ from cs.api.time_limits import TimeLimits
 from cs.assembly.plugins import StagePlugins
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.rate_limits import PER_MINUTE
-from cs.eventlog.memory import MemoryEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret
 from cs.runtime.clock import ManualClock
 from harness.in_process import Service, in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, SlowStaff, tools
 
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)

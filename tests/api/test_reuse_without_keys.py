@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cs.keystore.memory import MemoryKeyStore
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
 from harness.outside import tools
 
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from cs.eventlog.memory import MemoryEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from harness.in_process import one_process
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import tools
 from projections.long_history import write_long
 

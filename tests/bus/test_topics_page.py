@@ -29,13 +29,13 @@ from cs.bus.topics import (
 from cs.domain.lookup.retry_times import FIRST_RETRY, LAST_RETRY
 from cs.domain.lookup.rules import SILENT_REISSUES
 from cs.domain.stages.table import STAGES
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.feed import feed
 from cs.pipeline.heartbeats import SILENCE_S
 from cs.pipeline.runner import DRAIN_S, HEARTBEAT_EVERY_S
 from domain.golden_files import golden, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 PAGE = (Path(__file__).parents[2] / "docs" / "topics.md").read_text()
 BLOCKS = [block.encode() for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]

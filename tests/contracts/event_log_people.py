@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from cs.domain.brand.events import LookupFinished, MailboxVerified, PeopleFound
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
 
 
 class NoRoom(MemoryKeyStore):

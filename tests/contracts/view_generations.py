@@ -9,13 +9,13 @@ import pytest
 from contracts.views import History
 from cs.domain.codec import AnyEvent
 from cs.eventlog.damage import UnreadableEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.projections.catalogue import projections
 from cs.projections.generation import NO_COPIES
 from cs.projections.port import Views
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
+from harness.memory_log import MemoryEventLog
 from projections.history import issued, write
 
 Opened: TypeAlias = Callable[[Sequence[Projection]], AbstractAsyncContextManager[Views]]

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sealing import open_bytes
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.port import Views, named
@@ -22,6 +20,8 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from projections.history import LIVE, write
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS, ASIDE)

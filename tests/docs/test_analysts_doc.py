@@ -22,10 +22,10 @@ from cs.domain.codec import TOPICS
 from cs.domain.personal import Personal
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_events
 from harness.in_process import on_folder
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()

@@ -33,7 +33,6 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import PreparedAppend
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite.store import SqliteKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
@@ -41,6 +40,7 @@ from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
 from projections.stored import table_of
 
 pytestmark = pytest.mark.slow

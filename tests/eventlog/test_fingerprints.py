@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.eventlog.fingerprints import email_print, fingerprints
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
 from pipeline.hostile_messages import TEXTS
 
 KEYS = MemoryKeyStore()

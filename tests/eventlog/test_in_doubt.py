@@ -18,10 +18,10 @@ from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from harness.in_process import Service, one_process
+from harness.memory_keys import MemoryKeyStore
 from harness.outside import tools
 
 pytestmark = pytest.mark.slow

@@ -37,14 +37,14 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from cs.domain.key import INITIAL, evolve
 from cs.eventlog.mapper import Envelope, EventMapper
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import golden_events
 from eventlog.library_port import Blocking, PortRecorder, SilentPortRecorder
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from postgres.migrated import migrated
 
 with pytest.MonkeyPatch.context() as patch:

@@ -16,7 +16,7 @@ from cs.eventlog.errors import CeilingReached
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

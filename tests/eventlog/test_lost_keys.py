@@ -11,12 +11,12 @@ from structlog.testing import capture_logs
 
 from cs.domain.brand.events import LookupFinished, PeopleFound
 from cs.domain.codec import AnyEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sealing import key_id
 from cs.keystore.lost import REMEMBERED, TOLD_EVERY_S, LostValue, LostValues, Why
-from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import NAMES, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 
 def people_found() -> PeopleFound:

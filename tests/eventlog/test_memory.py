@@ -3,10 +3,10 @@ import pytest
 from contracts.event_log import EventLogContract
 from contracts.event_log_ceiling import CeilingContract
 from contracts.event_log_people import NoRoom, PeopleContract
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 
 @pytest.fixture

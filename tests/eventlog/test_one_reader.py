@@ -19,9 +19,9 @@ from cs.eventlog.sealed_state import SealedState
 from cs.eventlog.sealing import seal
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import AcmeRun
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 from projections.history import DONE, LIVE, write
 

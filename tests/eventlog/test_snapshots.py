@@ -25,9 +25,9 @@ from cs.eventlog.snapshots import EVERY, Shape
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.snapshots import SqliteSnapshots
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import HOME, STREAM, AcmeRun, checked
 from domain.golden_files import golden_events
+from harness.memory_keys import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ISSUED = KeyIssued(label="a", quota=0, secret_hash="h", last4="", at=AT)

@@ -17,10 +17,10 @@ from cs.domain.refusal import Refusal
 from cs.eventlog import categories, streams
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.fingerprints import profile_print
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import PAGE, Decision, Preparation, Streams
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 PROFILE = "https://www.linkedin.com/in/ada"

@@ -16,9 +16,7 @@ from cs.assembly.plugins import StagePlugins
 from cs.assembly.stages import build_stages
 from cs.bus.port import Bus
 from cs.domain.service import World
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import NewSecret, Operator
@@ -27,6 +25,8 @@ from cs.projections.port import Views
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import tools
 
 

@@ -45,11 +45,11 @@ from cs.domain.stages.work import (
     StageName,
     VerificationInput,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.history import History
 from cs.history.searches import SearchAt, search_at
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 QUERY = Query(brand="Acme")

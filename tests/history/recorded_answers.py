@@ -22,12 +22,10 @@ from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.eventlog.fingerprints import profile_print
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
@@ -41,6 +39,8 @@ from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, one_process
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, BEN, CID
 from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
 

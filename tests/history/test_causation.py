@@ -21,10 +21,10 @@ from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.stages.work import ResolutionInput
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.causes import explain
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 QUERY = Query(brand="Nike")

@@ -16,7 +16,6 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.person import PersonErased
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
@@ -25,10 +24,11 @@ from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import shown_events
 from cs.history.selection import Selection
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from history.people import (
     AT,
     HISTORIES,

@@ -7,14 +7,14 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
 from cs.domain.source_figures import WEEKS
 from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDone
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.history.estimating import PastRun, past_runs
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from postgres.migrated import migrated
 
 CENT = 10_000

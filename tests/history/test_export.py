@@ -60,7 +60,6 @@ from cs.domain.service import Paused
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import Failed, RankingDone
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -75,10 +74,11 @@ from cs.history.part_folder import OtherExport
 from cs.history.report import FIGURES
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
-from cs.keystore.memory import MemoryKeyStore
 from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, ranked, sighting
 from domain.golden_files import NAMES, golden_event
 from domain.test_key_and_brand_machine import Searches
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 pytestmark = pytest.mark.slow
 

@@ -24,12 +24,12 @@ from cs.domain.key import (
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import DomainLearned
 from cs.domain.service import Paused
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.history import history as reading
 from cs.history.history import History
 from cs.history.selection import BadSelection, Selection
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 NIKE, ACME = Query(brand="Nike"), Query(domain="acme.test")

@@ -18,12 +18,12 @@ from contracts.identities import (
     groups,
     pseudonyms,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.history import identities as module
 from cs.history.identities import identities
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from history.people import (
     HISTORIES,
     PastLookup,

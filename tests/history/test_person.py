@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Contact, Query
 from cs.domain.key import KeyEvent, KeyIssued, SearchAdmitted, SearchSettled
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.history.identities import identities
 from cs.history.person import held_on
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from history.people import (
     AT,
     HISTORIES,

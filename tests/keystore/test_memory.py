@@ -1,7 +1,7 @@
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
 
 
 @pytest.fixture

@@ -17,12 +17,11 @@ from cs.domain.stages.limits import check_outcome
 from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
 from cs.opinions.language_model import AT_ONCE, LanguageModel
 from cs.outside.http import TrustedClient
-from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.pipeline.ranking import Ranking
 from cs.settings import load
+from harness.in_memory import memory_budgets, memory_calls
 from outside.loopback_web import Web, WebRequest, reply, serve
 from pipeline.managed import LOOKUP
 
@@ -79,7 +78,7 @@ class Model:
     def __init__(self) -> None:
         self.answer: Answer | None = (200, GOOD)
         self.over = asyncio.Event()
-        self.budgets = MemoryBudgets()
+        self.budgets = memory_budgets()
         self.web: Web
         self.asked: LanguageModel
 
@@ -133,7 +132,7 @@ async def model(
         made = second_opinion(
             load(environment=environment),
             client,
-            paid=PaidOnce(MemoryCalls()),
+            paid=PaidOnce(memory_calls()),
             budgets=running.budgets,
             world="live",
             now=lambda: NOW,

@@ -1,17 +1,17 @@
 import asyncio
+from collections.abc import Callable
 
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.forgetting import forget_expired_calls
-from cs.paid_calls.memory import MemoryCalls
-from cs.paid_calls.port import PAGE, PaidCall
+from cs.paid_calls.register import PAGE, CallRegister, PaidCall
+from cs.runtime.sql import Database
 
 
-class Counting(MemoryCalls):
+class Counting(CallRegister):
     """Notes what was forgotten each time, and is away the first time it is asked."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        super().__init__(lambda: self.seconds)
+    def __init__(self, database: Database, key: Callable[[], bytes]) -> None:
+        super().__init__(database, key)
         self.went: list[int] = []
         self.idle = asyncio.Event()
 
@@ -26,10 +26,10 @@ class Counting(MemoryCalls):
 
 
 async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() -> None:
-    calls = Counting()
+    calls = Counting.in_file(None, lambda: bytes(32))
     for number in range(PAGE + 5):
         await calls.begin(PaidCall(f"brand-a.{number}", "acme", b""), lease_s=1, again=False)
-    calls.seconds = 3601
+    await calls._database.fetch("UPDATE calls SET begun_at = begun_at - 3601")
 
     async with forget_expired_calls(calls, every_s=0.01), asyncio.timeout(10):
         await calls.idle.wait()
@@ -38,7 +38,7 @@ async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() 
 
 
 async def test_forgetting_ends_with_whoever_uses_the_register() -> None:
-    calls = Counting()
+    calls = Counting.in_file(None, lambda: bytes(32))
     async with forget_expired_calls(calls):
         pass
 

@@ -1,7 +1,7 @@
 """Questions asked through the register, as plug-ins ask them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
@@ -9,15 +9,15 @@ import pytest
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import EVERY_TIME, PaidOnce
-from cs.paid_calls.port import (
+from cs.paid_calls.register import (
     BeginResult,
     CallInFlight,
     CallLease,
+    CallRegister,
     PaidCall,
-    RememberedCall,
 )
+from harness.in_memory import memory_calls
 
 
 @dataclass
@@ -62,10 +62,10 @@ class Held:
         return b"said"
 
 
-class Away:
+class Away(CallRegister):
     """A register that cannot be reached, at all or for what comes after the beginning."""
 
-    def __init__(self, behind: MemoryCalls | None = None) -> None:
+    def __init__(self, behind: CallRegister | None = None) -> None:  # no database of its own
         self._behind = behind
 
     async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
@@ -82,23 +82,14 @@ class Away:
     async def undo(self, *_: object) -> None:
         raise CallsUnavailable("away")
 
-    async def forget_old(self) -> int:
-        raise CallsUnavailable("away")
 
-    async def remembered(self, *_: object) -> Sequence[RememberedCall]:
-        raise CallsUnavailable("away")
-
-    async def erase(self, *_: object) -> int:
-        raise CallsUnavailable("away")
+@pytest.fixture
+def register() -> CallRegister:
+    return memory_calls()
 
 
 @pytest.fixture
-def register() -> MemoryCalls:
-    return MemoryCalls()
-
-
-@pytest.fixture
-def paid(register: MemoryCalls) -> PaidOnce:
+def paid(register: CallRegister) -> PaidOnce:
     return PaidOnce(register)
 
 
@@ -166,7 +157,7 @@ async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
 
 
 async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_and_lost(
-    register: MemoryCalls,
+    register: CallRegister,
 ) -> None:
     call = PaidCall("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=0.2, again=False), CallLease)
@@ -181,7 +172,7 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
 
 
 async def test_waiting_for_another_ends_whatever_its_lease_says(
-    register: MemoryCalls,
+    register: CallRegister,
 ) -> None:
     call = PaidCall("brand-a.1", "acme", b'"Ada"')
     await register.begin(call, lease_s=3600, again=False)
@@ -191,7 +182,7 @@ async def test_waiting_for_another_ends_whatever_its_lease_says(
 
 
 async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
-    register: MemoryCalls,
+    register: CallRegister,
 ) -> None:
     paid = PaidOnce(register)
     lost, provider = raising(ConnectionResetError()), saying(b"said")
@@ -258,7 +249,7 @@ async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
 
 
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
-    register: MemoryCalls,
+    register: CallRegister,
 ) -> None:
     paid = PaidOnce(register, call_s=0.02)
     provider = Held()
@@ -272,7 +263,7 @@ async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
     assert provider.times == 1
 
 
-async def test_a_call_that_is_cancelled_is_not_repeated(register: MemoryCalls) -> None:
+async def test_a_call_that_is_cancelled_is_not_repeated(register: CallRegister) -> None:
     paid = PaidOnce(register, lease_s=0.05)
     provider = Held()
 
@@ -297,7 +288,7 @@ async def test_without_the_register_nobody_is_asked() -> None:
 
 
 async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_for_again(
-    register: MemoryCalls,
+    register: CallRegister,
 ) -> None:
     provider = saying(b"said")
 
@@ -307,5 +298,5 @@ async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_
             await PaidOnce(register, lease_s=0.05).once("acme", "Ada", provider)
 
     call = PaidCall("brand-a.1", "acme", b'"Ada"')
-    assert isinstance(await register.begin(call, lease_s=1, again=True), CallInFlight)
+    assert isinstance(await register.begin(call, lease_s=60, again=True), CallInFlight)
     assert len(provider.keys) == 1

@@ -13,15 +13,15 @@ import pytest
 
 from cs.outside.http import TrustedClient
 from cs.outside.port import Response
-from cs.paid_calls.budgets.memory import MemoryBudgets
+from cs.paid_calls.budgets.account import StoredBudgets
 from cs.paid_calls.budgets.port import Reservation, Spending
 from cs.paid_calls.current_lookup import set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import ORDINARY, Judge, PaidService, Question, ServiceSettings
 from cs.paid_calls.spent import ServiceCalls, count_spent
+from harness.in_memory import memory_budgets, memory_calls
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -57,7 +57,7 @@ class World:
 
     service: PaidService
     web: Web
-    budgets: MemoryBudgets
+    budgets: StoredBudgets
     waited: list[float] = field(default_factory=list)
 
     async def spent(self) -> Spending:
@@ -74,7 +74,7 @@ class World:
 async def asking(
     answer: Answer, *, total_s: float = 5.0, judge: Judge | None = None, **given: Any
 ) -> AsyncIterator[World]:
-    budgets, waited, over = MemoryBudgets(), list[float](), asyncio.Event()
+    budgets, waited, over = memory_budgets(), list[float](), asyncio.Event()
 
     async def answered(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if answer is silence:
@@ -94,7 +94,7 @@ async def asking(
             "acme",
             settings,
             client,
-            paid=PaidOnce(MemoryCalls()),
+            paid=PaidOnce(memory_calls()),
             budgets=budgets,
             headers={"X-Api-Key": KEY},
             judge=judge,

@@ -12,13 +12,13 @@ from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.stages.work import DomainVerified, VerificationInput, Work
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.registry import verifiers
 from cs.plugins.verifiers import Verdict, Verifier, VerifierContext
 from cs.runtime.clock import SystemClock
+from harness.in_memory import memory_calls
 from outside.loopback_web import Web, WebRequest, Zone, reply, serve
 from plugins.installed import Install, documented, install
 
@@ -53,7 +53,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             fetcher=trusted,
             now=lambda: datetime.now(UTC),
             monotonic=lambda: 0.0,
-            paid=PaidOnce(MemoryCalls()),
+            paid=PaidOnce(memory_calls()),
         )
         (provider.verifier,) = verifiers(lambda _: context, enabled=["oracle"])
         provider.web = web

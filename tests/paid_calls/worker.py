@@ -20,14 +20,13 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
 from cs.paid_calls.paid import PaidOnce
-from cs.paid_calls.port import CallRegister
-from cs.paid_calls.postgres import PostgresCalls
-from cs.paid_calls.sqlite import SqliteCalls
+from cs.paid_calls.register import CallRegister, calls_away
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
 from cs.plugins.registry import people_sources
 from cs.plugins.sources import BrandFacts, SourceContext
 from cs.postgres.pool import open_pool
+from cs.postgres.sql import PostgresDatabase
 from cs.runtime import logs
 from cs.runtime.clock import SystemClock
 
@@ -36,27 +35,19 @@ KEY = b"k" * 32
 LEASE_S = 0.5
 
 
-class DyingSqlite(SqliteCalls):
+class Dying(CallRegister):
     async def answer(self, *_: object) -> None:
-        _die()
-
-
-class DyingPostgres(PostgresCalls):
-    async def answer(self, *_: object) -> None:
-        _die()
-
-
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @asynccontextmanager
 async def register(where: str, *, dies: bool) -> AsyncIterator[CallRegister]:
+    kind = Dying if dies else CallRegister
     if where.startswith("postgres"):
         async with open_pool(where, role="test") as pool:
-            yield (DyingPostgres if dies else PostgresCalls)(pool, KEY)
+            yield kind(PostgresDatabase(pool, calls_away), lambda: KEY)
     else:
-        async with (DyingSqlite if dies else SqliteCalls)(Path(where), lambda: KEY) as calls:
+        async with kind.in_file(Path(where), lambda: KEY) as calls:
             yield calls
 
 

@@ -15,10 +15,8 @@ from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.domain.stages.work import AnyFinding, Outcome, Resolved, StageName
 from cs.eventlog.follow import follow
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
 from cs.pipeline.process_manager import ProcessManager
@@ -28,6 +26,8 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY, STREAM
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
 E = TypeVar("E", bound=AnyEvent)

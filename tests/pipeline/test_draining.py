@@ -35,10 +35,8 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import runner
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
@@ -46,6 +44,8 @@ from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.acme_run import RESOLVED
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, receipted
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,14 +14,14 @@ from cs.bus.topics import EVENTS, decode_event
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.mapper import EventMapper
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sealing import key_references
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
 from domain.acme_run import AT
 from domain.golden_files import NAMES, golden, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from operations.erasure.traces import written
 
 

@@ -26,11 +26,9 @@ from cs.bus.port import Bus, Subscription
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, TOPICS, decode_outcome, encode, work_key
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.stages.work import Outcome, Resolved, StageName, Work
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
@@ -40,6 +38,8 @@ from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.servers.databases import new_database
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
 from pipeline.one_stage import STAGES

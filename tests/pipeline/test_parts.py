@@ -9,15 +9,15 @@ from cs.bus.memory import MemoryBus
 from cs.domain.brand.events import MailDomainChecked
 from cs.domain.key import settled
 from cs.domain.mail.mailbox import DomainFacts
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver_notes import DriverNotes
 from cs.pipeline.relay import relay
 from cs.runtime.clock import ManualClock
 from cs.runtime.part import WHOLE, Part, all_parts
 from domain.acme_run import AT, AcmeRun
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS
 from projections.history import admitted
 

@@ -30,9 +30,7 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import SILENCE_S
 from domain.acme_run import (
     ADA,
@@ -45,6 +43,8 @@ from domain.acme_run import (
     checked,
     ranked,
 )
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.managed import LOOKUP, Managed
 
 NO_MATCH = Resolved(status="no_match")

@@ -38,10 +38,8 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.forgery_alarm import LOG_EVERY_S
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
@@ -51,6 +49,8 @@ from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
 LOOKUP = f"{STREAM}.1"

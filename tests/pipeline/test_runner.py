@@ -50,15 +50,15 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline import runner
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
 from cs.runtime.clock import ManualClock
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,14 +10,14 @@ from cs.domain.key import SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.mail_domain import DomainLearned
 from cs.domain.stages.work import Discovered, DomainVerified, RankingDone, Resolved
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import UnfinishedWork
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from domain.acme_run import ADA, HOME, RESOLVED, checked, ranked
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.managed import Managed
 
 NO_MATCH = Resolved(status="no_match")

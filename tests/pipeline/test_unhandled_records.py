@@ -15,14 +15,14 @@ from cs.bus.topics import DEAD_LETTERS, OUTCOMES, encode
 from cs.domain.brand.events import LookupFinished
 from cs.domain.stages.work import Alive, Outcome, Resolved
 from cs.eventlog.errors import LogUnavailable, NewerEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, STREAM, AcmeRun
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, receipted
 
 LOOKUP = f"{STREAM}.1"

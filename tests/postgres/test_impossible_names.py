@@ -11,10 +11,10 @@ from cs.domain.mail_domain import KnownDomain, LearnDomain, decide
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.lookups import Lookups
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 IMPOSSIBLE = ("a\0b.test", "\0", "", "x" * 300, "\u202eacme.test")

@@ -17,7 +17,6 @@ from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import log as postgres_log
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import Operator
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool
@@ -28,6 +27,7 @@ from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
+from harness.memory_keys import MemoryKeyStore
 from harness.servers.databases import new_database
 from postgres.migrated import migrated
 

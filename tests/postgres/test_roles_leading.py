@@ -12,10 +12,8 @@ from structlog.testing import capture_logs
 from cs.assembly.roles.project import run_project
 from cs.assembly.roles.running import RunningRole
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.open_work import UnfinishedWork
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.pool import connected, open_pool
@@ -25,6 +23,8 @@ from cs.projections.postgres.views import PostgresViews
 from cs.runtime.clock import ManualClock
 from cs.settings import Settings
 from domain.acme_run import AT
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.servers.databases import new_database
 
 

@@ -10,11 +10,9 @@ from msgspec.structs import replace
 from cs.domain.contact import Query
 from cs.domain.key import RunningSearch, SearchSettled, settled
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections import current_rows, newer_rows
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
@@ -25,6 +23,8 @@ from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.acme_run import AT, AcmeRun
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
 
 

@@ -9,9 +9,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.source_cost import SourceCost, SourceFigures
 from cs.domain.source_figures import WEEKS
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.learned_figures import FRESH_S, LearnedFigures
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
@@ -20,6 +18,8 @@ from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from domain.golden_files import golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 DISCOVERED = golden_event("brand.contacts-discovered.v1+costs")
 WEEK = timedelta(weeks=1)

@@ -13,10 +13,8 @@ import pytest
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.domain.key import KeyEvent, settled
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventNeeds
 from cs.eventlog.sealing import open_bytes
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.generation import table_names
@@ -29,6 +27,8 @@ from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_ke
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.acme_run import AT
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from projections.history import (
     ADA_IS_AT,
     DONE,

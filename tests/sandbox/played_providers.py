@@ -9,7 +9,6 @@ import msgspec
 from cs.outside.guard import Guard
 from cs.outside.port import Response
 from cs.outside.resolver import DnsResolver
-from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.plugins.sources import SourceContext
 from cs.plugins.verifiers import VerifierContext
 from cs.sandbox.providers.adapters import ADAPTERS, KEY
@@ -28,6 +27,7 @@ from cs.verifiers.services import (
     reacher,
     zerobounce,
 )
+from harness.in_memory import memory_budgets
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 BASE = "http://127.0.0.1:9"
@@ -59,7 +59,7 @@ class PlayedProviders:
     def __init__(self, world: World, *, key: str = KEY) -> None:
         self._server = ProviderServer(world)
         self._key = key
-        self.budgets = MemoryBudgets()
+        self.budgets = memory_budgets()
 
     async def get(
         self,

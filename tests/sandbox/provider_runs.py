@@ -18,7 +18,7 @@ from cs.assembly.plugins import StagePlugins
 from cs.cli.sandbox_service import CHECK_S, SandboxService, sandbox_service
 from cs.domain.mail.conclusion import decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence
-from cs.paid_calls.budgets.memory import MemoryBudgets
+from cs.paid_calls.budgets.account import StoredBudgets
 from cs.paid_calls.budgets.port import MICROS, ReserveResult, ServiceLimits
 from cs.plugins.sources import BrandFacts, PeopleAnswer, PeopleSource
 from cs.plugins.verifiers import DomainCheck, Verifier
@@ -89,7 +89,7 @@ class Measured(msgspec.Struct, kw_only=True):
         return sum(self.bill["lines"].get(line, {"calls": 0})["calls"] for line in lines)
 
 
-class GenerousBudgets(MemoryBudgets):
+class GenerousBudgets(StoredBudgets):
     """Counts what is spent, and lets everybody ask at once, whatever it costs."""
 
     async def reserve(
@@ -178,7 +178,7 @@ _AROUND: dict[Way, Callable[[StagePlugins], StagePlugins]] = {
 
 async def run_way(measured: MeasuredWorld, way: Way) -> Measured:
     """Search every brand of *measured* by its name, and count how right the answers are."""
-    budgets, result = GenerousBudgets(), Measured(way=way)
+    budgets, result = GenerousBudgets.in_file(None), Measured(way=way)
     async with (
         sandbox_service(
             measured.world,

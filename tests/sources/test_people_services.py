@@ -13,12 +13,12 @@ import pytest
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
-from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.isolated import IsolatedPeopleSource
 from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
 from cs.sources.brand import company_enrich, search_panel
+from harness.in_memory import memory_budgets
 from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
     FAULTS,
@@ -81,7 +81,7 @@ async def playing(respond: Respond) -> AsyncIterator[tuple[Web, TrustedClient]]:
 
 
 async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:
-    budgets = MemoryBudgets()
+    budgets = memory_budgets()
     async with playing(service.says) as (web, client):
         url = f"{web.url}/v9"
         source = source_of(service, client, budgets=budgets, url=url, burst=50)
@@ -113,7 +113,7 @@ async def test_each_fault_is_reported_as_what_it_is(service: Service) -> None:
 
 
 async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> None:
-    budgets, client = MemoryBudgets(), Played(service.says)
+    budgets, client = memory_budgets(), Played(service.says)
     check = await source_of(service, client, budgets=budgets).check()
     (spent,) = await budgets.spending()
 
@@ -206,7 +206,7 @@ async def test_people_data_labs_is_asked_with_employer_role_and_level_for_few_re
 
 
 async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None:
-    service, budgets = BY_NAME["pdl"], MemoryBudgets()
+    service, budgets = BY_NAME["pdl"], memory_budgets()
     source = source_of(service, Played(service.says), budgets=budgets, records=9)
     await source.find(NOBODY, limit=50)
     assert (await budgets.spending())[0].micros_today == 0
@@ -233,7 +233,7 @@ async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found()
 async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
     service = BY_NAME["brave"]
     for cap, found in ((0.0, []), (0.01, [JANE, JOSE])):
-        client, budgets = Played(service.says), MemoryBudgets()
+        client, budgets = Played(service.says), memory_budgets()
         source = source_of(service, client, budgets=budgets, usd_per_day=cap, burst=50)
         answer = await source.find(ACME, limit=50)
 
@@ -341,7 +341,7 @@ def hinting(name: str, client: Any, *, key: str = KEY, **more: Any) -> BrandSour
         guarded=client,
         settings={"key": key, "burst": 50, **more},
         now=lambda: NOW,
-        budgets=getattr(client, "budgets", MemoryBudgets()),
+        budgets=getattr(client, "budgets", memory_budgets()),
     )
     return HINTING[name][0](context)
 
@@ -363,7 +363,7 @@ class TestEveryHint(BrandSourceContract):
 
 async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> None:
     client, (hints, micros) = Played(HINTING[name][1]), HINTS[name]
-    client.budgets = budgets = MemoryBudgets()  # type: ignore[attr-defined]
+    client.budgets = budgets = memory_budgets()  # type: ignore[attr-defined]
     source = hinting(name, client)
     answer = await source.find(Query("Acme"), None)
     nobody = await source.find(Query("Nobody At All"), None)

@@ -10,8 +10,7 @@ from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import PaidCalls, PaidOnce
-from cs.paid_calls.port import RememberedCall
-from cs.paid_calls.sqlite import SqliteCalls
+from cs.paid_calls.register import CallRegister, RememberedCall
 from cs.settings import Settings
 
 #: Paid calls of the last hour; can be deleted while the service is stopped, and then those of
@@ -28,7 +27,9 @@ async def open_paid_calls(
     The file is made at the first such call: most services never make one.
     """
     async with (
-        SqliteCalls(settings.data_dir / CALLS_FILE, partial(_calls_key, settings)) as calls,
+        CallRegister.in_file(
+            settings.data_dir / CALLS_FILE, partial(_calls_key, settings)
+        ) as calls,
         forget_expired_calls(calls),
     ):
         yield PaidOnce(calls, metrics=metrics)
@@ -44,7 +45,7 @@ async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
     if not os.access(file, os.F_OK):
         return 0
 
-    async with SqliteCalls(file, partial(_calls_key, settings)) as calls:
+    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
         return await calls.erase(lookups)
 
 
@@ -59,7 +60,7 @@ async def remembered_paid_calls(
     file = settings.data_dir / CALLS_FILE
     if not os.access(file, os.F_OK):
         return ()
-    async with SqliteCalls(file, partial(_calls_key, settings)) as calls:
+    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
         return await calls.remembered(lookups)
 
 

@@ -25,7 +25,7 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
-from cs.paid_calls.port import RememberedCall
+from cs.paid_calls.register import RememberedCall
 from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -126,11 +126,14 @@ async def open_command_context(
 @asynccontextmanager
 async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
-    from cs.assembly.postgres_pools import open_stages_pool, read_key  # noqa: PLC0415
+    from cs.assembly.postgres_pools import (  # noqa: PLC0415
+        open_stages_pool,
+        read_key,
+        shared_calls,
+    )
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
     from cs.assembly.shared_time import open_shared_time  # noqa: PLC0415
     from cs.directory.postgres import PostgresDirectory, PostgresPrints  # noqa: PLC0415
-    from cs.paid_calls.postgres import erase_calls, remembered_calls  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
@@ -143,6 +146,7 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, "command"))
         clock = (await open_shared_time(shared.time, world, pool)).clock
+        calls = shared_calls(pool) if pool is not None else None
         directory = None
         if pool is not None and settings.stages_key_file is not None:
             key = read_key(settings.stages_key_file, "stages_key_file")
@@ -154,8 +158,8 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
             streams,
             clock,
             acting_operator(settings),
-            partial(erase_calls, pool) if pool is not None else None,
-            partial(remembered_calls, pool) if pool is not None else None,
+            calls.erase if calls is not None else None,
+            calls.remembered if calls is not None else None,
             PostgresPrints(pool) if pool is not None else None,
             directory,
         )

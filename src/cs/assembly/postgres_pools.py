@@ -9,9 +9,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from cs.domain.service import World
+from cs.paid_calls.register import CallRegister, calls_away
 from cs.postgres.pool import Pool, check_address, connected, open_pool
 from cs.postgres.schema import check
 from cs.postgres.schema_steps import Store
+from cs.postgres.sql import PostgresDatabase
 from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
 
@@ -55,6 +57,14 @@ async def open_stages_pool(
     async with pool_of(settings, "stages_postgres", role, world) as pool:
         await check_schema(pool, "stages")
         yield pool
+
+
+def shared_calls(pool: Pool, key: bytes | None = None) -> CallRegister:
+    """Return the register of paid calls behind *pool*, to the stages' database.
+
+    Without *key* it can only erase calls and say which are remembered.
+    """
+    return CallRegister(PostgresDatabase(pool, calls_away), lambda: key or b"")
 
 
 def required(value: str | None, setting: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from cs.domain.service import World
+from cs.paid_calls.budgets.account import StoredBudgets, account_away
 from cs.paid_calls.budgets.port import Budgets
-from cs.paid_calls.budgets.sqlite import SqliteBudgets
 from cs.settings import Settings
 
 #: What was spent, a row a day and service, and how fast each may be asked.  Deleted while the
@@ -25,10 +25,10 @@ async def open_budgets(settings: Settings, world: World = "live") -> AsyncIterat
     if settings.stages_postgres is not None:
         # A service in one process starts without what only databases need.
         from cs.assembly.postgres_pools import pool_of  # noqa: PLC0415
-        from cs.paid_calls.budgets.postgres import PostgresBudgets  # noqa: PLC0415
+        from cs.postgres.sql import PostgresDatabase  # noqa: PLC0415
 
         async with pool_of(settings, "stages_postgres", "command", world) as pool:
-            yield PostgresBudgets(pool)
+            yield StoredBudgets(PostgresDatabase(pool, account_away))
         return
-    async with SqliteBudgets(settings.data_dir / SPENDING_FILE) as budgets:
+    async with StoredBudgets.in_file(settings.data_dir / SPENDING_FILE) as budgets:
         yield budgets

@@ -21,7 +21,7 @@ from cs.history.person import PersonRecord, held_on
 from cs.operations.retention import MONTH
 from cs.operations.suppressions import person_stream
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.port import RememberedCall
+from cs.paid_calls.register import RememberedCall
 from cs.settings import Settings
 
 #: Records that the disclosure names; of somebody with more it says no names, which means all.

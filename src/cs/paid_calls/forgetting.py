@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from structlog import get_logger
 
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.port import PAGE, CallRegister
+from cs.paid_calls.register import PAGE, CallRegister
 from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()

@@ -13,7 +13,7 @@ from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
-from cs.paid_calls.port import (
+from cs.paid_calls.register import (
     CallInFlight,
     CallLease,
     CallRegister,

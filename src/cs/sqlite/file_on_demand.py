@@ -16,18 +16,19 @@ class FileOnDemand:
     """The file at *path* (mode 0600), and the one thread that works with it.
 
     Args:
-        path: Of the file.
+        path: Of the file; ``None``: it is in memory, and gone when it is closed.
         statements: Executed whenever it is opened: its tables, if they are not there.
         thread: A name for the thread.
         unavailable: The error to raise in the place of one of SQLite's or the system's.
         make_folder: Make the folder of the file too (mode 0700).
         secure_delete: What is deleted is overwritten with zeros.
         lock_timeout_s: How long to wait for another process's transaction.
+        prepare: Called with each connection before its first statement.
     """
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         statements: Sequence[str],
         *,
         thread: str,
@@ -35,7 +36,9 @@ class FileOnDemand:
         make_folder: bool = False,
         secure_delete: bool = False,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
+        prepare: Callable[[sqlite3.Connection], object] | None = None,
     ) -> None:
+        self._prepare = prepare
         self._path = path
         self._statements = statements
         self._thread = DatabaseThreads(thread)
@@ -61,7 +64,7 @@ class FileOnDemand:
     @property
     def exists(self) -> bool:
         """Whether anybody has made it; reading it then makes none."""
-        return self._connection is not None or self._path.exists()
+        return self._connection is not None or (self._path is not None and self._path.exists())
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -70,9 +73,10 @@ class FileOnDemand:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
-        if self._make_folder:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        make_private(self._path)
+        if self._path is not None:
+            if self._make_folder:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path)
         connection = connect(
             self._path,
             synchronous="FULL",
@@ -80,6 +84,8 @@ class FileOnDemand:
             lock_timeout_s=self._lock_timeout_s,
         )
         try:
+            if self._prepare is not None:
+                self._prepare(connection)
             for statement in self._statements:
                 connection.execute(statement)
         except sqlite3.Error:

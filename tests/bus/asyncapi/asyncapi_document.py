@@ -48,10 +48,10 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from domain.golden_files import NAMES, golden, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 COMMITTED = Path(cs.bus.asyncapi.document.__file__).parents[1] / "asyncapi.json"
 #: In the place of sealed bytes, which are others every time.

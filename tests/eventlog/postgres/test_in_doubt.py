@@ -15,9 +15,9 @@ from cs.eventlog.errors import (
 from cs.eventlog.port import NO_STREAM, Append, Ceiling
 from cs.eventlog.postgres import append as postgres_append
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
 from eventlog.postgres.test_log import waits_for_a_lock
+from harness.memory_keys import MemoryKeyStore
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
 from postgres.migrated import migrated
 

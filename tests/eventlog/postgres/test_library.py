@@ -17,10 +17,10 @@ from cs.domain.key import INITIAL, evolve
 from cs.eventlog.mapper import Envelope, EventMapper
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool
 from domain.golden_files import golden_events
 from eventlog.library_port import Blocking, PortRecorder
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 

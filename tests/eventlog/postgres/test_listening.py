@@ -10,8 +10,8 @@ from contracts.event_log import said, units
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres import listening as postgres_listening
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 #: A backend shows its last query: who listens asks nothing but for the last position.

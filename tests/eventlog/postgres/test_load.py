@@ -11,8 +11,8 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
 from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
+from harness.memory_keys import MemoryKeyStore
 from harness.servers.postgres import Postgres
 from postgres.migrated import migrated
 

@@ -13,10 +13,10 @@ from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVers
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.keystore.errors import KeysUnavailable
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool, open_pool
 from domain.golden_files import golden_event, golden_events
 from eventlog.sqlite.test_log import ABOUT_PEOPLE
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 

@@ -11,8 +11,8 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.eventlog.snapshots import EVERY, Snapshot
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import Pool
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 

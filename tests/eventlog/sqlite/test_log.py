@@ -13,9 +13,9 @@ from cs.domain.brand.events import LookupFinished, MailboxNotVerified, PeopleFou
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.sqlite.store import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
+from harness.memory_keys import MemoryKeyStore
 
 #: What stands in the golden events and may stand in no file: people, never companies.
 ABOUT_PEOPLE = (

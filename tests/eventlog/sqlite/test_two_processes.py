@@ -17,7 +17,7 @@ from cs.domain.key import QuotaGranted
 from cs.eventlog.follow import follow
 from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
 
 pytestmark = pytest.mark.slow
 

@@ -16,13 +16,13 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import BrandFacts, Opinion, Person, Query
 from cs.domain.ranking import rank
 from cs.domain.rule_sets import RANKING
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
 from cs.history.redacting import HIDDEN, redact
 from cs.history.replay.replaying import Difference, Replay
 from cs.history.replay.rules import Rules, load_rules
 from cs.history.runs import runs
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 QUERY = Query(brand="Acme")

@@ -9,12 +9,12 @@ from hypothesis import given
 
 from cs.domain.brand.events import ContactsDiscovered, ContactsRanked, MailboxVerified
 from cs.domain.codec import event_of
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
-from cs.keystore.memory import MemoryKeyStore
 from cs.keystore.port import KeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Seen, Stored, store
 
 KINDS: tuple[Kind, ...] = ("ranking", "verdicts", "resolution")

@@ -9,14 +9,14 @@ from cs.domain.causation import OperatorCause
 from cs.domain.mail.bounce import Bounce
 from cs.domain.mail_domain import BounceReported
 from cs.domain.messages import Event
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.operations.operator import NewSecret
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import ManualClock
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA
 from operations.erasure.service import ADA_MAILBOX, Erasable, at_zenith, erasable, outside
 

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
 from cs.operations.suppressions import Suppressions
@@ -24,6 +22,8 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import Clock, SystemClock
 from harness.in_process import Service, one_process
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 
 ADA_PROFILE = "https://www.linkedin.com/in/ada-kern"

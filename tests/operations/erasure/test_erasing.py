@@ -10,9 +10,9 @@ from cs.domain.brand.events import PeopleFound
 from cs.domain.codec import topic_of
 from cs.domain.contact import Sighting
 from cs.domain.person import PersonErased, PersonSuppressed
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.searches import RESULTS
 from cs.projections.sqlite.views import SqliteViews
+from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA, BEN, Mailboxes
 from operations.erasure.service import (
     ADA_MAILBOX,

@@ -15,8 +15,7 @@ from cs.assembly.folder_stores import open_folder
 from cs.assembly.operator_command import open_command_context
 from cs.eventlog.fingerprints import profile_print
 from cs.keystore.wrapping import PAID_CALLS
-from cs.paid_calls.port import CallLease, PaidCall
-from cs.paid_calls.sqlite import SqliteCalls
+from cs.paid_calls.register import CallLease, CallRegister, PaidCall
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from history.people import PastLookup, Seen, store
@@ -55,7 +54,7 @@ async def _store(folder: Path) -> None:
     async with open_folder(DataFolder(folder)) as data:
         (name,) = await data.keys.matching([profile_print(data.keys, PROFILE)])
         secret = await data.keys.secret(PAID_CALLS)
-    async with SqliteCalls(folder / "calls.db", lambda: secret) as calls:
+    async with CallRegister.in_file(folder / "calls.db", lambda: secret) as calls:
         call = PaidCall(name.rpartition("#")[0], "provider", b"who is at Acme?")
         begun = await calls.begin(call, lease_s=15, again=False)
         assert isinstance(begun, CallLease)

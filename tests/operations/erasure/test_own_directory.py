@@ -10,13 +10,13 @@ from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import IndexEntries
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import email_print, profile_print
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.suppressions import DirectoryPrints, Suppressions
 from cs.runtime.clock import SystemClock
 from harness.memory_directory import MemoryDirectory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 ADA = DirectoryPerson(
     full_name="Ada Kern",

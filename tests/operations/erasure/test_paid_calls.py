@@ -16,14 +16,14 @@ from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.port import CallLease, KnownAnswer, PaidCall
+from cs.paid_calls.register import CallLease, KnownAnswer, PaidCall
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
+from harness.in_memory import memory_calls
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Staff
 from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, at_zenith, erasable, outside
@@ -38,7 +38,7 @@ async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_st
             for recorded in await service.log.tail(0)
             if isinstance(recorded.event, LookupStarted)
         ]
-        calls = MemoryCalls()
+        calls = memory_calls()
         theirs, others = (PaidCall(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
         for call in (theirs, others):
             begun = await calls.begin(call, lease_s=15, again=False)

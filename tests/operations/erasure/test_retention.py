@@ -15,10 +15,8 @@ from cs.domain.causation import StartCause
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.retention import EVERY, MONTH, PAGE, Retention
 from cs.projections.catalogue import projections
@@ -27,6 +25,8 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
 from cs.settings import BadSettings, Settings, load
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA
 from operations.erasure.service import Erasable, at_zenith, erasable, outside
 

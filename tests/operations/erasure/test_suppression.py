@@ -19,9 +19,9 @@ from cs.domain.stages.work import (
     Resolved,
 )
 from cs.eventlog.fingerprints import email_print, name_print, profile_print
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.suppression import ScreenedFinding, SuppressedPerson, SuppressionFilter
 from domain.acme_run import ADA, BEN, HOME, ranked, sighting
+from harness.memory_keys import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 CAUSE = MessageCause(topic="cs.outcomes.v1", id="brand-a.1/verification//1/x", attempt=1)

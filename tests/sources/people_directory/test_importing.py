@@ -5,7 +5,6 @@ import pytest
 
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import DirectoryStatus
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.suppressions import DirectoryPrints
 from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import (
@@ -17,6 +16,7 @@ from cs.sources.people_directory.importing import (
 )
 from cs.sources.tables.table_file import BadRow, TableFile
 from harness.memory_directory import MemoryDirectory
+from harness.memory_keys import MemoryKeyStore
 
 TODAY, OLDEST = date(2026, 11, 23), date(2024, 11, 10)
 FILE = """name,title,company,linkedin,email

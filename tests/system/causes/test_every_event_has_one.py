@@ -12,15 +12,15 @@ from cs.assembly.erasing import reached_end
 from cs.domain.causation import RequestCause
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import RecordedEvent
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from cs.operations.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service as InProcess
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, tools
 from system.cluster.fixtures import Service
 

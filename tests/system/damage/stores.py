@@ -12,12 +12,12 @@ from cs.domain.codec import AnyEvent
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.port import Views
 from cs.projections.postgres.views import PostgresViews
 from cs.projections.sqlite.views import SqliteViews
+from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 

@@ -8,12 +8,12 @@ from structlog.testing import capture_logs
 from cs.domain.codec import encode
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.retries import MOST_S
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.runner import ViewRunner
 from cs.projections.set_aside import ASIDE, SET_ASIDE
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from projections.history import admitted, done, issued
 from system.damage.stores import PostgresStores, SqliteStores, Stores, append, opened
 

@@ -18,10 +18,8 @@ from cs.domain.key import SearchSettled, settled
 from cs.domain.stages.work import Outcome, Resolved
 from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
 from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.relay import relay
@@ -35,6 +33,8 @@ from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 from projections.history import admitted, issued
 from system.damage.stores import SPOILED, PostgresStores, SqliteStores, Stores, append, opened

@@ -24,11 +24,11 @@ from cs.domain.rate_limits import PER_MINUTE
 from cs.eventlog.audit import Audit
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import SystemClock
+from harness.memory_keys import MemoryKeyStore
 
 pytestmark = pytest.mark.slow
 

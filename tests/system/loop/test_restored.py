@@ -10,12 +10,12 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import BrandResolved, LookupStarted
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.stages.work import Resolved
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import Append, EventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret
 from cs.plugins.sources import BrandAnswer
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, Directory, tools
 from system.loop.unreliable_bus import LosingBus, Message
 

@@ -3,9 +3,9 @@
 from cs.domain import rule_sets
 from cs.domain.brand.events import BrandResolved, ContactsRanked, MailboxVerified
 from cs.domain.contact import BrandMatch, SourceMatches
-from cs.eventlog.memory import MemoryEventLog
-from cs.keystore.memory import MemoryKeyStore
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, tools
 
 

@@ -27,12 +27,12 @@ from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.domain.messages import STANDS_STILL
 from cs.eventlog.audit import Audit
-from cs.eventlog.memory import MemoryEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite.views import SqliteViews
 from cs.runtime.clock import ManualClock
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import Lost, UnreliableBus

@@ -9,12 +9,12 @@ from cs.domain.brand.events import AttemptFailed, BrandResolved, ContactsDiscove
 from cs.domain.codec import AnyEvent, encode
 from cs.domain.contact import Query
 from cs.domain.stages.work import SOURCES_REFUSE
-from cs.eventlog.memory import MemoryEventLog
-from cs.keystore.memory import MemoryKeyStore
 from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.plugins.plugin_settings import PluginSettings
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from harness.in_process import in_memory
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 SECRET = "s3cr'et/+"

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService
 from cs.domain.contact import BrandFacts
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.http_server.serving import address, listen, serving
-from cs.keystore.memory import MemoryKeyStore
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import Clock
 from harness.in_process import in_memory
 from harness.many_calls import ManyCalls
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, SlowStaff, slow_tools
 
 #: Brands that are known; a live search on any but Acme waits for `SlowStaff.let`.

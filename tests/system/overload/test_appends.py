@@ -9,7 +9,7 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import PreparedAppend
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
 from system.overload.http_service import over_http
 
 

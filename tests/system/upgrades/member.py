@@ -23,7 +23,6 @@ from cs.eventlog.port import Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.postgres.snapshots import PostgresSnapshots
 from cs.eventlog.streams import Streams
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.lease import Leader
@@ -36,6 +35,7 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.usage import USAGE
 from cs.runtime.clock import SystemClock
+from harness.memory_keys import MemoryKeyStore
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

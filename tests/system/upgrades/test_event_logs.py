@@ -9,11 +9,11 @@ import pytest
 
 from contracts.event_log import said, units
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.keystore.memory import MemoryKeyStore
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from postgres.migrated import migrated
 from system.upgrades.newer import TOPIC, Lent, upgraded, write_newer
 

@@ -11,10 +11,10 @@ from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import EVENTS, TopicPlan, decode_event
 from cs.domain.key import KeyIssued, QuotaGranted
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from cs.pipeline.feed import feed
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from system.upgrades.newer import AT, TOPIC, write_newer
 
 pytestmark = pytest.mark.slow

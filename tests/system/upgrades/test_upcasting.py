@@ -10,14 +10,14 @@ from structlog.testing import capture_logs
 from cs.domain.codec import decode, event_of, every_version, from_plain, shapes, topic_of
 from cs.domain.key import QuotaGranted
 from cs.domain.person import PersonErased
-from cs.eventlog.memory import MemoryEventLog
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.memory import MemoryKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite.views import SqliteViews
 from cs.projections.usage import USAGE
 from domain.golden_files import golden, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from system.upgrades.quota_granted import (
     V1,
     V2,

@@ -13,13 +13,12 @@ from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
 from cs.outside.resolver import DnsResolver
-from cs.paid_calls.budgets.memory import MemoryBudgets
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.paid_calls.memory import MemoryCalls
 from cs.paid_calls.paid import PaidOnce
 from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
 from cs.plugins.hosted import HostedVerifier
 from cs.plugins.verifiers import VerifierContext
+from harness.in_memory import memory_budgets, memory_calls
 from outside.loopback_web import Web, WebRequest, reply, serve
 from verifiers.services.service_answers import ANSWERS, PLAIN
 
@@ -69,7 +68,7 @@ async def verifiers_at(
     says: Says, total_s: float = 5.0, key: str = KEY
 ) -> AsyncIterator[Mapping[str, Any]]:
     """Yield every service's verifier, all of them at one server that *says* something."""
-    budgets, calls = MemoryBudgets(), PaidOnce(MemoryCalls())
+    budgets, calls = memory_budgets(), PaidOnce(memory_calls())
     async with (
         serve(says.answer) as web,
         TrustedClient(user_agent="cs/test", total_s=total_s) as client,

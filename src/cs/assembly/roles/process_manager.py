@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 
 from cs.admin.health import Readiness
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.parted_roles import part_leaders
+from cs.assembly.postgres_pools import shared_calls
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
@@ -19,7 +19,6 @@ from cs.domain.service import World
 from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure import Erasure
 from cs.operations.retention import Retention
-from cs.paid_calls.postgres import erase_calls
 from cs.pipeline.driver import Driver
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
@@ -54,7 +53,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         )
         reflected = reached_end(data.log, views)
         stages_pool = shared.stages_pool
-        forget_calls = None if stages_pool is None else partial(erase_calls, stages_pool)
+        forget_calls = None if stages_pool is None else shared_calls(stages_pool).erase
         directory = None if stages_pool is None else PostgresPrints(stages_pool)
         erasure = Erasure(
             streams,

@@ -8,7 +8,7 @@ from cs.assembly.kafka_settings import kafka_settings
 from cs.assembly.measured_process import measured_process
 from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import open_plugins, unusable_settings
-from cs.assembly.postgres_pools import open_stages_pool, read_key
+from cs.assembly.postgres_pools import open_stages_pool, read_key, shared_calls
 from cs.assembly.roles.running import RunningRole
 from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.assembly.stages import build_stage
@@ -22,12 +22,12 @@ from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.budgets.postgres import PostgresBudgets
+from cs.paid_calls.budgets.account import StoredBudgets, account_away
 from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import PaidOnce
-from cs.paid_calls.postgres import PostgresCalls
 from cs.pipeline.runner import Runner
 from cs.postgres.clock import DatabaseTime
+from cs.postgres.sql import PostgresDatabase
 from cs.settings import Settings
 
 
@@ -51,7 +51,7 @@ async def run_stage(
         await time.ask()
         shared_time = await open_shared_time(time, world, pool)
         stages_key = read_key(settings.stages_key_file, "stages_key_file")
-        calls = PostgresCalls(pool, stages_key)
+        calls = shared_calls(pool, stages_key)
         await calls.check_key()
         await stack.enter_async_context(forget_expired_calls(calls))
         directory = PostgresDirectory(pool, stages_key)
@@ -64,7 +64,7 @@ async def run_stage(
                 settings,
                 shared_time.clock,
                 PaidOnce(calls, metrics=metrics),
-                budgets=PostgresBudgets(pool),
+                budgets=StoredBudgets(PostgresDatabase(pool, account_away)),
                 directory=directory,
                 world=world,
                 metrics=metrics,

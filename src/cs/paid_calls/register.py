@@ -1,0 +1,338 @@
+"""The register of calls that are paid for: none is made twice for one lookup.
+
+A message may come twice, and a worker may die with a call under way.  So a call is written
+down, with a lease, before it is made, and its answer beside it as soon as there is one
+(docs/decisions/0012-a-paid-call-is-made-once.md).
+"""
+
+import hmac
+import os
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.runtime.ids import random_id
+from cs.runtime.sql import Database, Work
+from cs.sqlite.database import LOCK_TIMEOUT_S
+from cs.sqlite.sql import SqliteDatabase
+
+#: How long a call and its answer are remembered: as long as the topics whose messages may
+#: come again, and longer than any lookup lasts.
+RETENTION = timedelta(hours=1)
+#: Calls forgotten in one go.
+PAGE = 1_000
+
+
+class PaidCall(msgspec.Struct, frozen=True):
+    """One question to one provider for one lookup, whichever attempt asks it."""
+
+    lookup: str
+    provider: str
+    request: bytes  # all that is asked, in one form
+
+
+class CallLease(msgspec.Struct, frozen=True):
+    """The caller holds the lease: it makes the call, nobody else does.
+
+    Attributes:
+        holder: Tells this lease of the call from others.
+        idempotency_key: 32 hexadecimal digits; the same each time the call is begun.
+    """
+
+    call: PaidCall
+    holder: str
+    idempotency_key: str
+
+
+class KnownAnswer(msgspec.Struct, frozen=True):
+    answer: bytes
+
+
+class CallInFlight(msgspec.Struct, frozen=True):
+    """Somebody else makes the call; their lease lasts that long yet."""
+
+    left_s: float
+
+
+class LostAnswer(msgspec.Struct, frozen=True):
+    """The call was begun, its lease is over, and there is no answer."""
+
+
+class RememberedCall(msgspec.Struct, frozen=True):
+    """A call that is remembered; what it was answered is sealed, and not read here.
+
+    Attributes:
+        answered: Whether an answer is remembered with it.
+        left_s: For how long it is remembered yet; it may stay some minutes longer.
+    """
+
+    lookup: str
+    provider: str
+    answered: bool
+    left_s: float
+
+
+BeginResult = CallLease | KnownAnswer | CallInFlight | LostAnswer
+
+
+class CallSeal:
+    """What a 32-byte key does (AES-256-GCM; the call is bound to its answer).
+
+    Raises:
+        ValueError: *key* is not 32 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 32:
+            raise ValueError(f"the key of the call register has {len(key)} bytes, not 32")
+        self._box = AESGCM(hmac.digest(key, b"answer", "sha256"))
+        self._request = hmac.digest(key, b"request", "sha256")
+        self._idempotency = hmac.digest(key, b"idempotency", "sha256")
+
+    @property
+    def proof(self) -> bytes:
+        """Tells this key from others, and nothing about it."""
+        return hmac.digest(self._request, b"proof", "sha256")
+
+    def request(self, call: PaidCall) -> str:
+        """Return the keyed hash that *call* is known by."""
+        return hmac.digest(self._request, _bytes(call), "sha256").hex()
+
+    def idempotency_key(self, call: PaidCall) -> str:
+        return hmac.digest(self._idempotency, _bytes(call), "sha256").hex()[:32]
+
+    def seal(self, call: PaidCall, answer: bytes) -> bytes:
+        nonce = os.urandom(12)
+        return nonce + self._box.encrypt(nonce, answer, _bytes(call))
+
+    def unseal(self, call: PaidCall, box: bytes) -> bytes:
+        """Return the answer in *box*.
+
+        Raises:
+            CallsUnavailable: It is not that of *call*, or damaged.
+        """
+        try:
+            return self._box.decrypt(box[:12], box[12:], _bytes(call))
+        except InvalidTag as error:
+            raise CallsUnavailable("the remembered answer is damaged") from error
+
+
+def _bytes(call: PaidCall) -> bytes:
+    return f"{call.lookup}\0{call.provider}\0".encode() + call.request
+
+
+def calls_away(error: Exception) -> CallsUnavailable:
+    """Return what is raised where the database of a register is away with *error*."""
+    return CallsUnavailable(f"the register of paid calls: {error}")
+
+
+class CallRegister:
+    """The calls in *database*; its clock is what leases go by.
+
+    In a database that workers share they share one key, which is in no database; the master
+    key of personal data is not among what they have.  Every method may raise
+    `CallsUnavailable`.
+
+    Args:
+        database: With the tables of calls.
+        key: Gives the key when it is needed, 32 bytes.  While calls are remembered that were
+            sealed with another one, none is made (`WrongCallsKey`).
+    """
+
+    def __init__(self, database: Database, key: Callable[[], bytes]) -> None:
+        self._database = database
+        self._key = key
+
+    @classmethod
+    def in_file(
+        cls,
+        path: Path | None,
+        key: Callable[[], bytes],
+        *,
+        lock_timeout_s: int = LOCK_TIMEOUT_S,
+    ) -> Self:
+        """Return the register in a SQLite file, which the first call makes.
+
+        Args:
+            path: Of the file (mode 0600); in memory without one.
+            key: As above.
+            lock_timeout_s: How long to wait for another process's transaction.
+        """
+        database = SqliteDatabase(
+            path,
+            _SQLITE_SCHEMA,
+            thread="calls",
+            secure_delete=True,
+            unavailable=calls_away,
+            lock_timeout_s=lock_timeout_s,
+        )
+        return cls(database, key)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._database.close()
+
+    @cached_property
+    def _seal(self) -> CallSeal:
+        return CallSeal(self._key())
+
+    async def check_key(self) -> None:
+        """Pass if what is remembered was sealed with this key.
+
+        Where nothing is remembered a new key takes over from the old one.  Every call asks
+        again, since another worker may have taken over from this one.
+
+        Raises:
+            WrongCallsKey: It was sealed with another one.
+        """
+        await self._database.transact(self._hold_key())
+
+    async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
+        """Ask to make *call*; a lease that is given is durable on return.
+
+        Args:
+            call: What is asked.
+            lease_s: How long others leave it to the caller.
+            again: Give a new lease of a call that is `LostAnswer`: asked with the same
+                idempotency key, the provider does not charge for it twice.
+        """
+        return await self._database.transact(self._begin(call, lease_s, again=again))
+
+    async def answer(self, begun: CallLease, answer: bytes) -> None:
+        """Remember *answer*; the first one stays, and one of a forgotten call is not kept."""
+        sealed = self._seal.seal(begun.call, answer)
+        await self._database.fetch(_ANSWER, *self._named(begun.call), sealed)
+
+    async def leave(self, begun: CallLease) -> None:
+        """Give the lease up without an answer; quiet if it is not held any more."""
+        await self._database.fetch(_LEAVE, *self._named(begun.call), begun.holder)
+
+    async def undo(self, begun: CallLease) -> None:
+        """Take it back: the call was not made.  Quiet if the lease is not held any more."""
+        await self._database.fetch(_UNDO, *self._named(begun.call), begun.holder)
+
+    async def forget_old(self) -> int:
+        """Delete calls begun more than `RETENTION` ago, at most `PAGE`; return how many.
+
+        Raises:
+            DeletedDataRemains: They are deleted, but bytes of them are left.
+        """
+        await self._database.fetch(_BEGUN_BY_NOW)
+        gone = await self._database.fetch(_FORGET, RETENTION.total_seconds(), PAGE)
+        await self._database.wipe()
+        return len(gone)
+
+    async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
+        """Return what is remembered of calls for *lookups*, the oldest first; needs no key."""
+        kept_s = RETENTION.total_seconds()
+        found = [
+            RememberedCall(lookup, provider, bool(answered), left_s)
+            for each in set(lookups)
+            for lookup, provider, answered, left_s in await self._database.fetch(
+                _REMEMBERED, each, kept_s
+            )
+        ]
+        return sorted(found, key=lambda call: call.left_s)
+
+    async def erase(self, lookups: Iterable[str]) -> int:
+        """Delete every call of *lookups*; return how many.  Needs no key.
+
+        Their files keep no byte.
+
+        Raises:
+            DeletedDataRemains: They are deleted, but bytes are left of them, or of others
+                that were deleted before.
+        """
+        return await self._database.purge("calls", "lookup", list(lookups))
+
+    def _named(self, call: PaidCall) -> tuple[str, str, str]:
+        return call.lookup, call.provider, self._seal.request(call)
+
+    def _hold_key(self) -> Work[float]:
+        """Keep the key from changing until the transaction ends; return the time."""
+        proof = self._seal.proof
+        ((found, now),) = yield _HOLD_KEY, proof
+        if found != proof and not (yield _TAKE_OVER, proof):
+            raise WrongCallsKey(
+                "paid calls of the last hour were sealed with another key; give this worker "
+                "the one that the others have"
+            )
+        return float(now)
+
+    def _begin(self, call: PaidCall, lease_s: float, *, again: bool) -> Work[BeginResult]:
+        now = yield from self._hold_key()
+        found = yield _FIND, *self._named(call)
+        if found:
+            ((answer, lease_until),) = found
+            if answer is not None:
+                return KnownAnswer(self._seal.unseal(call, answer))
+            if 0 < lease_until - now <= lease_s:  # no longer, or the clock was ahead
+                return CallInFlight(lease_until - now)
+            if not again:
+                return LostAnswer()
+        holder = random_id("h-")
+        yield _BEGIN, *self._named(call), now, now + lease_s, holder
+        return CallLease(call, holder, self._seal.idempotency_key(call))
+
+
+_SQLITE_SCHEMA = (
+    (
+        "CREATE TABLE IF NOT EXISTS calls (lookup TEXT, provider TEXT, request TEXT, "
+        "begun_at REAL NOT NULL, lease_until REAL NOT NULL, holder TEXT NOT NULL, answer BLOB, "
+        "PRIMARY KEY (lookup, provider, request)) WITHOUT ROWID"
+    ),
+    "CREATE INDEX IF NOT EXISTS calls_begun_at ON calls (begun_at)",
+    (
+        "CREATE TABLE IF NOT EXISTS calls_key "
+        "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
+    ),
+)
+# Whoever comes next waits here, and then sees what was begun by then.
+_HOLD_KEY = """
+INSERT INTO calls_key (one, proof) VALUES (1, $1)
+ON CONFLICT (one) DO UPDATE SET proof = calls_key.proof
+RETURNING proof, date_part('epoch', clock_timestamp())
+"""
+#: A key may change while there is nothing that it would have to open.
+_TAKE_OVER = (
+    "UPDATE calls_key SET proof = $1 WHERE NOT EXISTS (SELECT 1 FROM calls) RETURNING 1"
+)
+_CALL = "lookup = $1 AND provider = $2 AND request = $3"
+_FIND = f"SELECT answer, date_part('epoch', lease_until) FROM calls WHERE {_CALL}"  # noqa: S608
+# An answer that came since is not overwritten: its lease means nothing.
+_BEGIN = """
+INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder)
+VALUES ($1, $2, $3, to_timestamp($4), to_timestamp($5), $6)
+ON CONFLICT (lookup, provider, request) DO UPDATE
+SET lease_until = excluded.lease_until, holder = excluded.holder
+"""
+_ANSWER = f"UPDATE calls SET answer = $4 WHERE {_CALL} AND answer IS NULL"  # noqa: S608
+_HELD = f"{_CALL} AND holder = $4 AND answer IS NULL"
+_LEAVE = f"UPDATE calls SET lease_until = clock_timestamp() WHERE {_HELD}"  # noqa: S608
+_UNDO = f"DELETE FROM calls WHERE {_HELD}"  # noqa: S608
+# Calls that a clock which was ahead has begun in the future count as begun now.
+_BEGUN_BY_NOW = """
+UPDATE calls SET begun_at = clock_timestamp() WHERE begun_at > clock_timestamp()
+"""
+_FORGET = """
+DELETE FROM calls WHERE (lookup, provider, request) IN (
+    SELECT lookup, provider, request FROM calls
+    WHERE begun_at < to_timestamp(date_part('epoch', clock_timestamp()) - $1)
+    ORDER BY begun_at LIMIT $2
+)
+RETURNING 1
+"""
+_REMEMBERED = """
+SELECT lookup, provider, answer IS NOT NULL,
+       date_part('epoch', begun_at) + $2 - date_part('epoch', clock_timestamp())
+FROM calls WHERE lookup = $1
+"""

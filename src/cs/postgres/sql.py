@@ -1,0 +1,89 @@
+"""Statements for both databases (`cs.runtime.sql`) in PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from secrets import token_hex
+from typing import Any, TypeVar
+
+import asyncpg
+
+from cs.postgres.errors import DatabaseUnavailable
+from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
+from cs.postgres.pool import Pool, PooledConnection, connected
+from cs.runtime.sql import Rows, Work
+
+T = TypeVar("T")
+
+
+class PostgresDatabase:
+    """Tables behind *pool*, which its owner closes.
+
+    Args:
+        pool: Of connections.
+        unavailable: The error to raise in the place of one of the database's.
+    """
+
+    def __init__(self, pool: Pool, unavailable: Callable[[Exception], Exception]) -> None:
+        self.pool = pool
+        self._unavailable = unavailable
+
+    async def fetch(self, sql: str, *parameters: Any) -> Rows:
+        async with self._connected() as connection:
+            return await connection.fetch(sql, *parameters)
+
+    async def transact(self, work: Work[T]) -> T:
+        async with self._connected() as connection, connection.transaction():
+            try:
+                statement = next(work)
+                while True:
+                    statement = work.send(await connection.fetch(*statement))
+            except StopIteration as end:
+                done: T = end.value
+                return done
+
+    async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
+        """Put a new table in the place of *table*, since a page keeps the bytes of its rows.
+
+        Writers wait while what is left is copied; nobody queues behind a transaction that
+        has the table in use (docs/decisions/0018).  The server's own write-ahead log holds
+        the bytes until it is recycled.
+        """
+        where = f"WHERE {column} = ANY($1)"
+        if not await self.fetch(f"SELECT 1 FROM {table} {where} LIMIT 1", values):  # noqa: S608
+            return 0
+        gone = 0
+
+        async def replace(connection: PooledConnection) -> None:
+            nonlocal gone
+            await connection.execute(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+            deleted = await connection.execute(f"DELETE FROM {table} {where}", values)  # noqa: S608
+            gone = int(deleted.split()[-1])
+            # Readers wait from the exchange to the commit.
+            new = f"{table}_{token_hex(4)}"
+            await connection.execute(f"CREATE TABLE {new} (LIKE {table} INCLUDING ALL)")
+            await connection.execute(f"INSERT INTO {new} SELECT * FROM {table}")  # noqa: S608
+            await connection.execute(f"DROP TABLE {table}")
+            await connection.execute(f"ALTER TABLE {new} RENAME TO {table}")
+
+        try:
+            async with asyncio.timeout(WRITE_ANEW_S):
+                await retry_while_locked(self.pool, replace)
+        except (DatabaseUnavailable, TimeoutError) as error:
+            why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
+            raise self._unavailable(DatabaseUnavailable(f"{why}; erase again")) from error
+        return gone
+
+    async def wipe(self) -> None:
+        """Do nothing: vacuum frees the pages, and `purge` replaces them."""
+
+    async def close(self) -> None:
+        """Do nothing: the pool is its owner's."""
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[PooledConnection]:
+        try:
+            async with connected(self.pool) as connection:
+                yield connection
+        except (DatabaseUnavailable, asyncpg.UndefinedTableError) as error:
+            raise self._unavailable(error) from error

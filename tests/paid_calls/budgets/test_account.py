@@ -1,0 +1,239 @@
+"""The account of paid services, in a SQLite file and in PostgreSQL."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cs.paid_calls.budgets.account import StoredBudgets, account_away
+from cs.paid_calls.budgets.port import (
+    BucketEmpty,
+    Budgets,
+    OverCap,
+    Reservation,
+    ReserveResult,
+    ServiceLimits,
+    ServicePaused,
+    Spending,
+)
+from cs.paid_calls.errors import CallsUnavailable
+from cs.postgres.pool import Pool, open_pool
+from cs.postgres.sql import PostgresDatabase
+from postgres.stages_tables import pool
+
+__all__ = ["pool"]
+
+FREE = ServiceLimits(calls_per_s=1000.0, burst=1000)
+DAILY = msgspec.structs.replace(FREE, micros_per_day=100)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "spending.db"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[StoredBudgets]:
+    if request.param == "postgres":
+        yield in_postgres(request.getfixturevalue("pool"))
+    else:
+        budgets = StoredBudgets.in_file(file)
+        yield budgets
+        budgets._database.file.close()  # type: ignore[attr-defined]
+
+
+def in_postgres(pool: Pool) -> StoredBudgets:
+    return StoredBudgets(PostgresDatabase(pool, account_away))
+
+
+async def later(budgets: StoredBudgets, days: int) -> None:
+    """Make what *budgets* knows so many days older."""
+    for day in {date.today() - timedelta(days=n) for n in range(-1, 3)}:  # noqa: DTZ011
+        await budgets._database.fetch(
+            "UPDATE spending SET day = $2 WHERE day = $1", day, day - timedelta(days=days)
+        )
+
+
+async def test_a_reserve_counts_until_it_is_settled_and_then_what_was_paid(
+    budgets: StoredBudgets,
+) -> None:
+    first = reserved(await budgets.reserve("acme", FREE, 70))
+    assert (await only(budgets)).micros_today == 70
+
+    await budgets.settle(first, 20)
+    second = reserved(await budgets.reserve("acme", FREE, 50))
+    await budgets.settle(second, 0, made=False)
+
+    spent = await only(budgets)
+    assert (spent.calls_today, spent.micros_today) == (1, 20)
+    assert (spent.calls_this_month, spent.micros_this_month) == (1, 20)
+
+
+async def test_a_call_that_could_cost_more_than_is_left_of_a_cap_is_not_made(
+    budgets: StoredBudgets,
+) -> None:
+    first = reserved(await budgets.reserve("acme", DAILY, 60))
+    over = await budgets.reserve("acme", DAILY, 41)
+    assert isinstance(over, OverCap)
+    assert (over.cap, over.spent_micros) == ("day", 60)
+    assert 0 < over.left_s <= 86_400
+
+    await budgets.settle(first, 59)
+    assert isinstance(await budgets.reserve("acme", DAILY, 41), Reservation)
+    assert isinstance(await budgets.reserve("other", DAILY, 100), Reservation)
+
+
+async def test_of_many_at_once_no_more_pay_than_the_cap_allows(
+    budgets: StoredBudgets,
+) -> None:
+    found = await asyncio.gather(*(budgets.reserve("acme", DAILY, 30) for _ in range(12)))
+
+    assert sum(isinstance(each, Reservation) for each in found) == 3
+    assert (await only(budgets)).micros_today == 90
+
+
+async def test_yesterday_counts_for_the_month_and_not_for_today(
+    budgets: StoredBudgets,
+) -> None:
+    monthly = msgspec.structs.replace(DAILY, micros_per_month=150)
+    reserved(await budgets.reserve("acme", monthly, 100))
+    await later(budgets, days=1)
+
+    spent = await only(budgets)
+    again = await budgets.reserve("acme", monthly, 60)
+
+    assert spent.micros_today == 0
+    if spent.micros_this_month:  # on the first of a month yesterday was another
+        assert isinstance(again, OverCap)
+        assert again.cap == "month"
+    await later(budgets, days=31)
+    assert (await only(budgets)).micros_this_month == 0
+
+
+async def test_the_bucket_lets_a_burst_through_and_then_its_rate(
+    budgets: StoredBudgets,
+) -> None:
+    slow = ServiceLimits(calls_per_s=0.001, burst=2)
+    found = await asyncio.gather(*(budgets.reserve("acme", slow, 0) for _ in range(4)))
+
+    busy = [each for each in found if isinstance(each, BucketEmpty)]
+    assert len(busy) == 2
+    assert all(990 < each.left_s <= 1000 for each in busy)
+
+
+async def test_who_waits_keeps_a_place_of_his_own(budgets: StoredBudgets) -> None:
+    limits = ServiceLimits(calls_per_s=0.1)
+    found = [await budgets.reserve("acme", limits, 0, patience_s=25) for _ in range(4)]
+
+    delays = [reserved(each).delay_s for each in found[:3]]
+    assert delays[0] == 0
+    assert 9 < delays[1] <= 10
+    assert 19 < delays[2] <= 20
+    assert isinstance(found[3], BucketEmpty)
+
+
+async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
+    budgets: StoredBudgets,
+) -> None:
+    await budgets.pause("acme", 60, "rate-limited")
+    await budgets.pause("acme", 5, "shorter")
+
+    stopped = await budgets.reserve("acme", FREE, 1)
+    through = await budgets.reserve("acme", FREE, 1, through_pause=True)
+    paused = await only(budgets)
+    await budgets.resume("acme")
+
+    assert isinstance(stopped, ServicePaused)
+    assert stopped.why == paused.paused_why == "rate-limited"
+    assert 50 < stopped.left_s <= 60
+    assert isinstance(through, Reservation)
+    assert isinstance(await budgets.reserve("acme", FREE, 1), Reservation)
+    assert (await only(budgets)).paused_why == ""
+
+
+async def test_nobody_was_asked_is_an_empty_account(budgets: StoredBudgets) -> None:
+    await budgets.resume("acme")
+
+    assert await budgets.spending() == []
+
+
+async def test_what_was_spent_outlives_the_process(file: Path) -> None:
+    async with StoredBudgets.in_file(file) as before:
+        reserved(await before.reserve("acme", FREE, 70))
+        await before.pause("acme", 60, "no-credits")
+
+    async with StoredBudgets.in_file(file) as after:
+        spent = await only(after)
+
+    assert (spent.micros_today, spent.paused_why) == (70, "no-credits")
+
+
+async def test_processes_on_one_account_keep_one_cap_and_one_bucket(
+    file: Path, pool: Pool, database: str
+) -> None:
+    ten_s = ServiceLimits(calls_per_s=0.1)
+    async with (
+        StoredBudgets.in_file(file) as one,
+        StoredBudgets.in_file(file) as two,
+        open_pool(database, role="other") as other,
+    ):
+        for workers in ((one, two), (in_postgres(pool), in_postgres(other))):
+            found = await asyncio.gather(
+                *(workers[n % 2].reserve("acme", DAILY, 30) for n in range(12))
+            )
+            slots = await asyncio.gather(
+                *(workers[n % 2].reserve("slow", ten_s, 0, patience_s=1000) for n in range(8))
+            )
+
+            assert sum(isinstance(each, Reservation) for each in found) == 3
+            assert sum(isinstance(each, OverCap) for each in found) == 9
+            delays = sorted(each.delay_s for each in slots if isinstance(each, Reservation))
+            assert [round(delay / 10) for delay in delays] == list(range(8))
+
+
+async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:
+    async with StoredBudgets.in_file(file) as budgets:
+        assert await budgets.spending() == []
+        await budgets.resume("acme")
+        assert not budgets._database.file.exists  # type: ignore[attr-defined]
+
+
+async def test_an_account_that_cannot_be_used_lets_nobody_ask(
+    tmp_path: Path, pool: Pool
+) -> None:
+    damaged, locked = tmp_path / "damaged.db", tmp_path / "locked.db"
+    damaged.write_bytes(b"not a database, and long enough to be looked at" * 100)
+    async with StoredBudgets.in_file(damaged) as budgets:
+        with pytest.raises(CallsUnavailable, match="the account of paid services"):
+            await budgets.reserve("acme", FREE, 1)
+    async with StoredBudgets.in_file(locked, lock_timeout_s=0) as budgets:
+        await budgets.reserve("acme", FREE, 1)
+        other = sqlite3.connect(locked, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CallsUnavailable, match="locked"):
+            await budgets.reserve("acme", FREE, 1)
+        other.close()
+
+    budgets = in_postgres(pool)
+    await pool.execute("DROP TABLE services")
+    with pytest.raises(CallsUnavailable, match="services"):
+        await budgets.reserve("acme", FREE, 1)
+    pool.terminate()
+    for asked in (budgets.reserve("acme", FREE, 1), budgets.spending()):
+        with pytest.raises(CallsUnavailable):
+            await asked
+
+
+async def only(budgets: Budgets) -> Spending:
+    found: Sequence[Spending] = await budgets.spending()
+    (spent,) = found
+    return spent
+
+
+def reserved(found: ReserveResult) -> Reservation:
+    assert isinstance(found, Reservation), found
+    return found
