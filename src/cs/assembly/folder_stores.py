@@ -11,9 +11,9 @@ from cs.assembly.folder_advice import OF_DAMAGE, advice
 from cs.assembly.folder_keys import describe_wrong_key, open_key_store
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.snapshots import SqliteSnapshots
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
@@ -30,7 +30,7 @@ class FolderStores(msgspec.Struct, frozen=True):
     log: SqliteEventLog
     keys: KeyStore
     views: SqliteViews
-    snapshots: SqliteSnapshots
+    snapshots: Snapshots
 
 
 @asynccontextmanager
@@ -70,7 +70,7 @@ async def open_folder(
                     metrics=metrics,
                 )
             )
-            snapshots = await stack.enter_async_context(SqliteSnapshots(folder.log))
+            snapshots = await stack.enter_async_context(Snapshots.in_file(folder.log))
             views = SqliteViews(folder.views, projections())
             stack.push_async_callback(views.close)
             yield FolderStores(events, keys, views, snapshots)

@@ -9,13 +9,14 @@ from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.assembly.postgres_pools import check_schema, pool_of, read_key
 from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.postgres.snapshots import PostgresSnapshots
+from cs.eventlog.snapshots import Snapshots, snapshots_away
 from cs.keystore.port import KeyStore
 from cs.keystore.postgres.store import PostgresKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.metrics.metrics import Metrics
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.pool import Pool
+from cs.postgres.sql import PostgresDatabase
 from cs.projections.catalogue import projections
 from cs.projections.postgres.views import PostgresViews
 from cs.settings import Settings
@@ -28,7 +29,7 @@ class SharedStores(msgspec.Struct, frozen=True):
     log: PostgresEventLog
     keys: KeyStore
     views: PostgresViews
-    snapshots: PostgresSnapshots
+    snapshots: Snapshots
     time: DatabaseTime
 
 
@@ -61,7 +62,9 @@ async def open_shared_stores(
         events = await stack.enter_async_context(
             PostgresEventLog(pool, keys, waiting=settings.appends_waiting, metrics=metrics)
         )
-        snapshots = await stack.enter_async_context(PostgresSnapshots(pool))
+        snapshots = await stack.enter_async_context(
+            Snapshots(PostgresDatabase(pool, snapshots_away))
+        )
         views = PostgresViews(pool, projections())
         stack.push_async_callback(views.close)
         yield SharedStores(pool, events, keys, views, snapshots, time)

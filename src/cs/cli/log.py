@@ -93,9 +93,9 @@ async def verify(
 ) -> AsyncIterator[Output]:
     """Check the whole log against every promise: no charge twice, no limit exceeded.
 
-    Also checks that the views are not ahead of the log, and that no data key of a person in
-    it is lost. Prints each violation, then counts. Exit code 1 if there is any. Events that
-    are appended meanwhile are not checked.
+    Also checks that the views are not ahead of the log, that snapshots are what its events
+    fold to, and that no data key of a person in it is lost. Prints each violation, then
+    counts. Exit code 1 if there is any. Events that are appended meanwhile are not checked.
 
     Example: `cs log verify --json`, one line a violation and one of counts
     """
@@ -151,6 +151,9 @@ async def _violations(
     if audit.events != head:
         what = f"{audit.events} events up to position {head}"
         yield Violation("position", head, "log", what)
+    async for wrong in data.streams.wrong_snapshots():
+        what = f"at version {wrong.version} it is not what the events fold to; empty the table"
+        yield Violation("snapshot", 0, wrong.stream, f"{what} `snapshots`")
     for found in audit.end() if at_rest else ():
         yield found
 

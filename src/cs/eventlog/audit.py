@@ -57,11 +57,12 @@ _IN_FLIGHT = 2
 class Violation(msgspec.Struct, frozen=True):
     """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
-    Two kinds are found by who reads the log: ``newer``, an event that only a newer version
-    can read, and ``key-lost``, people in an event whose data keys are lost.
+    Three kinds are found by who reads the log: ``newer``, an event that only a newer version
+    can read, ``key-lost``, people in an event whose data keys are lost, and ``snapshot``, a
+    state that the events of its stream do not fold to.
     """
 
-    kind: Kind | Literal["newer", "key-lost"]
+    kind: Kind | Literal["newer", "key-lost", "snapshot"]
     position: int
     stream: str
     what: str

@@ -4,14 +4,12 @@ A stream's name up to its identifying part is its category (docs/architecture.md
 """
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import msgspec
 
 from cs.domain import disclosure, key, mail_domain, person, service
 from cs.domain.brand import brand
-from cs.eventlog.snapshots import Shape
 
 
 class Category(msgspec.Struct, frozen=True):
@@ -21,22 +19,25 @@ class Category(msgspec.Struct, frozen=True):
         initial: The state before the first event.
         evolve: Returns the state after an event.
         cached: States in memory at most; the least recently used goes first.
-        may_be_stored: Whether a snapshot may be made of a state; ``None``: of none, as its
-            streams stay short.
+        rules: The version of `evolve` and of the fields of the state, which snapshots carry.
+            Raise it with every change of either that folds a log to another state.  ``None``:
+            no snapshots are made, as its streams stay short.
+        may_be_stored: Whether a snapshot may be made of a state.
     """
 
     initial: Any
     evolve: Callable[[Any, Any], Any]
     cached: int = 10_000
-    may_be_stored: Callable[[Any], bool] | None = None
+    rules: int | None = None
+    may_be_stored: Callable[[Any], bool] = lambda _: True
 
 
 #: A key's state is at most some 25 KB (60 idempotency keys); a brand's a few KB while a
 #: lookup runs, when it holds people in clear, and less than one after.
 CATEGORIES = {
-    "key": Category(key.INITIAL, key.evolve, may_be_stored=lambda _: True),
+    "key": Category(key.INITIAL, key.evolve, rules=1),
     "brand": Category(
-        brand.INITIAL, brand.evolve, may_be_stored=lambda state: state.live is None
+        brand.INITIAL, brand.evolve, rules=1, may_be_stored=lambda state: state.live is None
     ),
     "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
     "person": Category(person.INITIAL, person.evolve, cached=1_000),
@@ -62,8 +63,11 @@ def category_of(stream: str) -> Category:
     return CATEGORIES[category_name(stream)]
 
 
-@cache
-def shape_of(category: str) -> Shape:
-    """Return what snapshots of *category* look like."""
-    known = CATEGORIES[category]
-    return Shape(type(known.initial), known.evolve)
+def rules_of(stream: str) -> str | None:
+    """Return what snapshots of *stream* say of the rules that made them; ``None``: it has none.
+
+    >>> rules_of("key-a"), rules_of("service")
+    ('v1', None)
+    """
+    rules = category_of(stream).rules
+    return None if rules is None else f"v{rules}"

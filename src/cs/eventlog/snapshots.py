@@ -1,28 +1,34 @@
 """Folded states that outlive the process, so that no start reads the whole life of a key.
 
-A snapshot is a place to begin folding, nothing more: what came after it is always read,
-and one that is in doubt is thrown away, because the log knows everything in it.
+A snapshot is a place to begin folding, nothing more: what came after it is always read, and
+one that is in doubt is ignored, because the log knows everything in it.  It carries the
+version of its category's rules (`cs.eventlog.categories`); one of another version is ignored.
+Submitting one never waits, and losing one is harmless.
 
-Two versions of the service may work on one log, each with a shape of its own: each has its
-own newest snapshot of a stream, and leaves the other's alone.
+They are in the log's own database, in the snapshot table of the eventsourcing library, so that
+a backup brings back both or neither, and none outlives the events it was made of.
 """
 
-import ast
-import hashlib
-import os
-import sys
-from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.abc import InspectLoader
-from typing import Any, NamedTuple, Protocol, cast
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 from structlog import get_logger
+
+from cs.eventlog.errors import SnapshotsUnavailable
+from cs.runtime.sql import Database, Work
+from cs.sqlite.sql import SqliteDatabase
 
 log = get_logger()
 
 #: Events of a stream between two snapshots: what a cold start folds at most, about 10 ms.
 EVERY = 500
+#: Streams whose snapshots may wait to be written; further ones are dropped.
+WAITING = 1_000
+#: How long to wait for whoever writes to the log's file.
+LOCK_TIMEOUT_S = 2
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -30,123 +36,135 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     Attributes:
         version: Of the last event that is folded into it.
-        shape: Of the state, and of what folded it (`Shape`).
+        rules: The version of what folded it, ``v1``.
         state: The state as JSON.
     """
 
     stream: str
     version: int
-    shape: str
+    rules: str
     state: bytes
 
-
-class Snapshots(Protocol):
-    async def find(self, stream: str, shape: str) -> Snapshot | None:
-        """Return the newest snapshot of *stream* in *shape*, if there is one to be had."""
-
-    def submit(self, snapshot: Snapshot) -> None:
-        """Keep *snapshot* soon, or not at all: never waits and never fails.
-
-        It takes the place of older ones of its shape.  Of other shapes the newest one of the
-        stream stays, and no more.
-        """
-
-
-class NoSnapshots:
-    """Every start folds every stream from its first event."""
-
-    async def find(self, stream: str, shape: str) -> Snapshot | None:
-        del stream, shape
-        return None
-
-    def submit(self, snapshot: Snapshot) -> None:
-        del snapshot
-
-
-class Shape:
-    """How states of one category become snapshots and come back.
-
-    Its fingerprint covers the fields of the state, nested ones too, and the code of the
-    module that folds: a snapshot made by other rules would carry their result on for ever.
-    Comments and layout are not in it.
-    """
-
-    def __init__(
-        self, state: type[msgspec.Struct], evolve: Callable[[Any, Any], msgspec.Struct]
-    ) -> None:
-        self._decoder = msgspec.json.Decoder(state)
-        self.fingerprint = _fingerprint(state, evolve)
-
-    def snapshot(self, stream: str, version: int, state: msgspec.Struct) -> Snapshot:
-        return Snapshot(stream, version, self.fingerprint, msgspec.json.encode(state))
-
-    def state(self, snapshot: Snapshot) -> Any:
-        """Return the state in *snapshot*; ``None`` if it is of another shape or damaged."""
-        if snapshot.shape != self.fingerprint:
-            return None
+    def decoded(self, kind: type[msgspec.Struct]) -> Any:
+        """Return the state in it; ``None`` if it is damaged."""
         try:
-            return self._decoder.decode(snapshot.state)
+            return msgspec.json.decode(self.state, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            log.warning("snapshot_damaged", stream=snapshot.stream, why=type(error).__name__)
+            log.warning("snapshot_damaged", stream=self.stream, why=type(error).__name__)
             return None
 
 
-def _fingerprint(state: type[msgspec.Struct], evolve: Callable[..., Any]) -> str:
-    try:
-        folding = "".join(_rules(evolve.__module__))
-    except OSError:  # installed without source: nobody can tell whether the rules changed
-        folding = os.urandom(16).hex()
-    fields = msgspec.json.encode(msgspec.json.schema(state), order="deterministic")
-    return hashlib.sha256(fields + folding.encode()).hexdigest()[:32]
+def snapshots_away(error: Exception) -> SnapshotsUnavailable:
+    """Return what is raised where the database of snapshots is away with *error*."""
+    return SnapshotsUnavailable(str(error))
 
 
-class _Source(NamedTuple):
-    """The source of a module; its syntax tree would take eight times the memory.
+class Snapshots:
+    """The snapshots in *database*.  Use as ``async with``."""
 
-    Attributes:
-        code: Its syntax tree as text.
-        imported: Names of all that it imports, which may be modules.
-    """
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[str, Snapshot] = {}
+        self._some = asyncio.Event()
+        self._closed = False
+        self._task: asyncio.Task[None] | None = None
 
-    code: str
-    imported: tuple[str, ...]
+    @classmethod
+    def in_file(cls, path: Path, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
+        """Return those in the SQLite file *path* of an open log."""
+        return cls(
+            SqliteDatabase(
+                path,
+                [_SQLITE_TABLE],
+                thread="snapshots",
+                unavailable=snapshots_away,
+                lock_timeout_s=lock_timeout_s,
+            )
+        )
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._drain(), name="snapshots")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Write what still waits."""
+        assert self._task is not None
+        self._closed = True
+        self._some.set()
+        try:
+            await self._task
+        finally:
+            await self._database.close()
+
+    async def find(self, stream: str, rules: str) -> Snapshot | None:
+        """Return the newest snapshot of *stream* by *rules*, if there is one to be had."""
+        waiting = self._waiting.get(stream)
+        if waiting is not None and waiting.rules == rules:
+            return waiting
+        try:
+            rows = await self._database.fetch(_NEWEST, stream, rules)
+        except SnapshotsUnavailable as error:
+            log.warning("snapshot_not_read", stream=stream, why=str(error))
+            return None
+        return Snapshot(*rows[0]) if rows else None
+
+    async def every(self) -> AsyncIterator[Snapshot]:
+        """Yield all there are, by whichever rules.
+
+        Raises:
+            SnapshotsUnavailable: They cannot be read now.
+        """
+        after: tuple[str, int] = ("", -1)
+        while rows := await self._database.fetch(_PAGE, *after):
+            for row in rows:
+                yield Snapshot(*row)
+            after = (rows[-1][0], rows[-1][1])
+
+    def submit(self, snapshot: Snapshot) -> None:
+        """Keep *snapshot* soon, in the place of older ones of its stream, or not at all."""
+        full = len(self._waiting) >= WAITING and snapshot.stream not in self._waiting
+        if full or self._closed:
+            return
+        self._waiting[snapshot.stream] = snapshot
+        self._some.set()
+
+    async def _drain(self) -> None:
+        while self._waiting or not self._closed:
+            await self._some.wait()
+            if not self._closed:
+                self._some.clear()
+            batch, self._waiting = list(self._waiting.values()), {}
+            if not batch:
+                continue
+            try:
+                await self._database.transact(_write(batch))
+            except SnapshotsUnavailable as error:
+                log.warning("snapshots_not_written", streams=len(batch), why=str(error))
 
 
-def _rules(module: str) -> Iterator[str]:
-    """Yield the code of *module* and of all it imports from the domain, by name.
-
-    The domain is the package below `cs` that *module* is in, with all packages in it.
-    """
-    package = ".".join(module.split(".")[:2]) + "."
-    sources: dict[str, _Source] = {}
-    left = [module]
-    while left:
-        name = left.pop()
-        if name not in sources:
-            sources[name] = _source(name)
-            left += [
-                found
-                for found in sources[name].imported
-                if found.startswith(package) and found in sys.modules
-            ]
-    for name in sorted(sources):
-        yield sources[name].code
+def _write(snapshots: list[Snapshot]) -> Work[None]:
+    for each in sorted(snapshots, key=lambda each: each.stream):  # in one order everywhere
+        yield _ADD, each.stream, each.version, each.rules, each.state
+        yield _DROP_OLD, each.stream, each.version
 
 
-@cache
-def _source(module: str) -> _Source:
-    loader = cast(InspectLoader, sys.modules[module].__loader__)
-    source = loader.get_source(module)  # "" of a package with an empty __init__.py
-    if source is None:
-        raise OSError(f"{module} is installed without its source")
-    tree = ast.parse(source)
-    return _Source(ast.dump(tree), tuple(_imported(tree)))
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of all that *tree* imports, which may be modules."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield from (node.module, *(f"{node.module}.{each.name}" for each in node.names))
+_SQLITE_TABLE = """
+CREATE TABLE IF NOT EXISTS snapshots (
+originator_id TEXT, originator_version INTEGER, topic TEXT, state BLOB,
+PRIMARY KEY (originator_id, originator_version)) WITHOUT ROWID
+"""
+_COLUMNS = "originator_id, originator_version, topic, state"
+_NEWEST = f"""
+SELECT {_COLUMNS} FROM snapshots
+WHERE originator_id = $1 AND topic = $2 ORDER BY originator_version DESC LIMIT 1
+"""  # noqa: S608
+_PAGE = f"""
+SELECT {_COLUMNS} FROM snapshots WHERE (originator_id, originator_version) > ($1, $2)
+ORDER BY originator_id, originator_version LIMIT 100
+"""  # noqa: S608
+_ADD = f"""
+INSERT INTO snapshots ({_COLUMNS}) VALUES ($1, $2, $3, $4)
+ON CONFLICT (originator_id, originator_version) DO UPDATE
+SET topic = excluded.topic, state = excluded.state
+"""  # noqa: S608
+_DROP_OLD = "DELETE FROM snapshots WHERE originator_id = $1 AND originator_version < $2"

@@ -11,8 +11,8 @@ snapshot and what came after it.
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import reduce
 from itertools import chain, count
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -32,12 +32,18 @@ from cs.eventlog.categories import (
     Category,
     category_name,
     category_of,
-    shape_of,
+    rules_of,
 )
 from cs.eventlog.damage import DamagedStreams
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.errors import (
+    DamagedEvent,
+    LogUnavailable,
+    NewerEvent,
+    SnapshotsUnavailable,
+    WrongExpectedVersion,
+)
 from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
-from cs.eventlog.snapshots import EVERY, NoSnapshots, Snapshots
+from cs.eventlog.snapshots import EVERY, Snapshot, Snapshots
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.keyed_lock import KeyedLock
@@ -104,7 +110,7 @@ class Streams:
     ) -> None:
         self.log = log
         self.set_aside = DamagedStreams(log)
-        self._snapshots = snapshots or NoSnapshots()
+        self._snapshots = snapshots
         self._cache = {
             name: LruDict[str, FoldedState[Any]](category.cached)
             for name, category in CATEGORIES.items()
@@ -281,14 +287,36 @@ class Streams:
         """Lock *stream* against other writers of this process, so that they queue, not race."""
         return self._stream_locks.of(stream)
 
+    async def wrong_snapshots(self) -> AsyncIterator[Snapshot]:
+        """Yield each snapshot that the events of its stream do not fold to.
+
+        One of other rules, or of a stream that cannot be read, is left out.
+
+        Raises:
+            LogUnavailable: The log or its snapshots cannot be read now.
+        """
+        if self._snapshots is None:
+            return
+        try:
+            async for each in self._snapshots.every():
+                if each.rules != rules_of(each.stream):
+                    continue
+                with suppress(DamagedEvent, NewerEvent):
+                    state = await replayed(self.log, each.stream, each.version)
+                    kind = type(category_of(each.stream).initial)
+                    if state is None or each.decoded(kind) != state:
+                        yield each
+        except SnapshotsUnavailable as error:
+            raise LogUnavailable(f"the snapshots could not be read: {error}") from error
+
     async def _fold_first(self, stream: str) -> FoldedState[Any]:
         """Fold *stream* from its snapshot, or from its first event if there is none to use."""
         category = category_of(stream)
         snapshot = state = None
-        if category.may_be_stored is not None:
-            shape = shape_of(category_name(stream))
-            snapshot = await self._snapshots.find(stream, shape.fingerprint)
-            state = shape.state(snapshot) if snapshot else None
+        rules = rules_of(stream)
+        if rules is not None and self._snapshots is not None:
+            snapshot = await self._snapshots.find(stream, rules)
+            state = snapshot.decoded(type(category.initial)) if snapshot else None
         if snapshot is not None and state is not None:
             # The last event it is made of is read too: is it really in this log?
             new = await self.log.read(stream, snapshot.version - 1, 1)
@@ -324,11 +352,28 @@ class Streams:
         """Submit a snapshot of *folded* if one is due and may be made."""
         if folded.version - folded.snapshot < EVERY:
             return folded
-        if category.may_be_stored is None or not category.may_be_stored(folded.state):
+        rules = rules_of(stream)
+        if rules is None or self._snapshots is None or not category.may_be_stored(folded.state):
             return folded
-        shape = shape_of(category_name(stream))
-        self._snapshots.submit(shape.snapshot(stream, folded.version, folded.state))
+        state = msgspec.json.encode(folded.state)
+        self._snapshots.submit(Snapshot(stream, folded.version, rules, state))
         return msgspec.structs.replace(folded, snapshot=folded.version)
+
+
+async def replayed(log: EventLog, stream: str, version: int) -> Any:
+    """Return the state of *stream* at *version*, folded from its first event.
+
+    Raises:
+        NewerEvent, DamagedEvent, LogUnavailable: As `EventLog.read`.
+    """
+    category = category_of(stream)
+    folded = FoldedState(category.initial, NO_STREAM, 0)
+    while folded.version < version:
+        page = await log.read(stream, folded.version, min(PAGE, version - folded.version))
+        if not page:
+            return None
+        folded = _fold(folded, page, category)
+    return folded.state
 
 
 class _Changed(msgspec.Struct, frozen=True):

@@ -17,16 +17,17 @@ import structlog
 import cs
 from cs.domain import key
 from cs.domain.causation import StartCause
-from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted
+from cs.domain.key import GrantQuota, KeyIssued
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.postgres.snapshots import PostgresSnapshots
+from cs.eventlog.snapshots import Snapshots, snapshots_away
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import open_pool
+from cs.postgres.sql import PostgresDatabase
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.generation import generation
@@ -52,7 +53,8 @@ class Member:
         self.log = await enter(PostgresEventLog(pool, self.keys))
         self.views = PostgresViews(pool, projections())
         self._stack.push_async_callback(self.views.close)
-        self.streams = Streams(self.log, await enter(PostgresSnapshots(pool)))
+        snapshots = await enter(Snapshots(PostgresDatabase(pool, snapshots_away)))
+        self.streams = Streams(self.log, snapshots)
         self.follower = ViewFollower(self.log, self.views)
         self.reading = Reading(self.log, self.views, self.follower, self.keys)
         self.leaders = {
@@ -92,11 +94,6 @@ class Member:
             f"key-{key_id}", lambda s: key.decide(command, s), caused_by=StartCause()
         )
         return position
-
-    async def grow(self, key_id: str, events: int) -> Any:
-        version = (await self.streams.key(key_id)).version
-        new = [QuotaGranted(units=1, at=AT)] * events
-        return await self.log.append([Append(f"key-{key_id}", version, new)])
 
     async def lend(self, key_id: str, units: int) -> Any:
         version = (await self.streams.key(key_id)).version

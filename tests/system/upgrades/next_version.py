@@ -29,6 +29,10 @@ def evolve(state, event):
 TOPICS["key.lent.v1"] = key.Lent
 _TOPIC_OF[key.Lent] = "key.lent.v1"
 """,
+    "eventlog/categories.py": """
+
+CATEGORIES["key"] = msgspec.structs.replace(CATEGORIES["key"], rules=2)
+""",
     "projections/usage.py": """
 
 from cs.domain.key import Lent

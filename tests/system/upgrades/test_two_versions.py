@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from cs.eventlog.snapshots import EVERY
 from cs.postgres.pool import Pool
 from postgres.migrated import migrated
 from system.upgrades.next_version import next_version, this_version
@@ -20,6 +19,7 @@ from system.upgrades.next_version import next_version, this_version
 pytestmark = pytest.mark.slow
 
 MEMBER = Path(__file__).parent / "member.py"
+TESTS = MEMBER.parents[2]
 
 
 class Version:
@@ -58,7 +58,7 @@ async def running(source: Path, dsn: str) -> AsyncIterator[Version]:
         dsn,
         stdin=PIPE,
         stdout=PIPE,
-        env=os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONPATH": f"{source}:{TESTS}", "PYTHONDONTWRITEBYTECODE": "1"},
     )
     try:
         version = Version(process)
@@ -180,35 +180,3 @@ async def test_an_old_driver_gives_up_and_a_new_one_leads(old: Version, new: Ver
 
     assert "key.lent.v1" in await old("held", "driver")
     await new("leads", "driver")
-
-
-async def test_neither_uses_or_removes_the_other_s_snapshots(
-    old: Version, new: Version, pool: Pool
-) -> None:
-    await old("issue", "a")
-    quota = 0
-    for _ in range(3):
-        for version in (old, new):
-            quota += EVERY
-            await version("grow", "a", EVERY)
-            assert await version("quota", "a") == quota
-        await old("quota", "a")
-    for version in (old, new):
-        assert await version("quota", "a") == quota
-
-    rows = await _snapshots(pool, 2, after=quota - 3 * EVERY)
-
-    assert len(rows) == len({row["topic"] for row in rows}) == 2
-
-
-async def _snapshots(pool: Pool, shapes: int, after: int) -> list[Any]:
-    """Return all snapshots, once all are of later than *after*, and of so many shapes.
-
-    They are written behind what they are taken of.
-    """
-    async with asyncio.timeout(10):
-        while True:
-            rows = await pool.fetch("SELECT originator_version, topic FROM snapshots")
-            late = [row["originator_version"] > after for row in rows]
-            if all(late) and len({row["topic"] for row in rows}) >= shapes:
-                return list(rows)
