@@ -1,14 +1,12 @@
 """Live searches through every role and one broker: how many a second, and what each role takes.
 
     PYTHONPATH=tests .venv/bin/python bench/live_searches_cluster.py [SEARCHES] [--rounds N]
-        [--parts N] [--json]
+        [--json]
 
 One role of every kind on Kafka and PostgreSQL, all on this machine, beside the world of
 `bench/live_searches.py`, a process too.  Every search is a new brand, held (``wait``) over 16
 connections; a round warms up with 16.  ``cpu_ms`` is the processor time of a search in each
 role, ``python`` the sum of them; those of PostgreSQL, the broker and the world are told beside.
-With ``--parts`` as many relays and process managers share their work out; what those of a kind
-take is told together.
 """
 
 import argparse
@@ -18,7 +16,6 @@ import os
 import statistics
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +23,6 @@ from api.http_load import CONNECTIONS, Took, load
 from live_searches import OF_A_KEY, brands, cpu_s, searches, write_world
 from system.cluster.cluster import Cluster, running_cluster
 from system.cluster.operating import operating
-from system.cluster.parted import in_parts
 
 
 class Round(NamedTuple):
@@ -91,21 +87,18 @@ def figures(rounds: list[Round]) -> dict[str, Any]:
     }
 
 
-def main(number: int, rounds: int, parts: int) -> dict[str, Any]:
+def main(number: int, rounds: int) -> dict[str, Any]:
     size = CONNECTIONS + number
     names = brands(size * rounds)
     with tempfile.TemporaryDirectory() as made:
         world = write_world(Path(made) / "world.json", names)
-        with ExitStack() as stack:
-            cluster = stack.enter_context(running_cluster(world=world))
-            if parts > 1:
-                stack.enter_context(in_parts(cluster, parts))
+        with running_cluster(world=world) as cluster:
             done = [
                 asyncio.run(one_round(cluster, names[turn * size : (turn + 1) * size]))
                 for turn in range(rounds)
             ]
     load_1m = round(os.getloadavg()[0], 1)
-    told = {"searches": number, "rounds": rounds, "parts": parts, "load_1m": load_1m}
+    told = {"searches": number, "rounds": rounds, "load_1m": load_1m}
     return {**told, **figures(done)}
 
 
@@ -113,10 +106,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("searches", nargs="?", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    row = main(given.searches, given.rounds, given.parts)
+    row = main(given.searches, given.rounds)
     if given.json:
         print(json.dumps(row))
     else:

@@ -1,7 +1,7 @@
 """Two whole drivers and two recorders of outcomes on one log and bus: nothing twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
@@ -17,7 +17,6 @@ from cs.pipeline.heartbeats import SILENCE_S, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.runtime.part import WHOLE, Part, all_parts
 from pipeline.managed import Managed
 
 NO_MATCH = Resolved(status="no_match")
@@ -33,26 +32,20 @@ async def managed() -> AsyncIterator[Managed]:
 
 
 @asynccontextmanager
-async def driven_by(
-    managed: Managed, number: int, parts: Sequence[Part] = ()
-) -> AsyncIterator[None]:
-    """Run so many drivers and recorders, as in processes of their own.
-
-    With *parts* each driver has one of them.
-    """
+async def driven_by(managed: Managed, number: int) -> AsyncIterator[None]:
+    """Run so many drivers and recorders, as in processes of their own."""
     runner = ViewRunner(managed.log, managed.views, managed.keys)
     await runner.catch_up()
     open_work = Reading(managed.log, managed.views, runner, managed.keys)
     heartbeats = MemoryHeartbeats(managed.clock.monotonic)
     async with AsyncExitStack() as stack:
-        for part in parts or [WHOLE] * number:
+        for _ in range(number):
             driver = Driver(
                 Streams(managed.log),
                 open_work,
                 managed.clock,
                 heartbeats,
                 restart_work=False,
-                part=part,
             )
             for role in (driver, managed.recorder(heartbeats)):
                 task = asyncio.create_task(role.run())
@@ -86,12 +79,8 @@ async def issued_by_all(managed: Managed, attempt: int) -> bool:
     return all([attempt in await managed.issued(stream) for stream in STREAMS])
 
 
-HALVES = all_parts(2)
-
-
-@pytest.mark.parametrize("parts", [(), HALVES])
-async def test_every_search_is_settled_once(managed: Managed, parts: Sequence[Part]) -> None:
-    async with driven_by(managed, 2, parts):
+async def test_every_search_is_settled_once(managed: Managed) -> None:
+    async with driven_by(managed, 2):
         await begin(managed)
         for stream in STREAMS:
             for _ in range(2):
@@ -102,12 +91,9 @@ async def test_every_search_is_settled_once(managed: Managed, parts: Sequence[Pa
     await assert_settled_once(managed)
 
 
-@pytest.mark.parametrize("parts", [(), HALVES])
-async def test_two_drivers_that_start_settle_what_was_left_once(
-    managed: Managed, parts: Sequence[Part]
-) -> None:
+async def test_two_drivers_that_start_settle_what_was_left_once(managed: Managed) -> None:
     await begin(managed)
-    async with driven_by(managed, 2, parts):
+    async with driven_by(managed, 2):
         for stream in STREAMS:
             await managed.say("brand-resolution", NO_MATCH, lookup=f"{stream}.1")
         await managed.event(SearchSettled, 2 * len(STREAMS))
@@ -116,30 +102,9 @@ async def test_two_drivers_that_start_settle_what_was_left_once(
     await assert_settled_once(managed)
 
 
-async def test_a_part_is_driven_by_nobody_else(managed: Managed) -> None:
-    await begin(managed)
-    ours = [stream for stream in STREAMS if HALVES[0].has(stream)]
-    theirs = [stream for stream in STREAMS if stream not in ours]
-    assert ours, theirs
-    async with driven_by(managed, 1, HALVES[:1]):
-        for stream in (*theirs, *ours):  # what it leaves alone comes first
-            await managed.say("brand-resolution", NO_MATCH, lookup=f"{stream}.1")
-            await managed.event(LookupFinished, 1 + (*theirs, *ours).index(stream))
-        await managed.event(SearchSettled, 2 * len(ours))
-    settled = {each.search for each in await managed.events(SearchSettled)}
-    assert settled == {f"{stream}-{key}" for stream in ours for key in "ab"}
-
-    async with driven_by(managed, 1, HALVES[1:]):
-        await managed.event(SearchSettled, 2 * len(STREAMS))
-    await assert_settled_once(managed)
-
-
-@pytest.mark.parametrize("parts", [(), HALVES])
-async def test_a_retry_a_silence_and_a_deadline_happen_once(
-    managed: Managed, parts: Sequence[Part]
-) -> None:
+async def test_a_retry_a_silence_and_a_deadline_happen_once(managed: Managed) -> None:
     away = Failed(why="sources-away", retryable=True, retry_in_s=10)
-    async with driven_by(managed, 2, parts):
+    async with driven_by(managed, 2):
         await begin(managed)
         for stream in STREAMS:
             await managed.say("brand-resolution", away, lookup=f"{stream}.1")

@@ -5,7 +5,7 @@ whether the role is ready and why, and how far each follower of the log is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # each role starts with no more than it needs
     from cs.pipeline.process_manager import ProcessManager
     from cs.postgres.clock import DatabaseTime
     from cs.postgres.lease import Leader
-    from cs.postgres.part_leaders import PartLeaders
 
 log = get_logger()
 
@@ -58,7 +57,6 @@ class Readiness:
         views: Shown with how far they are behind; too far is not ready.
         leader: Whether this process leads its role.
         bus: Returns the figures of the bus, whether it is ``reachable`` among them.
-        parts: Returns the parts of its role that this process leads, if it is shared out.
         misconfiguration: Settings that do not work.
         set_aside: Damaged streams.
         outcomes: Counts forged outcomes.
@@ -69,9 +67,8 @@ class Readiness:
     clock: Clock | None = None
     time: "DatabaseTime | None" = None
     views: Follower | None = None
-    leader: "Leader | PartLeaders | None" = None
+    leader: "Leader | None" = None
     bus: Callable[[], Awaitable[msgspec.Struct]] | None = None
-    parts: Callable[[], Sequence[str]] = tuple
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     set_aside: DamagedStreams | None = None
     outcomes: "OutcomeRecorder | ProcessManager | None" = None
@@ -139,10 +136,8 @@ class Readiness:
         except KeysUnavailable as error:
             body["ready"], body["keys"] = False, str(error)
 
-    def _check_leader(self, leader: "Leader | PartLeaders", body: dict[str, Any]) -> None:
+    def _check_leader(self, leader: "Leader", body: dict[str, Any]) -> None:
         body["leads"] = leader.epoch is not None
-        if parts := self.parts():
-            body["parts"] = list(parts)
         if leader.held is not None:
             body["ready"], body["held"] = False, leader.held
 

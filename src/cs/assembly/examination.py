@@ -73,9 +73,7 @@ async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFin
     for setting, store in _DATABASES.items():
         if (dsn := getattr(settings, setting)) is not None:
             insecure = settings.insecure_postgres
-            yield await check_database(
-                setting, store, dsn, insecure=insecure, parts=settings.parts
-            )
+            yield await check_database(setting, store, dsn, insecure=insecure)
     if settings.kafka:
         yield await check_brokers(kafka_settings(settings))
     for finding in await _ask_web(settings):

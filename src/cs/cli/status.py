@@ -13,7 +13,7 @@ from cs.projections.searches import instant
 from cs.settings import Settings
 
 #: Measures of the admin port, which are not shown while it is ready.
-_MEASURES = frozenset({"views_behind", "position", "leads", "parts", "bus", "clock_off_s"})
+_MEASURES = frozenset({"views_behind", "position", "leads", "bus", "clock_off_s"})
 _DAMAGED = "not known: the stream `service` is damaged (cs log verify)"
 _SEARCHES = {True: "paused: new ones are refused", False: "taken", None: _DAMAGED}
 #: Longest wait for the admin port.

@@ -16,11 +16,10 @@ from cs.bus.kafka.topics import describe
 from cs.bus.topics import TOPICS
 from cs.doctor.finding import DoctorFinding, failed, not_tried, ok, warning
 from cs.postgres.clock import MOST_SKEW_S, DatabaseTime
-from cs.postgres.errors import DatabaseUnavailable, OtherParts, WrongSchema
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import check as check_schema
 from cs.postgres.schema_steps import Store
-from cs.postgres.work_parts import check_parts
 from cs.runtime.private_files import exposed
 
 GIB = 1 << 30
@@ -100,12 +99,9 @@ def check_clock(now: datetime, date: str | None, source: str) -> DoctorFinding:
 
 
 async def check_database(
-    setting: str, store: Store, dsn: str, *, insecure: bool, parts: int
+    setting: str, store: Store, dsn: str, *, insecure: bool
 ) -> DoctorFinding:
-    """Return whether the database that *setting* names answers and has this version's schema.
-
-    The service's own is also asked whether roles share their work out into other *parts*.
-    """
+    """Return whether the database of *setting* answers and has this version's schema."""
     check = f"database {setting}"
     try:
         async with (
@@ -113,16 +109,12 @@ async def check_database(
             connected(pool) as connection,
         ):
             await check_schema(connection, store)
-            if store == "service":
-                await check_parts(connection, parts)
             time = DatabaseTime(pool)
             await time.ask()
             version = ".".join(map(str, connection.get_server_version()[:2]))
     except DatabaseUnavailable as error:
         advice = "see that the server runs and lets this user in"
         return failed(check, str(error), advice)
-    except OtherParts as error:
-        return failed(check, f"parts: {error}", "mend the setting parts")
     except WrongSchema as error:
         return failed(check, str(error), "run `cs db migrate`")
     except (ValueError, asyncpg.PostgresError) as error:  # InsecureAddress is a ValueError

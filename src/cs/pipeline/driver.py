@@ -2,8 +2,8 @@
 
 It follows the log's tail, timers that are due and the silence of stages; what stages answer
 is recorded elsewhere (`cs.pipeline.outcomes`) and reaches it through the log.  It holds no
-truth: what it remembers is made anew at its start.  One is meant to lead at a time, or one for
-each part of the brands, to spare work, but several do no harm: the expected version of a stream
+truth: what it remembers is made anew at its start.  One is meant to lead at a time, to
+spare work, but several do no harm: the expected version of a stream
 is the referee, and the domain answers anything recorded twice with no events.
 
 What is remembered of an event is noted as the log tells it.  What takes time (to settle, to
@@ -36,7 +36,6 @@ from cs.pipeline.silence import SILENCE_CHECK_S, Silence
 from cs.runtime.cancellation import run_cancellable
 from cs.runtime.clock import Clock
 from cs.runtime.error_groups import leaf_errors
-from cs.runtime.part import WHOLE, Part
 
 #: Followed events that something is still to be done for; with more the log is read no further.
 WAITING = 1_000
@@ -51,7 +50,6 @@ class Driver:
         real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
         silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
-        part: Of all brands and mail domains, which it drives.
         refuted: Knows from which mailboxes mail came back; without it from none.
         metrics: Where it says how far it is, and how many lookups run.
     """
@@ -68,18 +66,14 @@ class Driver:
         silence_s: float = SILENCE_S,
         silence_check_s: float = SILENCE_CHECK_S,
         metrics: Metrics | None = None,
-        part: Part = WHOLE,
         refuted: RefutedMailboxes | None = None,
     ) -> None:
-        self._part = part
         self._metrics = metrics or Metrics()
         real = real or clock
         self._streams = streams
         self._set_aside = streams.set_aside
         self._restart_work = restart_work
-        self._notes = DriverNotes(
-            streams, clock, real, self._metrics.traces, part, refuted=refuted
-        )
+        self._notes = DriverNotes(streams, clock, real, self._metrics.traces, refuted=refuted)
         self._resumption = Resumption(streams, open_work, self._notes, clock)
         self._due_timers = DueTimers(self._notes, clock, streams.set_aside)
         self._silence = Silence(
@@ -115,7 +109,7 @@ class Driver:
             metrics = self._metrics
             async with AsyncExitStack() as stack:
                 done_to = metrics.follower_position.measured(
-                    lambda: self._position or position, self._part.lease("driver")
+                    lambda: self._position or position, "driver"
                 )
                 stack.enter_context(done_to)
                 lookups_open = metrics.lookups_open.added(lambda: len(self._notes.open))

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from structlog import get_logger
 
 from cs.domain import mail_domain
-from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
     AttemptFailed,
     ContactsErased,
@@ -36,7 +35,6 @@ from cs.pipeline.settlement import SearchSettler
 from cs.pipeline.timers import Timers
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
-from cs.runtime.part import WHOLE, Part
 
 log = get_logger()
 
@@ -62,7 +60,6 @@ class DriverNotes:
     Args:
         real: Measures how long work is silent.
         traces: Where the spans of settlements go.
-        part: What is remembered: the lookups of brands that fall to it, and the mail domains.
         refuted: Knows from which mailboxes mail came back; without it from none.
 
     Attributes:
@@ -75,11 +72,9 @@ class DriverNotes:
         clock: Clock,
         real: Clock,
         traces: Traces = NO_TRACES,
-        part: Part = WHOLE,
         *,
         refuted: RefutedMailboxes | None = None,
     ) -> None:
-        self._part = part
         self._streams = streams
         self._clock = clock
         self.lookups = Lookups(streams, clock, refuted)
@@ -103,8 +98,7 @@ class DriverNotes:
             elif isinstance(recorded.event, SearchAdmitted):
                 lookup = recorded.event.lookup
                 is_over = lookup not in self.open and lookup not in to_start
-                waits = is_over and recorded.event.search not in settled
-                if waits and self.falls_here(lookup):
+                if is_over and recorded.event.search not in settled:
                     # It joined just after the finish was stored.
                     follow_up = self._settlement(lookup, recorded.position)
             if follow_up is not None:
@@ -113,18 +107,14 @@ class DriverNotes:
 
     def note(self, recorded: RecordedEvent) -> FollowUp | None:  # noqa: C901 - a match
         """Remember what *recorded* says; return what is to be done for it."""
-        is_ours = self._is_ours(recorded)
-        closed = closed_work(recorded.event) if is_ours else None
+        closed = closed_work(recorded.event)
         if closed is not None:
             self.in_flight.answered(closed.lookup, closed.stage, closed.item)
         match recorded.event:
             case MailDomainChecked(mail_domain=domain, learned=learned):
-                if self._part.has(domain):
-                    caused_by = EventCause(position=recorded.position)
-                    learn = partial(self._learn, domain, learned, caused_by)
-                    return FollowUp(("mail-domain", domain), learn)
-            case _ if not is_ours:
-                pass
+                caused_by = EventCause(position=recorded.position)
+                learn = partial(self._learn, domain, learned, caused_by)
+                return FollowUp(("mail-domain", domain), learn)
             case LookupStarted(lookup=lookup, deadline_at=deadline_at):
                 self.open.add(lookup)
                 self.timers.set(deadline_at, lookup)
@@ -149,17 +139,6 @@ class DriverNotes:
             case _:
                 pass
         return None
-
-    def falls_here(self, lookup: str) -> bool:
-        """Return whether *lookup* is of a brand of this part."""
-        return self._part.has(stream_of(lookup))
-
-    def _is_ours(self, recorded: RecordedEvent) -> bool:
-        match recorded.event:
-            case SearchAdmitted(lookup=lookup) | SearchSettled(lookup=lookup):
-                return self.falls_here(lookup)
-            case _:
-                return self._part.has(recorded.stream)
 
     def _settlement(self, lookup: str, position: int) -> FollowUp:
         """Return how those are settled who wait for *lookup* as far as is noted.

@@ -27,7 +27,6 @@ from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
-from cs.runtime.part import WHOLE, Part
 
 log = get_logger()
 
@@ -50,11 +49,8 @@ async def relay(
     save_position: Callable[[int], Awaitable[None]] | None = None,
     set_aside: DamagedStreams | None = None,
     metrics: Metrics | None = None,
-    part: Part = WHOLE,
 ) -> None:
-    """Publish every `StageIssued` of *part* after position *after*, for ever, with receipts.
-
-    What has the same key on a topic, and so keeps its order, falls to the same part.
+    """Publish every `StageIssued` after position *after*, for ever, with receipts.
 
     With *figures* it has those of whom its stage pays, too.
 
@@ -92,11 +88,11 @@ async def relay(
         async def read() -> None:
             async for page in pages:
                 for each in page:
-                    if isinstance(each.event, StageIssued) and part.has(_key(each.event)):
+                    if isinstance(each.event, StageIssued):
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)
 
-        with position.measured(lambda: lanes.position, part.lease("relay")):
+        with position.measured(lambda: lanes.position, "relay"):
             await save_position_while(read(), lanes, after, save_position)
 
 

@@ -41,9 +41,8 @@ class Resumption:
             self._streams.set_aside.note(damaged)
         notes, settler = self._notes, self._notes.settler
         for search in unfinished.searches:
-            if notes.falls_here(search.lookup):
-                settler.add_waiting(search.search, search.key_id, search.lookup)
-        notes.open.update(filter(notes.falls_here, unfinished.lookups))
+            settler.add_waiting(search.search, search.key_id, search.lookup)
+        notes.open.update(unfinished.lookups)
         restarted_by = StartCause() if restart_work else None
 
         async def resume(lookup: str) -> None:

@@ -11,10 +11,6 @@ class WrongSchema(Exception):
     """The database is not of this version; the message says what to do."""
 
 
-class OtherParts(Exception):
-    """Roles that are at work share it out into another number of parts."""
-
-
 class Fenced(Exception):
     """Another process leads by now: nothing was written."""
 

@@ -60,7 +60,6 @@ class Leader:
         self._lasts_s = lasts_s
         self._every_s = every_s
         self._rests_s = rests_s
-        self._given_up = asyncio.Event()
         self.held: str | None = None  # why it cannot lead
         self.epoch: int | None = None  # None: another leads
 
@@ -80,10 +79,6 @@ class Leader:
                 if self.held is not None:
                     await asyncio.sleep(self._rests_s)
 
-    def give_up(self) -> None:
-        """End the work, and let another process lead."""
-        self._given_up.set()
-
     async def lead_once(self) -> bool:
         """Do the work once; return whether nobody else led when it began.
 
@@ -100,30 +95,22 @@ class Leader:
 
     async def _take(self) -> int | None:
         try:
-            return await self._ask_to_lead()
+            return await self._ask(_TAKE, self.name, self._holder, self._lasts_s)
         except DatabaseUnavailable as error:
             log.warning("lease_not_taken", what=self.name, why=str(error))
             return None
 
-    async def _ask_to_lead(self) -> int | None:
-        return await self._ask(_TAKE, self.name, self._holder, self._lasts_s)
-
-    async def _ask_to_renew(self, epoch: int) -> int | None:
-        return await self._ask(_RENEW, self.name, epoch, self._lasts_s)
-
     async def _lead(self, epoch: int) -> None:
         self.epoch = epoch
-        self._given_up.clear()
-        given_up = asyncio.create_task(self._given_up.wait(), name=f"give-up-{self.name}")
         work = asyncio.ensure_future(self._work(epoch))
         renewing = asyncio.create_task(self._keep(epoch), name=f"lease-{self.name}")
         try:
-            await asyncio.wait([work, renewing, given_up], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work, renewing], return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.epoch = None
-            for task in (work, renewing, given_up):
+            for task in (work, renewing):
                 task.cancel()
-            await asyncio.gather(work, renewing, given_up, return_exceptions=True)
+            await asyncio.gather(work, renewing, return_exceptions=True)
             await self._give_back(epoch)
         if not work.cancelled() and (error := work.exception()) is not None:
             if isinstance(error, UnknownEvent):
@@ -144,7 +131,7 @@ class Leader:
             left = self._lasts_s - (asked - renewed)
             try:
                 async with asyncio.timeout(left):
-                    if await self._ask_to_renew(epoch) is None:
+                    if await self._ask(_RENEW, self.name, epoch, self._lasts_s) is None:
                         log.warning("lease_lost", what=self.name, epoch=epoch)
                         return
             except TimeoutError:

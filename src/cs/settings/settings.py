@@ -41,7 +41,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
     next_master_key_file: Path | None = None  # while the master key is changed: the new one
     stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
-    parts: Annotated[int, Meta(ge=1, le=64)] = 1  # of driving and relaying; one number for all
     kafka: tuple[str, ...] = ()  # host:port of some brokers
     kafka_prefix: str = ""  # before every topic and group
     kafka_tls: bool = False

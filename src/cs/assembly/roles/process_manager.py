@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from cs.admin.health import Readiness
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.parted_roles import part_leaders
 from cs.assembly.postgres_pools import shared_calls
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
@@ -28,7 +27,6 @@ from cs.postgres.lease import Leader
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
 from cs.runtime.clock import SystemClock
-from cs.runtime.part import Part
 from cs.settings import Settings
 
 
@@ -77,7 +75,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             metrics=metrics,
         )
 
-        async def drive(part: Part, _: int) -> None:
+        async def drive(_: int) -> None:
             await Driver(
                 streams,
                 reading,
@@ -86,14 +84,13 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
                 restart_work=False,
                 real=SystemClock(),
                 metrics=metrics,
-                part=part,
                 refuted=refuted,
             ).run()
 
         async def retain(_: int) -> None:
             await retention.run()
 
-        driver = await part_leaders(shared, settings, "driver", drive)
+        driver = Leader(data.pool, "driver", lease_holder(), drive, metrics=metrics)
         retainer = Leader(data.pool, "retention", lease_holder(), retain, metrics=metrics)
         ready = Readiness(
             data.log,
@@ -102,7 +99,6 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             time=data.time,
             views=views,
             leader=driver,
-            parts=lambda: driver.parts,
             bus=bus.measure,
             set_aside=streams.set_aside,
             outcomes=recorder,

@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 from cs.admin.health import Readiness
 from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.parted_roles import part_leaders
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.shared_time import keep_time
@@ -20,7 +19,6 @@ from cs.pipeline.relay import relay
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Leader
 from cs.projections.source_weeks import figures_until
-from cs.runtime.part import Part
 from cs.settings import Settings
 
 
@@ -37,8 +35,8 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             lambda: figures_until(data.views, shared.clock.now()), shared.clock
         )
 
-        async def publish(part: Part, epoch: int) -> None:
-            checkpoint = Checkpoint(data.pool, part.lease("relay"), epoch)
+        async def publish(epoch: int) -> None:
+            checkpoint = Checkpoint(data.pool, "relay", epoch)
             await relay(
                 data.log,
                 MeasuredBus(faulty.with_faults(bus), metrics),
@@ -49,7 +47,6 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
                 save_position=checkpoint.save,
                 set_aside=set_aside,
                 metrics=metrics,
-                part=part,
             )
 
         async def publish_feed(epoch: int) -> None:
@@ -62,7 +59,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
                 metrics=metrics,
             )
 
-        leader = await part_leaders(shared, settings, "relay", publish)
+        leader = Leader(data.pool, "relay", lease_holder(), publish, metrics=metrics)
         work = [bus.wait_until_available(), leader.run(), set_aside.watch()]
         if settings.events_feed:
             feeder = Leader(data.pool, "feed", lease_holder(), publish_feed, metrics=metrics)
@@ -73,7 +70,6 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             clock=shared.clock,
             time=data.time,
             leader=leader,
-            parts=lambda: leader.parts,
             bus=bus.measure,
             set_aside=set_aside,
         )
