@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 
 from cs.api.body import ContactsRequest
-from cs.api.credentials import Caller
+from cs.api.keys import Caller
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.api_key import hash_key

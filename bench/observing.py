@@ -30,13 +30,13 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Scope
 
 from cs.api.call_log import CallRecord
-from cs.api.log_rate_limit import LogRateLimit
 from cs.assembly.otel_traces import OtelTraces
 from cs.domain.contact import Query
 from cs.metrics.instruments import Counter, Histogram
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import NO_TRACES, Span, Traces
 from cs.runtime import logs
+from cs.runtime.log_throttle import LogThrottle
 from harness.in_process import Service, on_folder
 from harness.otlp import receiving
 from harness.outside import tools
@@ -178,7 +178,7 @@ def _receive(pipe: Connection) -> None:
 
 async def counting_us(times: int = 20_000) -> float:
     scope: Scope = {"method": "GET", "path": "/v1/usage", "state": {"request_id": "req_1"}}
-    record = CallRecord(scope, LogRateLimit("left_out"), Metrics())
+    record = CallRecord(scope, LogThrottle(1.0), Metrics())
     record.status = 200
     began = time.process_time()
     for _ in range(times):

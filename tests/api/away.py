@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
-from cs.api.time_limits import TimeLimits
+from cs.api.waiting import TimeLimits
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.stages import build_stages

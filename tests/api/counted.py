@@ -18,7 +18,7 @@ from cs.api.app import build
 from cs.assembly.call_answering import ApiTerms, build_api
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import Checks
-from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres import PostgresChecks
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog

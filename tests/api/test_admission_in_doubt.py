@@ -9,9 +9,9 @@ import pytest
 
 from cs.api.admission import SearchAdmission
 from cs.api.body import ContactsRequest
-from cs.api.credentials import Caller
+from cs.api.keys import Caller
 from cs.api.running_lookups import RunningLookups
-from cs.api.time_limits import TimeLimits
+from cs.api.waiting import TimeLimits
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
@@ -116,7 +116,7 @@ async def test_a_commit_that_lands_after_the_log_was_looked_at_was_in_doubt(
     assert await _admissions(log, caller.key_id) == 1
 
 
-async def none_is_reused(lookup: str, _changed_at: int | None) -> Reusable:
+async def none_is_reused(lookup: str) -> Reusable:
     raise AssertionError(f"{lookup} answers nobody here")
 
 

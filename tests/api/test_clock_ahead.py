@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from cs.api.time_limits import TimeLimits
+from cs.api.waiting import TimeLimits
 from cs.assembly.plugins import StagePlugins
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.rate_limits import PER_MINUTE

@@ -13,9 +13,9 @@ from starlette.types import Receive
 from api.away import SHORT, Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
-from cs.api.key_ring import KeyRing
+from cs.api.keys import Keys
 from cs.api.long_polls import LongPolls
-from cs.api.time_limits import TIME_LIMITS, TimeLimits
+from cs.api.waiting import TIME_LIMITS, TimeLimits
 from cs.domain.api_key import make_key
 from cs.operations.operator import NewSecret
 from cs.runtime.ids import random_id
@@ -133,7 +133,7 @@ async def test_what_breaks_before_a_search_may_be_stored_has_charged_nothing() -
 
     async with fragile() as service:
         unheard = NewSecret(id="key", key=make_key(bytes(32)))
-        service.running.api.key_ring = KeyRing(breaks, breaks)
+        service.running.api.keys = Keys(service.running.streams, breaks, breaks)
 
         message = told(await posted(service, unheard))
 

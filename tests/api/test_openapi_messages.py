@@ -11,10 +11,10 @@ from starlette.requests import Request
 
 from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, faults
-from cs.api import failures
 from cs.api.admission import SearchAdmission
-from cs.api.key_limiter import KeyLimiter
+from cs.api.errors import cut_off
 from cs.api.running_lookups import RunningLookups
+from cs.api.waiting import KeyLimiter
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import Check
 from cs.domain.api_key import make_key
@@ -187,8 +187,8 @@ async def test_every_failure_on_our_side() -> None:
         in_doubt = [await post(service, key, headers=IDEMPOTENT), await post(service, key)]
         service.running.api.checks = Mistaken()
         mistaken = await usage_with_a_mistake(service, key)
-    cut_off = failures.cut_off(Request({"type": "http", "headers": []}))
-    restarting = httpx.Response(cut_off.status_code, content=bytes(cut_off.body))
+    answer = cut_off(Request({"type": "http", "headers": []}))
+    restarting = httpx.Response(answer.status_code, content=bytes(answer.body))
 
     anywhere = [away, mistaken, restarting]
     assert [each.status_code for each in [*anywhere, *in_doubt]] == [500] * 5

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.frozen import Frozen, Node
-from cs.api.key_limiter import KeyLimiter
+from cs.api.waiting import KeyLimiter
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.api_key import hash_key
 from cs.operations.operator import NewSecret
@@ -93,7 +93,7 @@ async def let_in(frozen: Frozen, how: str, nodes: int) -> dict[str, int]:
     for node in frozen.nodes:
         for name, method, path, sent in CALLS:
             # Each call meets a node that has not turned this secret away yet.
-            node.api.key_ring.remember(key.id, hash_key(key.key))
+            node.api.keys.remember(key.id, hash_key(key.key))
             async with asyncio.timeout(20):
                 answer = await node.call(key.key, method, path.format(**ids), **sent)
             if not is_turned_away(answer):
@@ -198,7 +198,7 @@ async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
     node.api.read_limiter = node.api.search_limiter = KeyLimiter(0, 0)
 
     for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
-        node.api.key_ring.remember(key.id, hash_key(key.key))
+        node.api.keys.remember(key.id, hash_key(key.key))
         assert is_turned_away(await node.call(key.key, method, path, json=ACME))
 
 
@@ -207,12 +207,12 @@ async def test_an_old_secret_costs_its_key_no_check(embedded: Frozen) -> None:
     await embedded.start(1)
     (node,) = embedded.nodes
     new = await embedded.operator.rotate_key(key.id)
-    node.api.key_ring.remember(key.id, hash_key(new.key))
+    node.api.keys.remember(key.id, hash_key(new.key))
     for _ in range(3):
-        node.api.key_ring.remember(key.id, hash_key(key.key))
+        node.api.keys.remember(key.id, hash_key(key.key))
         assert is_turned_away(await node.call(key.key, "GET", "/usage"))
 
-    node.api.key_ring.remember(key.id, hash_key(new.key))
+    node.api.keys.remember(key.id, hash_key(new.key))
     answer = await node.call(new.key, "GET", "/usage")
 
     assert 'checks";r=119' in answer.headers["RateLimit"]

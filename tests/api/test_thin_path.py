@@ -2,11 +2,10 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from api.counted import TIMES, Counted, on_postgres, on_sqlite
+from api.counted import Counted, on_postgres, on_sqlite
 
 
 @pytest.fixture
@@ -62,49 +61,6 @@ async def test_for_all_nodes_usage_is_a_check_and_the_key(shared: Counted) -> No
     asked = await asked_by_get(shared, "/usage")
 
     assert about(asked, "INTO checks", "stored_events") == ["INTO checks", "stored_events"]
-
-
-async def test_a_reuse_is_its_append_and_no_row_of_the_views(sqlite: Counted) -> None:
-    keys = iter([await sqlite.new_key() for _ in range(TIMES + 1)])
-
-    async def reuse() -> Any:
-        return await sqlite.search(next(keys))
-
-    await reuse()
-    asked = await sqlite.statements.of(reuse)
-
-    assert not [each for each in asked if "_results " in each]
-    assert not [each for each in asked if "max(rowid)" in each.lower()]
-
-
-async def test_for_all_nodes_a_reuse_is_its_append_alone(shared: Counted) -> None:
-    known = [await shared.new_key() for _ in range(TIMES + 1)]
-    for key in known:
-        await shared.search(key)
-    keys = iter(known)
-
-    asked = await shared.statements.of(lambda: shared.search(next(keys)))
-
-    # Whoever writes the views runs beside it, and reads no stream.
-    of_call = ("_results AS r", "append_events", "snapshots", "originator_id = ")
-    found = [name for each in asked for name in of_call if name in each]
-    assert found == ["append_events"]
-
-
-async def test_for_all_nodes_a_key_that_is_not_in_memory_is_read_and_no_more(
-    shared: Counted,
-) -> None:
-    known = [await shared.new_key() for _ in range(TIMES + 1)]
-    for key in known:
-        await shared.search(key)
-        shared.api.streams.drop(f"key-{key.id}")
-    keys = iter(known)
-
-    asked = await shared.statements.of(lambda: shared.search(next(keys)))
-
-    of_call = ("_results AS r", "append_events", "originator_id = ")
-    found = [name for each in asked for name in of_call if name in each]
-    assert found == ["originator_id = ", "append_events"]
 
 
 async def test_what_was_read_before_is_not_what_is_left_now(sqlite: Counted) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from cs.api.time_limits import TimeLimits
+from cs.api.waiting import TimeLimits
 from system.overload.http_service import OverHttp, over_http
 
 pytestmark = pytest.mark.slow

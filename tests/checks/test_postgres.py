@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contracts.checks import ChecksContract
+from cs.checks import postgres as counting
 from cs.checks.port import CHECKS_PER_MINUTE
-from cs.checks.postgres import counting
-from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
@@ -172,27 +172,3 @@ async def test_checks_of_many_keys_that_meet_are_counted_each_for_itself(
         for key in keys
     }
     assert left == {key: [114, 115, 116, 117, 118, 119] for key in keys}
-
-
-async def test_a_check_whose_call_was_given_up_meanwhile_is_uncounted(
-    on_postgres: OnPostgres,
-) -> None:
-    checks = on_postgres.checks
-    await checks.count("key_1", AT)
-    async with transaction(on_postgres._pool) as connection:  # holds the key's row
-        await connection.execute("SELECT * FROM checks WHERE key_id = 'key_1' FOR UPDATE")
-        given_up = asyncio.create_task(checks.count("key_1", AT))
-        while not await on_postgres._pool.fetchval(_WAITING):
-            pass
-        given_up.cancel()
-        await asyncio.wait({given_up})
-    await asyncio.gather(*checks._batches._reading.values())
-    await asyncio.gather(*checks._giving_back)
-
-    assert (await checks.count("key_1", AT)).window.remaining == CHECKS_PER_MINUTE - 2
-
-
-_WAITING = """
-SELECT count(*) > 0 FROM pg_stat_activity
-WHERE wait_event_type = 'Lock' AND datname = current_database()
-"""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.api.key_ring import MAX_KEYS, READ_THROUGH_PER_S
+from cs.api.keys import MAX_KEYS, READ_THROUGH_PER_S
 from cs.api.long_polls import MAX_LONG_POLLS
 from cs.domain.brand.events import DEADLINE
 from cs.domain.lookup.contacts import PEOPLE

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
 from cs.assembly.roles.api import run_api
-from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import log as postgres_log

@@ -1,10 +1,8 @@
 """Every good answer: the objects of `cs.projections.search_record`, with status and headers."""
 
 from collections.abc import Mapping
-from functools import cache
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from cs.domain.key import Key
 from cs.projections.search_record import (
@@ -18,14 +16,14 @@ from cs.projections.search_record import (
 from cs.projections.usage import UsageRow
 
 
-def usage_answer(key: Key, headers: Mapping[str, str]) -> "JsonResponse":
+def usage_answer(key: Key, headers: Mapping[str, str]) -> Response:
     """Return the 200 of ``GET /usage``."""
-    return JsonResponse(usage_body(key), 200, headers)
+    return json_response(usage_body(key), 200, headers)
 
 
-def search_answer(found: SearchParts, headers: Mapping[str, str]) -> "JsonResponse":
+def search_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
     """Return the 200 of ``GET /searches/{id}``, whatever the status of the search."""
-    return JsonResponse(search_body(found), 200, headers)
+    return json_response(search_body(found), 200, headers)
 
 
 def contacts_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
@@ -33,7 +31,7 @@ def contacts_answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
     body = search_body(found)
     if found.body is None:
         return _accepted(body, found.search, headers)
-    return JsonResponse(body, 200, headers)
+    return json_response(body, 200, headers)
 
 
 def running_answer(
@@ -45,31 +43,8 @@ def running_answer(
 
 def _accepted(body: bytes, search: str, headers: Mapping[str, str]) -> Response:
     location = {"Location": poll_url(search), "Retry-After": str(POLL_S)}
-    return JsonResponse(body, 202, {**headers, **location})
+    return json_response(body, 202, {**headers, **location})
 
 
-class JsonResponse(Response):
-    """A response whose body is JSON already: what it is sent as is made here, and at once."""
-
-    def __init__(self, body: bytes, status: int, headers: Mapping[str, str]) -> None:
-        self.status_code = status
-        self.body = body
-        self.background = None
-        self.raw_headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            *((_lower(name), value.encode("latin-1")) for name, value in headers.items()),
-        ]
-
-    async def __call__(self, _: Scope, __: Receive, send: Send) -> None:
-        headers = self.raw_headers
-        await send(
-            {"type": "http.response.start", "status": self.status_code, "headers": headers}
-        )
-        await send({"type": "http.response.body", "body": self.body})
-
-
-@cache
-def _lower(name: str) -> bytes:
-    """Return the name of a header as it is sent; there are a dozen."""
-    return name.lower().encode("ascii")
+def json_response(body: bytes, status: int, headers: Mapping[str, str]) -> Response:
+    return Response(body, status, headers, media_type="application/json")

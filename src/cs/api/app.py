@@ -12,21 +12,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
-from cs.api import failures
 from cs.api.api import Api
-from cs.api.call_log import SEARCH, CallRecord
+from cs.api.call_log import KEYLESS_PER_S, SEARCH, CallRecord
 from cs.api.contacts import post_contacts
-from cs.api.credentials import Caller, known_caller, presented, wrong_key
-from cs.api.errors import ApiError
-from cs.api.key_access import check_secret
-from cs.api.log_rate_limit import LogRateLimit
+from cs.api.errors import ApiError, cut_off, server_error, unavailable
 from cs.api.openapi import OPENAPI_PATH, get_openapi
-from cs.api.searches import get_search
-from cs.api.time_limits import within
-from cs.api.usage import get_usage
-from cs.domain.api_key import hash_key
+from cs.api.reads import check_secret, get_search, get_usage
 from cs.eventlog.errors import LogUnavailable
 from cs.runtime.ids import RandomIds
+from cs.runtime.log_throttle import LogThrottle
 
 Endpoint = Callable[[Api, Request], Awaitable[Response]]
 RawHeaders = list[tuple[bytes, bytes]]
@@ -58,7 +52,7 @@ class Gate:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._request_ids = RandomIds()
-        self._keyless = LogRateLimit("unauthorized_calls_left_out")
+        self._keyless = LogThrottle(1.0, KEYLESS_PER_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server takes no other protocol"
@@ -87,11 +81,11 @@ class Gate:
             await answer(scope, receive, send_marked)
         except asyncio.CancelledError:  # the service leaves, and waits no longer
             if not begun:
-                await failures.cut_off(Request(scope))(scope, receive, send_marked)
+                await cut_off(Request(scope))(scope, receive, send_marked)
             raise
         except Exception as error:
             if not begun:
-                answer = await failures.server_error(Request(scope), error)
+                answer = server_error(Request(scope), error)
                 await answer(scope, receive, send_marked)
             elif not ended:
                 raise
@@ -107,7 +101,7 @@ class Gate:
         except ApiError as error:
             return error.response()
         except LogUnavailable as error:
-            return await failures.unavailable(request, error)
+            return unavailable(request, error)
         except ClientDisconnect:
             return Response()  # it hung up before all of its body had come: nobody reads this
 
@@ -135,24 +129,13 @@ class Gate:
             and not _hides_slash(scope)
         ):
             return
-        caller = known_caller(scope["headers"], self._api.key_ring)
-        if caller is None:
-            caller = await self._find_caller(scope["headers"])
+        sent = [
+            value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name == b"authorization"
+        ]
+        caller = await self._api.keys.caller(sent, self._api.time_limits.read_s)
         scope["state"] |= {"key_id": caller.key_id, "caller": caller}
-
-    async def _find_caller(self, headers: RawHeaders) -> Caller:
-        """Return the caller of a call with *headers*, whose key has to be looked for.
-
-        Raises:
-            ApiError: ``unauthorized``.
-        """
-        sent = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
-        secret_hash = hash_key(presented(sent))
-        async with within(self._api.time_limits.read_s):
-            key_id = await self._api.key_ring.find(secret_hash)
-        if key_id is None:
-            raise wrong_key()
-        return Caller(key_id, secret_hash)
 
     async def _check_slashes(self, scope: Scope) -> None:
         """Refuse a path with an encoded slash, which is not a slash (contract H1).

@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 
 from cs.api.errors import ApiError
-from cs.api.time_limits import BODY_S
+from cs.api.waiting import BODY_S
 from cs.domain.contact import Query
 from cs.domain.key import Idempotency
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand

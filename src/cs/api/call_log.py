@@ -2,7 +2,8 @@
 
 Each is counted too, with its id as an exemplar: it leads from a bar of a diagram to the line.
 
-Of calls without a good key only so many a second have one (`cs.api.log_rate_limit`).
+Of calls without a good key only `KEYLESS_PER_S` a second have one, or whoever floods the
+service would fill its disk.
 
 Of what callers write only that stands in it which has one of a few forms: no brand, no
 unknown path, no secret.
@@ -16,16 +17,18 @@ from starlette.types import Message, Receive, Scope
 from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
-from cs.api.log_rate_limit import LogRateLimit
+from cs.api.admission import StoredAdmission
 from cs.api.openapi import OPENAPI_PATH
-from cs.api.stored_admission import StoredAdmission
 from cs.bus.headers import root_place
 from cs.domain.api_key import PREFIX
 from cs.domain.key import SearchAdmitted
 from cs.metrics.metrics import Metrics
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
+#: Lines a second of calls without a good key.
+KEYLESS_PER_S = 10
 #: Paths that are their own route.
 PLAIN = frozenset({"/v1/contacts", "/v1/usage", OPENAPI_PATH})
 SEARCH = "/v1/searches/"
@@ -58,7 +61,7 @@ class CallRecord:
         status: Of the answer; None: it was cut off before there was one.
     """
 
-    def __init__(self, scope: Scope, keyless: LogRateLimit, metrics: Metrics) -> None:
+    def __init__(self, scope: Scope, keyless: LogThrottle, metrics: Metrics) -> None:
         self._scope = scope
         self._metrics = metrics
         self._keyless = keyless
@@ -116,7 +119,10 @@ class CallRecord:
         line = log.bind()
         if not line.is_enabled_for(logging.INFO):
             return
-        if (self.status == 401 or "key_id" not in state) and not self._keyless.allow():
+        more: dict[str, int] | None = {}
+        if self.status == 401 or "key_id" not in state:
+            more = self._keyless.allow()
+        if more is None:
             return
         fields = {
             "method": method,
@@ -131,7 +137,7 @@ class CallRecord:
         took_ms = round(took_s * 1000, 1)
         known = {name: value for name, value in fields.items() if value is not None}
         with bound_contextvars(request=state["request_id"]):  # bound to most calls already
-            line.info("call", **known, took_ms=took_ms)
+            line.info("call", **known, took_ms=took_ms, **more)
 
 
 def note_search(state: dict[str, object], admitted: StoredAdmission) -> None:

@@ -1,26 +1,30 @@
 """What answers calls, put together: the same whoever keeps the log and the views."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
+from structlog import get_logger
 
-from cs.api.actions_log import log_actions
 from cs.api.admission import SearchAdmission
 from cs.api.api import HOLD, MAX_WAITING_SEARCHES, Api
-from cs.api.key_limiter import AT_ONCE_PER_KEY, KeyLimiter
-from cs.api.key_ring import MAX_KEYS, KeyRing
+from cs.api.keys import MAX_KEYS, Keys
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
+from cs.api.waiting import AT_ONCE_PER_KEY, KeyLimiter
 from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.contact import CONTACTS
-from cs.domain.operator_actions import ACTS
+from cs.domain.operator_actions import ACTS, act_of
+from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.follower import Follower
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
 from cs.settings import Settings
+
+log = get_logger()
 
 
 class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,12 +64,12 @@ async def build_api(
 
     ``views.run`` is the caller's to start afterwards.
     """
-    ring = KeyRing(reading.secrets.shown, reading.secrets.opened_by)
+    keys = Keys(streams, reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
-    await ring.warm(reading.secrets.pages())
+    await keys.warm(reading.secrets.pages())
     metrics = metrics or Metrics()
-    metrics.cache("key-secrets", ring.__len__, MAX_KEYS)
-    views.listen_early(ring.on_events, ring.READS)
+    metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
+    views.listen_early(keys.on_events, keys.READS)
     lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
     views.listen_early(lookups.on_events, lookups.READS)
@@ -82,7 +86,7 @@ async def build_api(
         streams,
         admission,
         reading,
-        ring,
+        keys,
         clock,
         checks or MemoryChecks(),
         hold=allowed.hold,
@@ -91,6 +95,26 @@ async def build_api(
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
         metrics=metrics,
     )
-    views.listen_early(api.recent_keys.on_events, api.recent_keys.READS)
     views.listen_early(log_actions, ACTS)
     return api
+
+
+def log_actions(page: Sequence[RecordedEvent]) -> None:
+    """Log what operators did in *page*: ``api_paused``, ``key_revoked`` and so on, and who.
+
+    Of a person only that it was one.
+    """
+    for recorded in page:
+        act = act_of(recorded.stream, recorded.event)
+        if act is None:
+            continue
+        category, _, rest = act.of.partition("-")
+        fields = {
+            "key": rest if category == "key" else None,
+            "brand": act.of if category == "brand" else None,
+            "units": act.units,
+            "by": act.by,
+        }
+        log.info(
+            act.what, **{name: value for name, value in fields.items() if value is not None}
+        )

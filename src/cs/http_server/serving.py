@@ -12,7 +12,6 @@ import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
 
-from cs.api.log_rate_limit import LogRateLimit
 from cs.http_server.connection_limit import (
     ConnectionLimit,
     connections_of,
@@ -20,6 +19,7 @@ from cs.http_server.connection_limit import (
 )
 from cs.http_server.connections import MALFORMED, ServerConfig
 from cs.http_server.errors import CannotListen
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -31,6 +31,8 @@ GRACE_S = 1.0
 CUT_S = 0.3
 #: How long connections then get to close.
 CLOSE_S = 1
+#: Lines of the log a second about calls that are not HTTP.
+MALFORMED_PER_S = 10
 #: Connections that may wait to be taken.
 BACKLOG = 2048
 #: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
@@ -118,16 +120,16 @@ class ServerLog(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._malformed = LogRateLimit("malformed_calls_left_out")
+        self._malformed = LogThrottle(1.0, MALFORMED_PER_S)
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         message = record.getMessage()
         if isinstance(error, asyncio.CancelledError) or message.startswith(_OFFERS):
             return  # a connection cut at the end, or nothing
-        if message == MALFORMED and not self._malformed.allow():
-            return
-        log.log(record.levelno, "http_server", said=message, exc_info=error)
+        more = self._malformed.allow() if message == MALFORMED else {}
+        if more is not None:
+            log.log(record.levelno, "http_server", said=message, exc_info=error, **more)
 
 
 @contextmanager

@@ -67,7 +67,7 @@ async def test_what_the_views_show_from_before_the_damage_tells_it_too(form: For
         await frozen.start(1)
         whole = await form.spoil(1, all_lost)
         (node,) = frozen.nodes
-        node.api.key_ring.forget(hash_key(hurt))
+        node.api.keys.forget(hash_key(hurt))
 
         assert (await checked(node, hurt))[0] == 500
         await form.stores.write(1, whole)

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from cs.api.api import MAX_WAITING_SEARCHES
 from cs.api.errors import TooManyWaiting
-from cs.api.key_limiter import KeyLimiter
-from cs.api.key_ring import READ_THROUGH_PER_S
+from cs.api.keys import READ_THROUGH_PER_S
+from cs.api.waiting import KeyLimiter
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
 from cs.runtime.clock import ManualClock

@@ -11,7 +11,7 @@ from cs.assembly.postgres_stores import SharedStores
 from cs.assembly.roles.running import RunningRole
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.shared_time import keep_time
-from cs.checks.postgres.counting import PostgresChecks
+from cs.checks.postgres import PostgresChecks
 from cs.domain.service import World
 from cs.eventlog.port import NOBODY
 from cs.postgres.pruning import prune_forever

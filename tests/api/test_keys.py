@@ -7,17 +7,20 @@ from collections.abc import Set as AbstractSet
 import pytest
 
 from api.frozen import Frozen
-from cs.api import key_ring
-from cs.api.key_ring import READ_THROUGH_PER_S, KeyRing
+from cs.api import keys as api_keys
+from cs.api.keys import READ_THROUGH_PER_S
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
+from cs.eventlog.streams import Streams
 from cs.projections import current_rows
 from domain.acme_run import AT
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 
-class Keys:
+class Secrets:
     """What can be looked up, and what was."""
 
     def __init__(self, **key_of: str) -> None:
@@ -40,18 +43,24 @@ class Keys:
         return answer
 
 
+def ring_of(keys: Secrets, **named: int) -> api_keys.Keys:
+    return api_keys.Keys(
+        Streams(MemoryEventLog(MemoryKeyStore())), keys.shown, keys.look_up, **named
+    )
+
+
 async def started(*calls: "asyncio.Task[str | None]") -> None:
     await asyncio.wait(calls, timeout=0.02)
 
 
-def issued(key_id: str, secret: str) -> RecordedEvent:
+def issued(key_id: str, secret: str, position: int = 1) -> RecordedEvent:
     event = KeyIssued(label="", quota=1, secret_hash=secret, last4="", at=AT)
-    return RecordedEvent(1, f"key-{key_id}", 0, event)
+    return RecordedEvent(position, f"key-{key_id}", 0, event)
 
 
 async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
-    keys = Keys(s1="key_1")
-    ring = KeyRing(keys.shown, keys.look_up)
+    keys = Secrets(s1="key_1")
+    ring = ring_of(keys)
 
     assert ring.known("s1") is None
     assert await ring.find("s1") == "key_1"
@@ -60,8 +69,8 @@ async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
 
 
 async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
-    keys = Keys()
-    ring = KeyRing(keys.shown, keys.look_up)
+    keys = Secrets()
+    ring = ring_of(keys)
     assert await ring.find("s1") is None
     keys.key_of["s1"] = "key_1"
 
@@ -70,8 +79,8 @@ async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
 
 async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() -> None:
     """A look-up that began before a key was made says nothing about it."""
-    keys = Keys()
-    ring = KeyRing(keys.shown, keys.look_up)
+    keys = Secrets()
+    ring = ring_of(keys)
     keys.may_answer.clear()
     first = asyncio.create_task(ring.find("s1"))
     await started(first)
@@ -90,8 +99,8 @@ async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() 
 
 @pytest.mark.slow
 async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_away() -> None:
-    keys = Keys(good="key_1")
-    ring = KeyRing(keys.shown, keys.look_up)
+    keys = Secrets(good="key_1")
+    ring = ring_of(keys)
     began = asyncio.get_running_loop().time()
 
     async def caller(number: int) -> None:
@@ -110,9 +119,9 @@ async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_
 
 
 async def test_good_secrets_do_not_wait_for_each_other() -> None:
-    keys = Keys()
+    keys = Secrets()
     keys.in_views = {f"s{n}": f"key_{n}" for n in range(100)}
-    ring = KeyRing(keys.shown, keys.look_up)
+    ring = ring_of(keys)
     began = asyncio.get_running_loop().time()
 
     for n in range(100):
@@ -122,9 +131,9 @@ async def test_good_secrets_do_not_wait_for_each_other() -> None:
 
 
 async def test_what_is_shown_waits_for_no_wrong_secret_that_is_looked_up() -> None:
-    keys = Keys()
+    keys = Secrets()
     keys.in_views = {"s1": "key_1", "s2": "key_2"}
-    ring = KeyRing(keys.shown, keys.look_up)
+    ring = ring_of(keys)
     keys.may_answer.clear()
     keys.away = True
     wrong = [asyncio.create_task(ring.find("wrong")), asyncio.create_task(ring.find("bad"))]
@@ -144,10 +153,10 @@ async def test_what_is_shown_waits_for_no_wrong_secret_that_is_looked_up() -> No
 async def test_wrong_secrets_that_wait_take_no_place_of_what_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(key_ring, "WAITING", 2)
-    keys = Keys()
+    monkeypatch.setattr(api_keys, "WAITING", 2)
+    keys = Secrets()
     keys.in_views = {"good": "key_1"}
-    ring = KeyRing(keys.shown, keys.look_up)
+    ring = ring_of(keys)
     keys.may_answer.clear()
     wrong = []
     for n in range(2):
@@ -164,8 +173,8 @@ async def test_wrong_secrets_that_wait_take_no_place_of_what_is_shown(
 
 
 async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
-    keys = Keys(s1="key_1", s2="key_2")
-    ring = KeyRing(keys.shown, keys.look_up)
+    keys = Secrets(s1="key_1", s2="key_2")
+    ring = ring_of(keys)
     keys.may_answer.clear()
     gives_up = asyncio.create_task(ring.find("s1"))
     await started(gives_up)
@@ -184,9 +193,9 @@ async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
 
 
 async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_ring, "WAITING", 2)
-    keys = Keys(s1="key_1")
-    ring = KeyRing(keys.shown, keys.look_up)
+    monkeypatch.setattr(api_keys, "WAITING", 2)
+    keys = Secrets(s1="key_1")
+    ring = ring_of(keys)
     keys.may_answer.clear()
     waiting = [asyncio.create_task(ring.find(f"s{n}")) for n in range(2)]
     await started(*waiting)
@@ -200,8 +209,8 @@ async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_so_many_are_remembered_those_used_last() -> None:
-    keys = Keys(**{f"s{n}": f"key_{n}" for n in range(5)})
-    ring = KeyRing(keys.shown, keys.look_up, max_keys=3)
+    keys = Secrets(**{f"s{n}": f"key_{n}" for n in range(5)})
+    ring = ring_of(keys, max_keys=3)
     for n in range(3):
         await ring.find(f"s{n}")
     assert ring.known("s0") == "key_0"
@@ -220,7 +229,7 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
             read.append(n)
             yield [(f"key_{n}", f"s{n}"), (f"key_{n + 1}", f"s{n + 1}")]
 
-    ring = KeyRing(Keys().shown, Keys().look_up, max_keys=5)
+    ring = ring_of(Secrets(), max_keys=5)
     await ring.warm(pages())
 
     assert len(ring) == 5
@@ -229,11 +238,11 @@ async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
 
 
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
-    ring = KeyRing(Keys().shown, Keys().look_up)
-    rotated = RecordedEvent(2, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
-    ring.on_events([issued("key_1", "s1"), issued("key_3", "s3")])
+    ring = ring_of(Secrets())
+    rotated = RecordedEvent(3, "key-key_1", 1, KeyRotated(secret_hash="s2", last4="", at=AT))
+    ring.on_events([issued("key_1", "s1"), issued("key_3", "s3", 2)])
     assert (ring.known("s1"), ring.known("s3")) == ("key_1", "key_3")
-    ring.on_events([rotated, RecordedEvent(3, "key-key_3", 1, KeyRevoked(at=AT))])
+    ring.on_events([rotated, RecordedEvent(4, "key-key_3", 1, KeyRevoked(at=AT))])
 
     assert [ring.known(f"s{n}") for n in (1, 2, 3)] == [None, "key_1", None]
 
@@ -249,7 +258,7 @@ async def new_ones_work(frozen: Frozen, nodes: int) -> None:
     rotated = await frozen.operator.rotate_key(before.id)
     wrong = make_key(b"nobody" * 4)
     for node in frozen.nodes:
-        ring = node.api.key_ring
+        ring = node.api.keys
         assert len(ring) == 1, "warm with what can be used"
         for secret, status in [
             (created.key, 200),
@@ -282,7 +291,7 @@ async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(3):
         await frozen.operator.grant_quota(good.id, 1)
     (node,) = frozen.nodes
-    node.api.key_ring.forget(hash_key(good.key))
+    node.api.keys.forget(hash_key(good.key))
     wrong = [make_key(b"nobody%d" % n * 4) for n in range(2)]
 
     async with asyncio.timeout(20):

@@ -1,22 +1,17 @@
 """Checks counted in PostgreSQL, for all nodes.
 
-One statement for the checks of different keys that meet, by the database's clock, on a table
-that is not logged (``migrations/service/0002_counters.sql``).  A refusal is remembered here
-until the window opens, so that a flood beyond the limit asks the database nothing.
+One statement a check, by the database's clock, on a table that is not logged
+(``migrations/service/0002_counters.sql``).  A refusal is remembered here until the window
+opens, so that a flood beyond the limit asks the database nothing.
 """
 
-import asyncio
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from datetime import datetime, timedelta
-
-import asyncpg
 
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
 from cs.postgres.pruning import PAGE
@@ -45,9 +40,6 @@ class PostgresChecks:
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
         self._pruned_up_to = ""
-        self._batches = ReadBatches(self._count_all, SIDE_BY_SIDE, unheard=self._give_back)
-        self._giving_back = set[asyncio.Task[None]]()
-        self._meeting: set[str] = set()
 
     async def count(self, key_id: str, at: datetime) -> Check:
         del at  # the database's clock is everybody's
@@ -55,7 +47,18 @@ class PostgresChecks:
         refusal = self._refusal(key_id, asked)
         if refusal is not None:
             return refusal
-        check = await self._counted(key_id)
+        try:
+            with translate_errors():
+                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
+                    row = await connection.fetchrow(
+                        _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+                    )
+        except DatabaseUnavailable as error:
+            raise LogUnavailable(f"checks cannot be counted: {error}") from error
+        assert row is not None, "the statement returns its row"
+        reset = row["oldest"] + MINUTE - row["at"]
+        left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
+        check = Check(row["at"], row["taken"], left)
         if not check.counted:
             self._refusals[key_id] = (asked, check)
         return check
@@ -95,58 +98,14 @@ class PostgresChecks:
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
 
-    def _give_back(self, key_id: str, check: Check) -> None:
-        """Uncount *check*, whose call has been answered without it."""
-        if check.counted:
-            task = asyncio.create_task(self._uncount_unheard(key_id, check))
-            self._giving_back.add(task)
-            task.add_done_callback(self._giving_back.discard)
-
-    async def _uncount_unheard(self, key_id: str, check: Check) -> None:
-        with suppress(LogUnavailable):  # it counts for a minute
-            await self.uncount(key_id, check.at)
-
-    async def _counted(self, key_id: str) -> Check:
-        if key_id in self._meeting:  # no statement changes a row twice
-            (check,) = await self._count_all([key_id])
-            return check
-        self._meeting.add(key_id)
-        try:
-            return await self._batches.ask(key_id)
-        finally:
-            self._meeting.discard(key_id)
-
-    async def _count_all(self, keys: Sequence[str]) -> Sequence[Check]:
-        """Count a check of each of *keys*, all different."""
-        try:
-            with translate_errors():
-                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    rows = await connection.fetch(
-                        _COUNT, keys, CHECKS_PER_MINUTE, MINUTE, self._ahead()
-                    )
-        except DatabaseUnavailable as error:
-            raise LogUnavailable(f"checks cannot be counted: {error}") from error
-        found = {row["key_id"]: _check_of(row) for row in rows}
-        return [found[key_id] for key_id in keys]
-
-
-def _check_of(row: asyncpg.Record) -> Check:
-    """Return the check that a row of `_COUNT` tells of."""
-    reset = row["oldest"] + MINUTE - row["at"]
-    left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
-    return Check(row["at"], row["taken"], left)
-
 
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
 # after it was taken.  A clock that steps back stands still here, so that all times differ; one
 # that steps back by more than a minute (`cs.domain.messages`) finds the window empty.
-# Keys are locked in their order, so that no two statements wait for each other.
 _COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
-SELECT k.key_id, ARRAY[k.at], k.at, true FROM (
-    SELECT key_id, clock_timestamp() + $4::interval AS at
-    FROM unnest($1::text[]) AS asked (key_id) ORDER BY key_id
-) AS k
+SELECT $1, ARRAY[now.at], now.at, true
+FROM (SELECT clock_timestamp() + $4::interval AS at) AS now
 ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
     SELECT
         CASE WHEN cardinality(w.inside) < $2 THEN w.inside || w.at ELSE w.inside END,
@@ -170,7 +129,7 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
         OFFSET 0
     ) AS w
 )
-RETURNING key_id, at, taken, times[1] AS oldest, cardinality(times) AS inside
+RETURNING at, taken, times[1] AS oldest, cardinality(times) AS inside
 """
 # By the primary key, since an index on the time would be written with every check.  A row
 # that is in use just now is left alone, and one that was written meanwhile is not old.

@@ -1,1 +1,0 @@
-"""Checks counted in PostgreSQL."""
