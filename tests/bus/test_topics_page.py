@@ -12,7 +12,6 @@ import pytest
 from aiokafka.partitioner import murmur2  # type: ignore[import-untyped,unused-ignore]
 
 from bus.kafka.kafka_cases import settings_for
-from cs.bus.asyncapi.document import read_document
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import (
@@ -25,6 +24,7 @@ from cs.bus.topics import (
     decode_event,
     decode_outcome,
     decode_work,
+    read_document,
 )
 from cs.domain.lookup.retry_times import FIRST_RETRY, LAST_RETRY
 from cs.domain.lookup.rules import SILENT_REISSUES

@@ -1,14 +1,12 @@
 """`cs topics`: what is told of a real broker, and of one that is not there."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from cli.command import Here
 from cs.bus import access
-from cs.bus.asyncapi.document import read_document
-from cs.bus.topics import TOPICS
+from cs.bus.topics import TOPICS, read_document
 from cs.pipeline.outcomes import GROUP
 from harness.servers.ports import free_ports
 
@@ -79,29 +77,6 @@ def test_topics_are_described_for_people_and_programs(here: Here) -> None:
     assert all(plan.name in table.out for plan in TOPICS)
     assert "7 d" in table.out
     assert here("topics", "describe", "--json").rows == [json.loads(read_document())]
-
-
-@pytest.mark.slow
-def test_what_breaks_who_holds_an_older_description_is_named(
-    here: Here, tmp_path: Path
-) -> None:
-    old = json.loads(read_document())
-    same, other, junk = tmp_path / "same", tmp_path / "other", tmp_path / "junk"
-    same.write_text(json.dumps(old))
-    old["components"]["schemas"]["Failed"]["properties"]["code"] = {"type": "string"}
-    other.write_text(json.dumps(old))
-    junk.write_text("[]")
-
-    quiet = here("topics", "describe", f"--since={same}")
-    told = here("topics", "describe", f"--since={other}")
-    rows = here("topics", "describe", f"--since={other}", "--json")
-
-    assert (quiet.code, quiet.out) == (0, "")
-    assert (told.code, told.out) == (1, "outcome.finding[failed].code: the field is gone\n")
-    assert rows.rows == [{"where": "outcome.finding[failed].code", "what": "the field is gone"}]
-    assert "is no document of" in here("topics", "describe", f"--since={junk}").told(2)
-    missing = here("topics", "describe", f"--since={tmp_path / 'none'}")
-    assert "No such file" in missing.told(2)
 
 
 def test_what_each_user_needs_is_printed_for_kafkas_own_tool(here: Here) -> None:

@@ -7,7 +7,7 @@ sent, and what is read is still there.  Everything else is a new version in the 
 from collections.abc import Iterator
 from typing import Any
 
-from cs.runtime.schema_changes import (
+from openapi.schema_changes import (
     BreakingChange,
     Compatibility,
     Document,

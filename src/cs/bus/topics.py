@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from importlib.resources import files
 
 import msgspec
 
@@ -115,6 +116,11 @@ def decode_event(value: bytes) -> PublicEvent:
         `UNREADABLE`: Not a message of ``cs.events``.
     """
     return _event.decode(value)
+
+
+def read_document() -> bytes:
+    """Return the AsyncAPI document of the topics, which `dev/asyncapi` makes."""
+    return files("cs.bus").joinpath("asyncapi.json").read_bytes()
 
 
 def work_key(work: Work) -> bytes:

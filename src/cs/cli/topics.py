@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -12,12 +11,10 @@ from msgspec.structs import replace
 
 from cs.assembly.kafka_settings import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
-from cs.bus.asyncapi.changes import broken
-from cs.bus.asyncapi.document import read_document, summary
 from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply, describe
-from cs.bus.topics import PARTITIONS, TOPICS
+from cs.bus.topics import OUTCOMES, PARTITIONS, TOPICS, read_document
 from cs.cli.command import Invocation, Output, on_settings, printing
 from cs.cli.options import number
 from cs.cli.output import Table, stop
@@ -137,45 +134,26 @@ async def show_acls(
 
 @app.command(name="describe")
 @printing
-def describe_topics(
-    _: Invocation,
-    *,
-    since: Annotated[
-        Path | None, Parameter(help="Name what would break for users of this older document.")
-    ] = None,
-) -> Output:
+def describe_topics(_: Invocation) -> Output:
     """Describe the messages on the topics, for other teams and stages in other languages.
 
-    With `--json` as an AsyncAPI 3.0 document: shapes, headers, keys, examples. With
-    `--since` ends with 1 if something would break.
+    With `--json` as an AsyncAPI 3.0 document: shapes, headers, keys, examples.
 
-    Example: `cs topics describe --json > topics.json`, and after an update `cs topics
-    describe --since topics.json`
+    Example: `cs topics describe --json > topics.json`
     """
     document = msgspec.json.decode(read_document())
-    if since is not None:
-        return _changes(since, document)
+    carried = {each["address"]: each["description"] for each in document["channels"].values()}
     rows = [
         (
-            each.topic,
-            "to the service" if each.received else "from the service",
-            in_words(each.retention.total_seconds()),
-            each.carries,
+            plan.name,
+            "to the service" if plan.name == OUTCOMES else "from the service",
+            in_words(plan.retention.total_seconds()),
+            carried[plan.name],
         )
-        for each in summary()
+        for plan in TOPICS
     ]
     columns = ("Topic", "Direction", "Retention", "Message, and its key")
     return Output([document], [Table(columns, rows, [columns[-1]])])
-
-
-def _changes(since: Path, new: dict[str, object]) -> Output:
-    try:
-        found = broken(msgspec.json.decode(since.read_bytes()), new)
-    except OSError as error:
-        stop(f"--since: {since} cannot be read: {error.strerror}", 2)
-    except (msgspec.DecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError):
-        stop(f"--since: {since} is no document of `cs topics describe --json`", 2)
-    return Output([each._asdict() for each in found], [*map(str, found)], code=bool(found))
 
 
 def _kafka(chosen: Settings) -> KafkaSettings:

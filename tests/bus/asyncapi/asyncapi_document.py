@@ -1,6 +1,7 @@
 """The AsyncAPI document with its examples, made from stored events of every shape.
 
-``PYTHONPATH=src:tests python -m bus.asyncapi.asyncapi_document`` writes it to its place.
+``PYTHONPATH=src:tests:dev/asyncapi python -m bus.asyncapi.asyncapi_document`` writes it to
+its place.
 """
 
 import asyncio
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import msgspec
+from topics_document import document
 
-import cs.bus.asyncapi.document
-from cs.bus.asyncapi.document import document
+import cs.bus
 from cs.bus.headers import event_headers, outcome_headers, work_headers
 from cs.bus.topics import PublicEvent
 from cs.domain.brand.events import (
@@ -53,7 +54,7 @@ from domain.golden_files import NAMES, golden, golden_event
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
-COMMITTED = Path(cs.bus.asyncapi.document.__file__).parents[1] / "asyncapi.json"
+COMMITTED = Path(cs.bus.__file__).with_name("asyncapi.json")
 #: In the place of sealed bytes, which are others every time.
 BOX = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 

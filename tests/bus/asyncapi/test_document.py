@@ -9,7 +9,6 @@ import jsonschema
 import pytest
 
 from bus.asyncapi.asyncapi_document import BOX, answers, described, works
-from cs.bus.asyncapi.document import read_document
 from cs.bus.headers import work_headers
 from cs.bus.topics import (
     PARTITIONS,
@@ -19,6 +18,7 @@ from cs.bus.topics import (
     decode_outcome,
     decode_work,
     encode,
+    read_document,
 )
 from cs.domain.codec import TOPICS as EVENT_TYPES
 from cs.domain.codec import from_plain

@@ -6,10 +6,9 @@ The committed one, ``asyncapi.json``, has examples too, made from stored events 
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
-from cs.bus.asyncapi.schemas import (
+from topics_schemas import (
     EVENT_TYPES,
     event_schema,
     event_schemas,
@@ -18,6 +17,7 @@ from cs.bus.asyncapi.schemas import (
     ref,
     work_schema,
 )
+
 from cs.bus.topics import (
     DEAD_LETTERS,
     EVENTS,
@@ -61,28 +61,6 @@ _CARRIES = {
     DEAD_LETTERS: "Records that nobody could read, as they were.",
     EVENTS: "Every event, as it is stored: values about people are sealed.",
 }
-
-
-class TopicSummary(NamedTuple):
-    """One topic in a line."""
-
-    topic: str
-    received: bool  # by the service, which writes the others
-    retention: timedelta
-    carries: str
-
-
-def summary() -> list[TopicSummary]:
-    """Return every topic in a line."""
-    return [
-        TopicSummary(plan.name, plan.name == OUTCOMES, plan.retention, _said(plan.name))
-        for plan in TOPICS
-    ]
-
-
-def read_document() -> bytes:
-    """Return the document of this version, as it is committed."""
-    return files("cs.bus").joinpath("asyncapi.json").read_bytes()
 
 
 def document(examples: Examples) -> dict[str, Any]:

@@ -6,7 +6,7 @@ tag is added.  Everything else is a new topic beside the old one.
 
 from collections.abc import Iterator
 
-from cs.runtime.schema_changes import (
+from openapi.schema_changes import (
     BreakingChange,
     Compatibility,
     Document,
@@ -18,7 +18,7 @@ from cs.runtime.schema_changes import (
 
 
 def broken(old: Document, new: Document) -> list[BreakingChange]:
-    """Return what *new* breaks of *old*, both AsyncAPI documents of `cs.bus.asyncapi.document`.
+    """Return what *new* breaks of *old*, both AsyncAPI documents of the topics.
 
     >>> broken(
     ...     {"channels": {"a": {"address": "cs.a.v1", "messages": {}}}}, {"channels": {}}
