@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
@@ -126,8 +125,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, P
     authority = Authority(tmp_path_factory.mktemp("ca"))
     with own_folder() as folder:
         file = folder / "server.pem"
-        certificate = authority._leaf(["localhost"]).public_bytes(Encoding.PEM)
-        file.write_bytes(authority._hosts_key_pem + certificate)
+        file.write_bytes(authority.pem(["localhost"]))
         file.chmod(0o600)
         owner = account()
         if owner:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cs.sandbox.consistency import contradictions
-from cs.sandbox.folding import fold
+from cs.sandbox.drawing import fold
 from cs.sandbox.shapes import World
 
 FIRST = """

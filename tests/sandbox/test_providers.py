@@ -9,7 +9,7 @@ from cs.domain.contact import BrandFacts
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.paid_calls.budgets.port import MICROS
 from cs.plugins.sources import Query, SourceStatus
-from cs.sandbox.providers.bill import PRICES
+from cs.sandbox.providers.server import PRICES
 from sandbox.played_providers import BRANDS, PEOPLE, VERIFIERS, PlayedProviders
 from sandbox.small_world import acme_with, world_of
 

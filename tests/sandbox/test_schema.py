@@ -78,31 +78,18 @@ GOOD: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-def test_schema_and_loader_refuse_the_same(
-    validator: jsonschema.Draft202012Validator, tmp_path: Path, bad: Any
+def test_schema_and_loader_accept_and_refuse_the_same(
+    validator: jsonschema.Draft202012Validator, tmp_path: Path
 ) -> None:
-    file = tmp_path / "bad.json"
-    file.write_text(json.dumps(bad))
+    file, wrong = tmp_path / "world.json", []
+    for name, document in {**GOOD, **BAD}.items():
+        file.write_text(json.dumps(document))
+        try:
+            load(file)
+            loads = True
+        except WorldError:
+            loads = False
+        if not loads is validator.is_valid(document) is (name in GOOD):
+            wrong.append(name)
 
-    assert not validator.is_valid(bad)
-    with pytest.raises(WorldError):
-        load(file)
-
-
-@pytest.mark.parametrize("good", GOOD.values(), ids=GOOD)
-def test_schema_and_loader_accept_the_same(
-    validator: jsonschema.Draft202012Validator, tmp_path: Path, good: Any
-) -> None:
-    file = tmp_path / "good.json"
-    file.write_text(json.dumps(good))
-
-    validator.validate(good)
-    load(file)
-
-
-@pytest.mark.parametrize(
-    ("path", "problem"), [("$.nowhere[3].x", "Expected `str`"), ("$", ""), ("", "")]
-)
-def test_nothing_is_said_of_a_place_that_is_not_there(path: str, problem: str) -> None:
-    assert isinstance(schema.allowed({}, path, problem), str)
+    assert wrong == []

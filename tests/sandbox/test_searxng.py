@@ -166,16 +166,3 @@ async def test_brand_is_not_mistaken_for_one_whose_name_it_begins(sandbox: Sandb
         found = await titles(world, 'site:linkedin.com/company "Acme"')
 
     assert found == ["Acme | LinkedIn"]
-
-
-async def test_commands_within_a_query_are_obeyed_quoted_or_not(sandbox: Sandbox) -> None:
-    async with sandbox() as world:
-        plain = await titles(world, '"Acme"')
-        away = await ask(world, q='"Acme !!g social"')
-        shown = await titles(world, '"Acme" !images')
-        timed = await titles(world, '<3 "Acme" :fr :en-US')
-
-    assert (away.status_code, away.headers["location"]) == (302, "https://elsewhere.invalid/")
-    assert plain
-    assert shown == []
-    assert timed == plain

@@ -65,7 +65,7 @@ def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ('{"brands": [', "not JSON: Input data was truncated"),
         ("", "not JSON: Input data was truncated"),
         ("[" * 100_000, "not JSON"),
-        ("[]", "at $: Expected `object`, got `array`"),
+        ("[]", "Expected `object`, got `array`"),
         ('{"brands": "\udcff"}', "not JSON"),
     ],
 )
@@ -88,81 +88,44 @@ def test_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     assert "larger than 8388608 bytes" in refusal(file)
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        (
-            {"brnads": []},
-            (
-                "at $: Object contains unknown field `brnads`. Fields allowed here: $schema, "
-                "about, seed, services, providers, brands, mail, searches, pages, items "
-                "(did you mean `brands`?)"
-            ),
-        ),
-        (
-            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "grumpy"}}]},
-            "at $.mail[0].behaviour.kind: Invalid value 'grumpy'. Allowed: plain, catch_all, ",
-        ),
-        (
-            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "greylisting"}}]},
-            (
-                "at $.mail[0].behaviour: Object missing required field `hint_s`. "
-                "Required here: kind, hint_s"
-            ),
-        ),
-        (
-            {
-                "mail": [
-                    {"domain": "acme.test", "behaviour": {"kind": "slow", "delay_s": 1, "x": 2}}
-                ]
-            },
-            (
-                "at $.mail[0].behaviour: Object contains unknown field `x`. "
-                "Fields allowed here: kind, delay_s"
-            ),
-        ),
-        (
-            {"mail": [{"domain": "acme.test", "behaviour": {"kind": "slow", "delay_s": 601}}]},
-            "at $.mail[0].behaviour.delay_s: Expected `float` <= 600",
-        ),
-        (
-            {"mail": [{"domain": "acme.test", "mailboxes": {"jo.ek": "shut"}}]},
-            "at $.mail[0].mailboxes[...]: Invalid enum value 'shut'. Allowed: ",
-        ),
-        (
-            {"mail": [{"domain": "acme.test", "mailboxes": {"Jo Ek": "open"}}]},
-            "at a key of $.mail[0].mailboxes: Expected `str` of another form",
-        ),
-        (
-            {"brands": [acme_with(domain="Acme")]},
-            (
-                "at $.brands[0].domain: Expected `str` of another form. "
-                "Allowed: A domain name of two or more labels"
-            ),
-        ),
-        (
-            {"brands": [acme_with(site={"state": "sideways"})]},
-            "at $.brands[0].site.state: Invalid enum value 'sideways'. Allowed: down, up",
-        ),
-        (
-            {"services": {"wikidata": {"failure": {"kind": "unresponsive"}}}},
-            "at $.services.wikidata.failure.kind: Invalid value 'unresponsive'. Allowed: ",
-        ),
-        (
-            {"brands": [acme_with(intends={"outcome": "fine"})]},
-            "at $.brands[0].intends.outcome: Invalid enum value 'fine'. Allowed: done, ",
-        ),
-    ],
-)
-def test_refusal_names_the_file_the_place_and_what_is_allowed(
-    tmp_path: Path, parts: dict[str, Any], said: str
-) -> None:
-    file = saved(tmp_path, **parts)
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"brnads": []}, "Object contains unknown field `brnads`", ""),
+    (
+        {"mail": [{"domain": "acme.test", "behaviour": {"kind": "grumpy"}}]},
+        "Invalid value 'grumpy'",
+        "$.mail[0].behaviour.kind",
+    ),
+    (
+        {"mail": [{"domain": "acme.test", "behaviour": {"kind": "slow", "delay_s": 601}}]},
+        "Expected `float` <= 600",
+        "$.mail[0].behaviour.delay_s",
+    ),
+    (
+        {"mail": [{"domain": "acme.test", "mailboxes": {"Jo Ek": "open"}}]},
+        "Expected `str` of another form",
+        "`key` in `$.mail[0].mailboxes`",
+    ),
+    (
+        {"brands": [acme_with(domain="Acme")]},
+        "Expected `str` of another form",
+        "$.brands[0].domain",
+    ),
+    (
+        {"brands": [acme_with(site={"state": "sideways"})]},
+        "Invalid enum value 'sideways'",
+        "$.brands[0].site.state",
+    ),
+]
 
-    message = refusal(file)
 
-    assert message.startswith((f"{file}: at $", f"{file}: at a key"))
-    assert said in message
+def test_refusal_names_the_file_the_problem_and_the_place(tmp_path: Path) -> None:
+    for parts, problem, place in REFUSED:
+        file = saved(tmp_path, **parts)
+
+        message = refusal(file)
+
+        assert message.startswith(f"{file}: {problem}"), message
+        assert place in message
 
 
 OUTCOMES: dict[Outcome, int] = {

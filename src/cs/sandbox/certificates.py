@@ -1,4 +1,4 @@
-"""The world's own certificate authority and the certificates of its hosts."""
+"""The certificates of a world's hosts, and the authority that signs them."""
 
 import ssl
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _SKEW = timedelta(days=1)
 
 
 class Authority:
-    """Signs for hosts; made anew for each sandbox, its key is never written.
+    """Signs for hosts; made for each sandbox, and its key is never written.
 
     Attributes:
         ca_file: Its certificate, PEM.
@@ -24,22 +24,50 @@ class Authority:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
+        own_id = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+        self._issued = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own_id)
+        usage = dict.fromkeys(
+            (
+                "content_commitment",
+                "key_encipherment",
+                "data_encipherment",
+                "key_agreement",
+                "encipher_only",
+                "decipher_only",
+            ),
+            False,
+        )
+        signs = x509.KeyUsage(
+            digital_signature=True, key_cert_sign=True, crl_sign=True, **usage
+        )
+        own = self._signed(self._key.public_key(), "Sandbox CA", own_id, signs, is_ca=True)
+        self.ca_file = folder / "ca.pem"
+        self.ca_file.write_bytes(own)
         # One key serves every host: these are names on loopback for a few minutes.
         self._hosts_key = ec.generate_private_key(ec.SECP256R1())
-        self._certificate = _authority(self._key)
-        self.ca_file = folder / "ca.pem"
-        self.ca_file.write_bytes(_pem(self._certificate))
         self._hosts_key_pem = self._hosts_key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
 
+    def pem(self, names: list[str]) -> bytes:
+        """Return a key, and a certificate for *names*."""
+        certificate = self._signed(
+            self._hosts_key.public_key(),
+            names[0],
+            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]),
+            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+            self._issued,
+            is_ca=False,
+        )
+        return self._hosts_key_pem + certificate
+
     def context(self, names: list[str]) -> ssl.SSLContext:
         """Return a server's context with a certificate for *names*."""
         file = self._folder / f"{names[0]}.pem"
         file.touch(mode=0o600)
-        file.write_bytes(self._hosts_key_pem + _pem(self._leaf(names)))
+        file.write_bytes(self.pem(names))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(file)
         file.unlink()  # the context holds it now
@@ -49,7 +77,7 @@ class Authority:
         """Return a context that shows each host its own certificate (SNI, RFC 6066).
 
         Args:
-            names_of: Every host name to the names on its certificate.  A client that
+            names_of: Every host name, with the names on its certificate. A client that
                 asks for another name is shown a certificate for none of them.
         """
         groups = {names[0]: names for names in names_of.values()}
@@ -64,64 +92,32 @@ class Authority:
         default.sni_callback = choose
         return default
 
-    def _leaf(self, names: list[str]) -> x509.Certificate:
-        alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-        return (
-            _builder(self._hosts_key.public_key(), self._certificate.subject, names[0])
-            .add_extension(alternatives, critical=False)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(
-                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-            )
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
-                critical=False,
-            )
-            .sign(self._key, hashes.SHA256())
+    def _signed(
+        self,
+        key: ec.EllipticCurvePublicKey,
+        name: str,
+        *extensions: x509.ExtensionType,
+        is_ca: bool,
+    ) -> bytes:
+        """Return a certificate for *key*, PEM."""
+        now = datetime.now(UTC)
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(_name(name))
+            .issuer_name(_name("Sandbox CA"))
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _SKEW)
+            .not_valid_after(now + _LASTS)
         )
-
-
-def _authority(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        crl_sign=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    return (
-        _builder(key.public_key(), _name("Sandbox CA"), "Sandbox CA")
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(
-            x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-
-
-def _builder(
-    key: ec.EllipticCurvePublicKey, issuer: x509.Name, name: str
-) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(_name(name))
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _SKEW)
-        .not_valid_after(now + _LASTS)
-    )
+        limits = x509.BasicConstraints(ca=is_ca, path_length=0 if is_ca else None)
+        builder = builder.add_extension(limits, critical=True)
+        for extension in extensions:
+            critical = isinstance(extension, x509.KeyUsage)
+            builder = builder.add_extension(extension, critical=critical)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def _name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text[:64])])
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)

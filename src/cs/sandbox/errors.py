@@ -2,4 +2,4 @@
 
 
 class WorldError(Exception):
-    """The file is no world: the message names the file, the place and what is allowed."""
+    """The file is no world: the message names the file and the place."""

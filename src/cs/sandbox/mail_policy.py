@@ -71,7 +71,7 @@ class Mailboxes:
                     f"please try again in {seconds} seconds",
                 )
             case _:
-                return _state_reply(self._state(behaviour, address), address, sender)
+                return _state_reply(self.state(behaviour, address), address, sender)
 
     def is_mute(self, behaviour: Behaviour, client: str) -> bool:
         """Say whether a server would say nothing at all to *client*."""
@@ -85,7 +85,8 @@ class Mailboxes:
             case _:
                 return False
 
-    def _state(self, behaviour: Behaviour, address: str) -> MailboxState:
+    def state(self, behaviour: Behaviour, address: str) -> MailboxState:
+        """Return the state of *address* at a server of that behaviour."""
         local = address.rpartition("@")[0].casefold()
         state = self._states.get(local, "absent")
         match behaviour:

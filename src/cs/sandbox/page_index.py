@@ -1,24 +1,102 @@
-"""The pages that a web search knows of a world: profiles, company pages, articles."""
+"""The pages that a web search knows of a world, and which of them answer a query."""
 
 import re
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from cs.sandbox.drawing import drawn
-from cs.sandbox.folding import fold, mentions, words_of
-from cs.sandbox.search_query import QueryMatcher, bare_address, read_query
+from cs.sandbox.drawing import drawn, fold, mark, mentions, stands_in
 from cs.sandbox.shapes import Brand, Page, Person, World
 
+_TERM = re.compile(r'(?P<minus>-)?(?:site:(?P<site>\S+)|"(?P<phrase>[^"]*)"|(?P<word>\S+))')
+_MAX_TERMS = 64
+_STEM = 6
 
-class IndexedPage(NamedTuple):
-    """A page and what it is found by, made once: a search compares thousands.
 
-    Attributes:
-        mark: Its place among pages that answer equally well.
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A query read leniently, as search engines do; texts are folded.
+
+    ``phrases`` must all be met; each is a group of which one phrase is enough (``OR``).
+    Of ``words`` one is enough; of ``sites`` too; nothing of ``without`` may stand.
     """
+
+    sites: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+    words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def score(self, address: str, folded: str) -> int:
+        """Return how well the page at *address* answers; 0 is not at all.
+
+        Args:
+            address: Without a scheme and ``www.``.
+            folded: The text of the page, folded.
+        """
+        host, _, path = address.partition("/")
+        if self.sites and not any(_under(host, path, site) for site in self.sites):
+            return 0
+        if any(stands_in(folded, unwanted) for unwanted in self.without):
+            return 0
+        if not all(any(stands_in(folded, one) for one in group) for group in self.phrases):
+            return 0
+        met = sum(word[:_STEM] in folded for word in self.words)
+        return 0 if self.words and not met else 1 + met
+
+
+def read_query(text: str) -> SearchQuery:
+    """Read *text*; only its first 64 terms count.
+
+    >>> query = read_query('site:linkedin.com/in "Acme" (influencer OR "social media") -intern')
+    >>> query.sites, query.phrases, query.words, query.without
+    (('linkedin.com/in',), (('acme',),), ('influencer', 'social media'), ('intern',))
+    """
+    sites: list[str] = []
+    groups: list[list[tuple[str, bool]]] = []
+    without: list[str] = []
+    joined = False
+    # Brackets group; OR between terms says the same, so they are only separators here.
+    for term in list(_TERM.finditer(text.replace("(", " ").replace(")", " ")))[:_MAX_TERMS]:
+        value = fold(term["phrase"] if term["phrase"] is not None else term["word"] or "")
+        if term["site"]:
+            sites.append(bare_address(term["site"].strip('"').rstrip("/")))
+        elif term["word"] in {"OR", "|"}:
+            joined = True
+            continue
+        elif term["word"] == "AND" or not value:
+            continue
+        elif term["minus"]:
+            without.append(value)
+        elif joined and groups:
+            groups[-1].append((value, term["phrase"] is not None))
+        else:
+            groups.append([(value, term["phrase"] is not None)])
+        joined = False
+    firm = [group for group in groups if all(quoted for _, quoted in group)]
+    loose = [value for group in groups if group not in firm for value, _ in group]
+    return SearchQuery(
+        sites=tuple(sites),
+        phrases=tuple(tuple(value for value, _ in group) for group in firm),
+        words=tuple(loose),
+        without=tuple(without),
+    )
+
+
+def bare_address(url: str) -> str:
+    """Return *url* without its scheme and ``www.``."""
+    return re.sub(r"^(https?://)?(www\.)?", "", url)
+
+
+def _under(host: str, path: str, site: str) -> bool:
+    """Return whether an address is of a site's host, or below it, and under its path."""
+    wanted, _, start = site.partition("/")
+    of_host = host == wanted or host.endswith(f".{wanted}")
+    return of_host and (not start or path == start or path.startswith(f"{start}/"))
+
+
+class _IndexedPage(NamedTuple):
+    """A page and what it is found by; ``mark`` orders pages that answer equally well."""
 
     page: Page
     address: str
@@ -41,36 +119,22 @@ class PageIndex:
         self, world: World, engine: str, *, coverage: float = 1, outdated: float = 0
     ) -> None:
         self._index = [
-            _indexed(world.seed, page) for page in _pages(world, engine, coverage, outdated)
+            _IndexedPage(
+                page,
+                bare_address(page.url),
+                fold(f"{page.title} {page.content} {page.url}"),
+                mark(world.seed, page.url),
+            )
+            for page in _pages(world, engine, coverage, outdated)
         ]
-        # Of each word the pages with it: most queries name a brand, which few pages do.
-        self._with_word: dict[str, list[int]] = {}
-        for number, each in enumerate(self._index):
-            for word in words_of(each.folded):
-                self._with_word.setdefault(word, []).append(number)
 
     def find(self, text: str) -> list[Page]:
         """Return every page that answers *text*, best first; ties fall as the seed says."""
-        matcher = QueryMatcher(read_query(text))
-        pages = self._that_may_answer(matcher)
-        scored = [(matcher.score(each.address, each.folded), each) for each in pages]
+        query = read_query(text)
+        scored = [(query.score(each.address, each.folded), each) for each in self._index]
         found = [(score, each) for score, each in scored if score]
         found.sort(key=lambda one: (-one[0], one[1].mark, one[1].page.url))
         return [each.page for _, each in found]
-
-    def _that_may_answer(self, matcher: QueryMatcher) -> Sequence[IndexedPage]:
-        """Return the pages with a word of each phrase that *matcher* demands, or more."""
-        fewest: Sequence[int] = range(len(self._index))
-        for group in matcher.words_of_phrases:
-            if not all(group):
-                continue  # one of them has no word: any page may have it
-            rarest = (
-                min((self._with_word.get(word, ()) for word in words), key=len)
-                for words in group
-            )
-            of_group = sorted({number for numbers in rarest for number in numbers})
-            fewest = min(fewest, of_group, key=len)
-        return [self._index[number] for number in fewest]
 
 
 def profile_slug(seed: int, brand: Brand, person: Person) -> str:
@@ -86,16 +150,6 @@ def profile_slug(seed: int, brand: Brand, person: Person) -> str:
         return person.slug
     name = re.sub(r"[^a-z0-9]+", "-", fold(person.name)).strip("-")
     return f"{name or 'member'}-{mark(seed, f'{brand.domain}/{person.name}'):08x}"
-
-
-def mark(seed: int, text: str) -> int:
-    """Return a number by which equals are put in order."""
-    return zlib.crc32(f"{seed} {text}".encode())
-
-
-def _indexed(seed: int, page: Page) -> IndexedPage:
-    folded = fold(f"{page.title} {page.content} {page.url}")
-    return IndexedPage(page, bare_address(page.url), folded, mark(seed, page.url))
 
 
 def _pages(world: World, engine: str, coverage: float, outdated: float) -> Iterator[Page]:

@@ -75,12 +75,7 @@ async def open_sandbox(
     authority = await asyncio.to_thread(_authority, folder)
     try:
         async with AsyncExitStack() as stack:
-            addresses = await _opened(stack, world, authority, clock, sleep)
-            yield (
-                await _with_providers(stack, world, addresses, sleep)
-                if providers
-                else addresses
-            )
+            yield await _opened(stack, world, authority, clock, sleep, providers=providers)
     finally:
         await asyncio.to_thread(authority.ca_file.unlink, missing_ok=True)
 
@@ -96,12 +91,17 @@ async def _opened(
     authority: Authority,
     clock: Callable[[], float],
     sleep: Sleep,
+    *,
+    providers: bool,
 ) -> Addresses:
     """Start everything, elsewhere if a port turns out to be taken."""
     for left in reversed(range(_TRIES)):
         async with AsyncExitStack() as trial:
             try:
-                addresses = await _start(trial, world, authority, Layout(world, clock), sleep)
+                layout = Layout(world, clock)
+                addresses = await _start(trial, world, authority, layout, sleep)
+                if providers:
+                    addresses = await _with_providers(trial, world, addresses, sleep)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or not left:
                     raise
@@ -156,18 +156,12 @@ async def _with_providers(
 ) -> Addresses:
     """Play the providers on a port of the name server's address."""
     host = addresses.dns.partition(":")[0]
+    port = _free_port(host)
     server = await asyncio.to_thread(ProviderServer, world)
-    for left in reversed(range(_TRIES)):
-        port = _free_port(host)
-        serving = listening(speaking_http(server.respond, sleep, METHODS), [host], port)
-        try:
-            await stack.enter_async_context(serving)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or not left:
-                raise
-            continue
-        return msgspec.structs.replace(addresses, providers_url=f"http://{host}:{port}")
-    raise AssertionError("the last try returns or raises")
+    await stack.enter_async_context(
+        listening(speaking_http(server.respond, sleep, METHODS), [host], port)
+    )
+    return msgspec.structs.replace(addresses, providers_url=f"http://{host}:{port}")
 
 
 def _mail_names(layout: Layout) -> list[str]:

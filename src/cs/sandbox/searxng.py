@@ -4,10 +4,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from cs.sandbox.drawing import mark, mentions
 from cs.sandbox.failing import failed, json_reply
-from cs.sandbox.folding import mentions
-from cs.sandbox.page_index import PageIndex, mark
-from cs.sandbox.search_query import read_commands
+from cs.sandbox.page_index import PageIndex
 from cs.sandbox.shapes import Page, Searxng, Unresponsive, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
@@ -44,12 +43,9 @@ class SearxngServer:
         if isinstance(state.failure, Unresponsive):
             nothing = _body(text, [], state.failure.engines)
             return json_reply(nothing, after_s=state.latency_s)
-        asked = read_commands(text)
-        if asked.away:
-            return HttpReply(status=302, headers={"Location": "https://elsewhere.invalid/"})
         number = request.query.get("pageno", "1")
         page = int(number) if number.isascii() and number.isdigit() else 1
-        known = [] if asked.elsewhere else self._pages.find(asked.text)
+        known = self._pages.find(text)
         found = known[(max(page, 1) - 1) * _PER_PAGE :][:_PER_PAGE]
         results = [_result(place, one) for place, one in enumerate(found, start=1)]
         return json_reply(_body(text, results), after_s=state.latency_s)

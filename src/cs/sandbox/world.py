@@ -2,20 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import NoReturn
 
 import msgspec
 
 from cs.sandbox.consistency import contradictions
 from cs.sandbox.errors import WorldError
-from cs.sandbox.schema import allowed
 from cs.sandbox.shapes import Brand, Outcome, World, addresses_of
 
 BUNDLED = Path(__file__).parent / "worlds" / "bundled.json"
 _MAX_BYTES = 8 * 1024 * 1024
-_PLACE = re.compile(
-    r"^(?P<problem>.*?)(?: - at (?P<key>`key` in )?`(?P<path>.*)`)?$", re.DOTALL
-)
 _BYTE = re.compile(r" \(byte (\d+)\)")
 
 
@@ -62,7 +57,9 @@ def load(path: Path | None = None) -> World:
     try:
         world = msgspec.convert(document, World)
     except msgspec.ValidationError as error:
-        _refuse(file, document, str(error))
+        # A pattern is for machines.
+        problem = re.sub(r" matching regex .*?(?= - at `|$)", " of another form", str(error))
+        raise WorldError(f"{file}: {problem}") from error
     if wrong := contradictions(world):
         raise WorldError("\n".join(f"{file}: {text}" for text in wrong))
     return world
@@ -119,17 +116,6 @@ def _read(file: Path) -> bytes:
     if len(data) > _MAX_BYTES:
         raise WorldError(f"{file}: larger than {_MAX_BYTES} bytes")
     return data
-
-
-def _refuse(file: Path, document: object, message: str) -> NoReturn:
-    place = _PLACE.match(message)
-    assert place is not None, "the pattern matches every text"
-    path, problem = place["path"] or "$", place["problem"]
-    where = f"a key of {path}" if place["key"] else path
-    hint = allowed(document, path, problem)
-    # A pattern is for machines; the description says it in words.
-    problem = re.sub(r" matching regex .*$", " of another form", problem, flags=re.DOTALL)
-    raise WorldError(f"{file}: at {where}: {problem}" + (f". {hint}" if hint else ""))
 
 
 def _where(data: bytes, message: str) -> str:

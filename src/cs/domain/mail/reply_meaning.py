@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -283,7 +283,7 @@ def _any_of(patterns: Iterable[str], parts: dict[str, str]) -> str:
 
 
 _DATA = msgspec.toml.decode(
-    files("cs.domain.mail").joinpath("replies.toml").read_bytes(), type=_Replies
+    Path(__file__).with_name("replies.toml").read_bytes(), type=_Replies
 )
 _RULES = _DATA.rules
 _TOPICS = {name: _compiled(topic, _DATA.parts) for name, topic in _DATA.topics.items()}

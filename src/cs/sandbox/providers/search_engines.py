@@ -2,20 +2,11 @@
 
 from typing import Any
 
-from cs.sandbox.drawing import drawn
-from cs.sandbox.folding import mentions
-from cs.sandbox.page_index import PageIndex
+from cs.sandbox.drawing import drawn, mentions
+from cs.sandbox.page_index import PageIndex, read_query
 from cs.sandbox.provider_shapes import SearchEngine
-from cs.sandbox.providers.provider import (
-    BadQuestion,
-    Provider,
-    ProviderAnswer,
-    body_of,
-    in_header,
-    told,
-)
-from cs.sandbox.search_query import read_query
-from cs.sandbox.shapes import Brand, Page, World
+from cs.sandbox.providers.answers import Provider, ProviderAnswer, body_of, told
+from cs.sandbox.shapes import World
 from cs.sandbox.web import HttpReply, HttpRequest
 
 _BRAVE_CHARACTERS, _BRAVE_WORDS, _BRAVE_COUNT = 400, 50, 20
@@ -26,7 +17,7 @@ _PANELS = 0.8
 
 
 def brave(world: World, engine: SearchEngine) -> Provider:
-    """Return Brave: every answer counts, and headers tell of a second and of a month."""
+    """Return Brave: every answer counts, and headers state its limits."""
     pages = PageIndex(world, "brave", coverage=engine.coverage, outdated=engine.outdated)
     windows = {
         "X-RateLimit-Limit": f"50, {engine.credits}",
@@ -34,26 +25,16 @@ def brave(world: World, engine: SearchEngine) -> Provider:
         "X-RateLimit-Reset": "1, 1234567",
     }
 
-    def answer(request: HttpRequest) -> ProviderAnswer:
+    def search(request: HttpRequest) -> ProviderAnswer:
         text = request.query.get("q", "")
         count = int(request.query.get("count", "20"))
-        if request.path != "/res/v1/web/search":
-            raise BadQuestion(f"no such path: {request.path}")
         too_long = len(text) > _BRAVE_CHARACTERS or len(text.split()) > _BRAVE_WORDS
         if not text or too_long or not 1 <= count <= _BRAVE_COUNT:
-            return ProviderAnswer(
-                reply=_brave_error(422, "Unable to validate request"), line="brave"
-            )
-        found = pages.find(text)[:count]
+            refused = _brave_error(422, "Unable to validate request")
+            return ProviderAnswer(reply=refused, line="brave")
         results = [
-            {
-                "title": page.title,
-                "url": page.url,
-                "is_source_local": False,
-                "description": page.content,
-                "language": "en",
-            }
-            for page in found
+            {"title": page.title, "url": page.url, "description": page.content}
+            for page in pages.find(text)[:count]
         ]
         query = {"original": text, "more_results_available": False}
         body: dict[str, Any] = {"type": "search", "query": query}
@@ -65,10 +46,10 @@ def brave(world: World, engine: SearchEngine) -> Provider:
     empty = {**windows, "X-RateLimit-Remaining": "49, 0"}
     return Provider(
         name="brave",
-        key_of=in_header("x-subscription-token"),
+        key=("header", "x-subscription-token"),
         refused=_brave_error(401, "The provided subscription token is invalid."),
         empty=_brave_error(429, "Request rate limit exceeded for plan.", empty),
-        answer=answer,
+        routes={"/res/v1/web/search": search},
     )
 
 
@@ -82,41 +63,31 @@ def serper(world: World, engine: SearchEngine) -> Provider:
     pages = PageIndex(world, "serper", coverage=engine.coverage, outdated=engine.outdated)
 
     def panel(text: str) -> dict[str, Any] | None:
-        if read_query(text).sites:
-            return None
         for brand in world.brands:
             if any(mentions(text, name) for name in (brand.name, *brand.aliases)):
-                return _panel(world.seed, brand)
+                if drawn(world.seed, "serper", "panel", brand.domain) >= _PANELS:
+                    return None
+                site = f"https://{brand.domain}/"
+                return {"title": brand.name, "type": brand.description, "website": site}
         return None
 
-    def answer(request: HttpRequest) -> ProviderAnswer:
-        if request.path != "/search":
-            raise BadQuestion(f"no such path: {request.path}")
+    def search(request: HttpRequest) -> ProviderAnswer:
         asked = body_of(request)
         text, num = str(asked.get("q", "")), int(asked.get("num", 10))
         units = 1 if num <= _OF_A_CREDIT else 2
-        found = [_organic(page, place) for place, page in enumerate(pages.find(text)[:num], 1)]
+        found = [
+            {"title": page.title, "link": page.url, "snippet": page.content, "position": place}
+            for place, page in enumerate(pages.find(text)[:num], 1)
+        ]
         body: dict[str, Any] = {"searchParameters": asked, "organic": found, "credits": units}
-        graph = panel(text)
-        if graph is not None:
+        if not read_query(text).sites and (graph := panel(text)) is not None:
             body["knowledgeGraph"] = graph
         return ProviderAnswer(reply=told(body), line="serper", units=units)
 
     return Provider(
         name="serper",
-        key_of=in_header("x-api-key"),
+        key=("header", "x-api-key"),
         refused=told({"message": "Unauthorized.", "statusCode": 403}, 403),
         empty=told({"message": "Not enough credits", "statusCode": 400}, 400),
-        answer=answer,
+        routes={"/search": search},
     )
-
-
-def _organic(page: Page, place: int) -> dict[str, Any]:
-    return {"title": page.title, "link": page.url, "snippet": page.content, "position": place}
-
-
-def _panel(seed: int, brand: Brand) -> dict[str, Any] | None:
-    if drawn(seed, "serper", "panel", brand.domain) >= _PANELS:
-        return None
-    site = f"https://{brand.domain}/"
-    return {"title": brand.name, "type": brand.description, "website": site, "attributes": {}}

@@ -1,61 +1,108 @@
-"""All providers of a world behind one port: the first part of a path says which."""
+"""All providers of a world behind one port: one row each, and what they charged."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from cs.sandbox.failing import json_reply
 from cs.sandbox.provider_shapes import Providers
 from cs.sandbox.providers.adapters import KEY
-from cs.sandbox.providers.apollo import apollo
-from cs.sandbox.providers.bill import PRICES, Bill
-from cs.sandbox.providers.hunter_file import HunterFile
-from cs.sandbox.providers.mailbox_state import MailboxTruth
-from cs.sandbox.providers.people_data_labs import people_data_labs
-from cs.sandbox.providers.provider import BadQuestion, Provider, told
+from cs.sandbox.providers.answers import BadQuestion, told
+from cs.sandbox.providers.people_files import apollo, hunter_file, people_data_labs
 from cs.sandbox.providers.search_engines import brave, serper
-from cs.sandbox.providers.verifiers import hunter, single_checks
+from cs.sandbox.providers.verifiers import MailboxTruth, hunter_verifier, single_checks
 from cs.sandbox.shapes import World
 from cs.sandbox.web import HttpReply, HttpRequest
 
 METHODS = ("GET", "POST")
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What is charged for, in words, and what one costs in US dollars."""
+
+    unit: str
+    usd: float
+
+
+#: What is sold, by line of the bill, at the prices that the adapters assume.
+PRICES: Mapping[str, Price] = {
+    "brave": Price("question", 0.005),
+    "serper": Price("credit", 0.001),
+    "hunter": Price("search credit", 0.05),
+    "hunter_verifier": Price("verification", 0.01),
+    "pdl": Price("record", 0.28),
+    "pdl_company": Price("company", 0.10),
+    "apollo": Price("credit", 0.05),
+    "reacher": Price("check of one's own instance", 0.0),
+    "zerobounce": Price("verification", 0.008),
+    "neverbounce": Price("verification", 0.008),
+    "millionverifier": Price("verification", 0.0037),
+    "kickbox": Price("verification", 0.01),
+}
+
+
 class ProviderServer:
     """The providers of *world*; ``/bill`` is what they charged."""
 
     def __init__(self, world: World) -> None:
-        self._bill = Bill(_credits(world.providers))
-        self._providers = {each.name: each for each in _every(world)}
+        states = world.providers
+        sold = {name: getattr(states, name).credits for name in Providers.__struct_fields__}
+        # Companies are charged to the same account as people.
+        self._left = {line: sold.get(line, states.pdl.credits) for line in PRICES}
+        self._calls = dict.fromkeys(PRICES, 0)
+        self._units = dict.fromkeys(PRICES, 0)
+        mail = MailboxTruth(world)
+        self._providers = {
+            each.name: each
+            for each in (
+                brave(world, states.brave),
+                serper(world, states.serper),
+                hunter_file(
+                    world, states.hunter, mail.accepts_all, hunter_verifier(mail, states)
+                ),
+                people_data_labs(world, states.pdl),
+                apollo(world, states.apollo),
+                *single_checks(mail, states),
+            )
+        }
 
     async def respond(self, request: HttpRequest) -> HttpReply | None:
         name, _, path = request.path.lstrip("/").partition("/")
         if name == "bill":
-            return json_reply(self._bill.shown())
+            return json_reply(self._bill())
         provider = self._providers.get(name)
         if provider is None:
             return told({"error": f"nobody is called {name!r} here"}, 404)
-        if provider.key_of(request) != KEY:
+        where, field = provider.key
+        given = request.headers if where == "header" else request.query
+        if given.get(field) != KEY:
             return provider.refused
+        route = provider.routes.get(f"/{path}")
+        if route is None:
+            return told({"error": f"no such path: /{path}"}, 400)
         try:
-            answered = provider.answer(msgspec.structs.replace(request, path=f"/{path}"))
+            answered = route(request)
         except (BadQuestion, ValueError) as error:
             return told({"error": str(error)}, 400)
-        sold = self._bill.sell(answered.line, answered.units)
-        return answered.reply if sold else provider.empty
+        self._calls[answered.line] += 1
+        if answered.units > self._left[answered.line]:
+            return provider.empty
+        self._left[answered.line] -= answered.units
+        self._units[answered.line] += answered.units
+        return answered.reply
 
-
-def _every(world: World) -> list[Provider]:
-    states, mail = world.providers, MailboxTruth(world)
-    return [
-        brave(world, states.brave),
-        serper(world, states.serper),
-        hunter(HunterFile(world, states.hunter, mail), mail, states),
-        people_data_labs(world, states.pdl),
-        apollo(world, states.apollo),
-        *single_checks(mail, states),
-    ]
-
-
-def _credits(states: Providers) -> dict[str, int]:
-    """Return what each line of the bill sells; companies are of the same account as people."""
-    own = {name: getattr(states, name).credits for name in Providers.__struct_fields__}
-    return {line: own.get(line, states.pdl.credits) for line in PRICES}
+    def _bill(self) -> dict[str, Any]:
+        """Return by line what was asked and charged, and all of it in US dollars."""
+        usd = {line: round(self._units[line] * PRICES[line].usd, 4) for line in PRICES}
+        lines = {
+            line: {
+                "calls": calls,
+                "unit": PRICES[line].unit,
+                "units": self._units[line],
+                "usd": usd[line],
+            }
+            for line, calls in self._calls.items()
+            if calls
+        }
+        return {"lines": lines, "usd": round(sum(usd.values()), 4)}

@@ -4,31 +4,112 @@ None says of a mailbox that does not exist that it does: where a domain accepts 
 they say so, some by their own word and some behind "valid".
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
+from cs.sandbox.drawing import drawn
+from cs.sandbox.layout import mail_domains, mailbox_states
+from cs.sandbox.mail_behaviour import (
+    Behaviour,
+    Busy,
+    CatchAll,
+    Down,
+    Greylisting,
+    RefusesUs,
+    Silent,
+    Slow,
+)
+from cs.sandbox.mail_policy import Mailboxes
 from cs.sandbox.provider_shapes import Providers
-from cs.sandbox.providers.hunter_file import HunterFile, hunter_error
-from cs.sandbox.providers.mailbox_state import AddressState, MailboxTruth
-from cs.sandbox.providers.provider import (
+from cs.sandbox.providers.answers import (
     BadQuestion,
     Provider,
     ProviderAnswer,
+    Route,
     body_of,
-    in_header,
-    in_query,
     told,
 )
-from cs.sandbox.web import HttpReply, HttpRequest
+from cs.sandbox.shapes import Brand, World, WorldMailDomain
+from cs.sandbox.web import HttpRequest
 
-#: Makes the answer about an address of what is known of it.
-Say = Callable[[str, AddressState], dict[str, Any]]
+#: ``exists`` and ``absent`` are proved; ``no-answer``: the server or its DNS says nothing.
+AddressState = Literal[
+    "exists", "absent", "accepts-all", "full", "disabled", "no-mail", "no-answer"
+]
+#: By the state of a mailbox that a server is asked about.
+_KNOWN: Mapping[str, AddressState] = {
+    "open": "exists",
+    "absent": "absent",
+    "full": "full",
+    "over_quota": "full",
+    "disabled": "disabled",
+    "refuses_us": "exists",
+    "too_fast": "no-answer",
+}
+#: Longer than a verifier waits for each reply.
+_TOO_SLOW_S = 5.0
 
 
-def hunter(file: HunterFile, mail: MailboxTruth, states: Providers) -> Provider:
-    """Return Hunter: domain search, account, verifier; 202 at first where mail is slow."""
+class MailboxTruth:
+    """What a client who asks the mail servers of *world* well can know of an address."""
+
+    def __init__(self, world: World) -> None:
+        self._seed = world.seed
+        self._domains = {mail.domain: mail for mail in mail_domains(world)}
+        self._mailboxes = {
+            mail.domain: Mailboxes(mail.domain, mailbox_states(world, mail), lambda: 0.0)
+            for mail in self._domains.values()
+        }
+
+    def accepts_all(self, brand: Brand) -> bool:
+        mail = self._domains[brand.mail_domain or brand.domain]
+        return isinstance(_behaviour(mail), CatchAll)
+
+    def known(
+        self, address: str, verifier: str, unknown: float, *, refused: bool = False
+    ) -> AddressState:
+        """Return what *verifier* finds out about *address*.
+
+        Args:
+            address: Of this world, or of none.
+            verifier: Its name.
+            unknown: The share of addresses about which it cannot say anything.
+            refused: Servers that refuse us refuse it, too: it asks from the same machine.
+        """
+        domain = address.casefold().rpartition("@")[2]
+        mail = self._domains.get(domain)
+        if mail is None or mail.mx == "null":
+            return "no-mail"
+        if mail.dns != "answers" or drawn(self._seed, verifier, "unknown", address) < unknown:
+            return "no-answer"
+        behaviour = _behaviour(mail)
+        match behaviour:
+            case CatchAll():
+                return "accepts-all"
+            case Down() | Silent() | Busy() | Greylisting(then="silent"):
+                return "no-answer"
+            case Slow(delay_s=delay_s) if delay_s > _TOO_SLOW_S:
+                return "no-answer"
+            case RefusesUs() if refused:
+                return "no-answer"
+        state = self._mailboxes[domain].state(behaviour, address.casefold())
+        return "no-answer" if state == "refuses_us" and refused else _KNOWN[state]
+
+    def greylists(self, address: str) -> bool:
+        mail = self._domains.get(address.rpartition("@")[2])
+        return mail is not None and isinstance(_behaviour(mail), Greylisting)
+
+
+def _behaviour(mail: WorldMailDomain) -> Behaviour:
+    """Return how the first exchanger that answers behaves."""
+    hosts = sorted(mail.hosts, key=lambda host: host.preference)
+    each = [host.behaviour or mail.behaviour for host in hosts] or [mail.behaviour]
+    return next((behaviour for behaviour in each if not isinstance(behaviour, Down)), each[0])
+
+
+def hunter_verifier(mail: MailboxTruth, states: Providers) -> Route:
+    """Return Hunter's verifier, which answers 202 at first where mail is slow."""
     asked: set[str] = set()
-    searches = 0
 
     def verify(request: HttpRequest) -> ProviderAnswer:
         address = request.query.get("email", "")
@@ -37,231 +118,161 @@ def hunter(file: HunterFile, mail: MailboxTruth, states: Providers) -> Provider:
             pending = told({"data": {"email": address, "status": "pending"}}, 202)
             return ProviderAnswer(reply=pending, line="hunter_verifier")
         known = mail.known(address, "hunter", states.hunter_verifier.unknown)
-        reply = told({"data": _hunter(address, known), "meta": {"params": {"email": address}}})
-        return ProviderAnswer(reply=reply, line="hunter_verifier", units=1)
+        word = {"exists": "valid", "accepts-all": "accept_all"} | dict.fromkeys(
+            ("full", "no-answer"), "unknown"
+        )
+        status = word.get(known, "invalid")
+        data: dict[str, object] = {
+            "status": status,
+            "score": 95 if status == "valid" else 40,
+            "email": address,
+            "mx_records": known != "no-mail",
+            "smtp_server": known not in {"no-mail", "no-answer"},
+            "smtp_check": known == "exists",
+            "accept_all": known == "accepts-all",
+            "sources": [],
+        }
+        return ProviderAnswer(reply=told({"data": data}), line="hunter_verifier", units=1)
 
-    def answer(request: HttpRequest) -> ProviderAnswer:
-        nonlocal searches
-        match request.path:
-            case "/domain-search":
-                found = file.domain_search(request)
-                searches += found.units
-                return found
-            case "/email-verifier":
-                return verify(request)
-            case "/account":
-                return ProviderAnswer(reply=file.account(searches), line="hunter")
-            case path:
-                raise BadQuestion(f"no such path: {path}")
+    return verify
 
-    return Provider(
-        name="hunter",
-        key_of=in_header("x-api-key"),
-        refused=hunter_error(401, "authentication_failed", "No user found for the API key"),
-        # Its words for used-up credits; 403 is its rate limit.
-        empty=hunter_error(429, "too_many_requests", "You have reached your usage limit"),
-        answer=answer,
+
+#: The verifiers that do nothing else: path and name of the key, replies to a wrong key and
+#: from an empty account, what every answer holds, and what it holds for each state.
+_CHECKS: Mapping[str, tuple[str, str, Any, Any, dict[str, Any], dict[str, dict[str, Any]]]] = {
+    "zerobounce": (
+        "/validate",
+        "api_key",
+        {"error": "Invalid API key or your account ran out of credits"},
+        {"error": "Invalid API key or your account ran out of credits"},
+        {"status": "invalid", "sub_status": "mailbox_not_found", "mx_found": "true"},
+        {
+            "exists": {"status": "valid", "sub_status": ""},
+            # Behind "valid", as it often is.
+            "accepts-all": {"status": "valid", "sub_status": "accept_all"},
+            "full": {"sub_status": "mailbox_quota_exceeded"},
+            "no-mail": {"sub_status": "no_dns_entries", "mx_found": "false"},
+            "no-answer": {"status": "unknown", "sub_status": "failed_smtp_connection"},
+        },
+    ),
+    "neverbounce": (
+        "/single/check",
+        "key",
+        {"status": "auth_failure", "message": "Invalid API key 'x'", "execution_time": 2},
+        {"status": "general_failure", "message": "Insufficient credits", "execution_time": 2},
+        {"status": "success", "result": "invalid", "flags": ["has_dns", "has_dns_mx"]},
+        {
+            "exists": {"result": "valid", "flags": ["has_dns_mx", "smtp_connectable"]},
+            "absent": {"flags": ["has_dns_mx", "smtp_connectable"]},
+            "accepts-all": {"result": "catchall"},
+            "no-mail": {"flags": []},
+            "no-answer": {"result": "unknown"},
+        },
+    ),
+    "millionverifier": (
+        "/",
+        "api",
+        {"result": "error", "error": "apikey not found"},
+        {"result": "error", "error": "Insufficient credits"},
+        {"result": "invalid", "error": ""},
+        {
+            "exists": {"result": "ok"},
+            "accepts-all": {"result": "catch_all"},
+            "no-answer": {"result": "unknown"},
+        },
+    ),
+    "kickbox": (
+        "/verify",
+        "apikey",
+        {"success": False, "message": "Invalid API key"},
+        {"success": False, "message": "Insufficient balance"},
+        {
+            "result": "undeliverable",
+            "reason": "rejected_email",
+            "accept_all": False,
+            "success": True,
+        },
+        {
+            "exists": {"result": "deliverable", "reason": "accepted_email"},
+            "accepts-all": {
+                "result": "risky",
+                "reason": "low_deliverability",
+                "accept_all": True,
+            },
+            "full": {"result": "risky", "reason": "low_deliverability"},
+            "no-mail": {"reason": "invalid_domain"},
+            "no-answer": {"result": "unknown", "reason": "no_connect"},
+        },
+    ),
+}
+
+
+def single_checks(mail: MailboxTruth, states: Providers) -> Iterator[Provider]:
+    """Yield the verifiers that do nothing else."""
+    for name, (path, key, refused, empty, always, by_state) in _CHECKS.items():
+        status = 403 if name == "kickbox" else 200
+        yield Provider(
+            name=name,
+            key=("query", key),
+            refused=told(refused, status),
+            empty=told(empty, status),
+            routes={path: _check(name, mail, getattr(states, name).unknown, always, by_state)},
+        )
+    reacher = _reacher_check(mail, states)
+    yield Provider(
+        name="reacher",
+        key=("header", "x-reacher-secret"),
+        refused=told({"error": "Invalid header secret"}, 401),
+        empty=told({"error": "Rate limit per minute exceeded, please wait 60 s"}, 429),
+        routes={"/v0/check_email": reacher, "/v1/check_email": reacher},
     )
-
-
-def _hunter(address: str, known: AddressState) -> dict[str, Any]:
-    status = {
-        "exists": "valid",
-        "accepts-all": "accept_all",
-        "full": "unknown",
-        "no-answer": "unknown",
-    }.get(known, "invalid")
-    return {
-        "status": status,
-        "result": "deliverable" if status == "valid" else "risky",
-        "score": 95 if status == "valid" else 40,
-        "email": address,
-        "regexp": True,
-        "gibberish": False,
-        "disposable": False,
-        "webmail": False,
-        "mx_records": known != "no-mail",
-        "smtp_server": known not in {"no-mail", "no-answer"},
-        "smtp_check": known == "exists",
-        "accept_all": known == "accepts-all",
-        "block": False,
-        "sources": [],
-    }
-
-
-def single_checks(mail: MailboxTruth, states: Providers) -> list[Provider]:
-    """Return the verifiers that do nothing else."""
-    bad_key = "Invalid API key or your account ran out of credits"
-    return [
-        Provider(
-            name="zerobounce",
-            key_of=in_query("api_key"),
-            refused=told({"error": bad_key}),
-            empty=told({"error": bad_key}),
-            # What it cannot tell of is free there.
-            answer=_check(
-                "zerobounce", "/validate", mail, states, _zerobounce, free={"no-answer"}
-            ),
-        ),
-        Provider(
-            name="neverbounce",
-            key_of=in_query("key"),
-            refused=_neverbounce_error("auth_failure", "Invalid API key 'x'"),
-            empty=_neverbounce_error("general_failure", "Insufficient credits"),
-            answer=_check("neverbounce", "/single/check", mail, states, _neverbounce),
-        ),
-        Provider(
-            name="millionverifier",
-            key_of=in_query("api"),
-            refused=told({"result": "error", "error": "apikey not found"}),
-            empty=told({"result": "error", "error": "Insufficient credits"}),
-            answer=_check("millionverifier", "/", mail, states, _millionverifier),
-        ),
-        Provider(
-            name="kickbox",
-            key_of=in_query("apikey"),
-            refused=told({"success": False, "message": "Invalid API key"}, 403),
-            empty=told({"success": False, "message": "Insufficient balance"}),
-            answer=_check("kickbox", "/verify", mail, states, _kickbox),
-        ),
-        Provider(
-            name="reacher",
-            key_of=in_header("x-reacher-secret"),
-            refused=told({"error": "Invalid header secret"}, 401),
-            empty=told({"error": "Rate limit per minute exceeded, please wait 60 s"}, 429),
-            answer=_reacher_check(mail, states),
-        ),
-    ]
 
 
 def _check(
     name: str,
-    path: str,
     mail: MailboxTruth,
-    states: Providers,
-    say: Say,
-    *,
-    free: set[AddressState] | None = None,
-) -> Callable[[HttpRequest], ProviderAnswer]:
-    unknown: float = getattr(states, name).unknown
-
+    unknown: float,
+    always: dict[str, Any],
+    by_state: dict[str, dict[str, Any]],
+) -> Route:
     def answer(request: HttpRequest) -> ProviderAnswer:
         address = request.query.get("email", "")
-        if request.path != path or not address:
-            raise BadQuestion(f"GET {path}?email= is played")
+        if not address:
+            raise BadQuestion("an email is asked about here")
         known = mail.known(address, name, unknown)
-        units = 0 if known in (free or ()) else 1
-        return ProviderAnswer(reply=told(say(address, known)), line=name, units=units)
+        reply = told(always | by_state.get(known, {}) | {"email": address})
+        # What it cannot say anything about is free at ZeroBounce.
+        units = 0 if name == "zerobounce" and known == "no-answer" else 1
+        return ProviderAnswer(reply=reply, line=name, units=units)
 
     return answer
 
 
-def _zerobounce(address: str, known: AddressState) -> dict[str, Any]:
-    status, sub = {
-        "exists": ("valid", ""),
-        # Behind "valid", as it often is.
-        "accepts-all": ("valid", "accept_all"),
-        "absent": ("invalid", "mailbox_not_found"),
-        "full": ("invalid", "mailbox_quota_exceeded"),
-        "disabled": ("invalid", "mailbox_not_found"),
-        "no-mail": ("invalid", "no_dns_entries"),
-        "no-answer": ("unknown", "failed_smtp_connection"),
-    }[known]
-    return {
-        "address": address,
-        "status": status,
-        "sub_status": sub,
-        "free_email": False,
-        "did_you_mean": None,
-        "mx_found": "true" if known != "no-mail" else "false",
-        "processed_at": "2026-11-20 09:12:00.000",
-    }
-
-
-def _neverbounce(address: str, known: AddressState) -> dict[str, Any]:
-    del address
-    result = {"exists": "valid", "accepts-all": "catchall", "no-answer": "unknown"}
-    flags = [] if known == "no-mail" else ["has_dns", "has_dns_mx"]
-    if known in {"exists", "absent"}:
-        flags.append("smtp_connectable")
-    return {
-        "status": "success",
-        "result": result.get(known, "invalid"),
-        "flags": flags,
-        "suggested_correction": "",
-        "credits_info": {"paid_credits_remaining": 950, "free_credits_remaining": 50},
-        "execution_time": 499,
-    }
-
-
-def _neverbounce_error(status: str, message: str) -> HttpReply:
-    return told({"status": status, "message": message, "execution_time": 2})
-
-
-def _millionverifier(address: str, known: AddressState) -> dict[str, Any]:
-    result = {"exists": "ok", "accepts-all": "catch_all", "no-answer": "unknown"}
-    return {
-        "email": address,
-        "result": result.get(known, "invalid"),
-        "error": "",
-        "free": False,
-    }
-
-
-def _kickbox(address: str, known: AddressState) -> dict[str, Any]:
-    result, reason = {
-        "exists": ("deliverable", "accepted_email"),
-        "accepts-all": ("risky", "low_deliverability"),
-        "full": ("risky", "low_deliverability"),
-        "no-mail": ("undeliverable", "invalid_domain"),
-        "no-answer": ("unknown", "no_connect"),
-    }.get(known, ("undeliverable", "rejected_email"))
-    return {
-        "result": result,
-        "reason": reason,
-        "role": False,
-        "free": False,
-        "disposable": False,
-        "accept_all": known == "accepts-all",
-        "did_you_mean": None,
-        "sendex": 0.9,
-        "email": address,
-        "success": True,
-        "message": None,
-    }
-
-
-def _reacher_check(
-    mail: MailboxTruth, states: Providers
-) -> Callable[[HttpRequest], ProviderAnswer]:
-    def answer(request: HttpRequest) -> ProviderAnswer:
-        if request.path not in {"/v0/check_email", "/v1/check_email"}:
-            raise BadQuestion(f"no such path: {request.path}")
-        address = str(body_of(request).get("to_email", ""))
-        # It runs on our own machine, under our address: who refuses us refuses it.
-        known = mail.known(address, "reacher", states.reacher.unknown, refused=True)
-        return ProviderAnswer(reply=told(_reacher(address, known)), line="reacher", units=1)
-
-    return answer
-
-
-def _reacher(address: str, known: AddressState) -> dict[str, Any]:
+def _reacher_check(mail: MailboxTruth, states: Providers) -> Route:
     word = {"exists": "safe", "accepts-all": "risky", "full": "risky", "no-answer": "unknown"}
-    smtp: dict[str, Any] = {
-        "can_connect_smtp": known != "no-mail",
-        "has_full_inbox": known == "full",
-        "is_catch_all": known == "accepts-all",
-        "is_deliverable": known in {"exists", "accepts-all"},
-        "is_disabled": known == "disabled",
-    }
-    if known == "no-answer":
-        smtp = {"error": {"type": "SmtpError", "message": "timeout"}}
-    return {
-        "input": address,
-        "is_reachable": word.get(known, "invalid"),
-        "misc": {"is_disposable": False, "is_role_account": False, "is_b2c": False},
-        "mx": {"accepts_mail": known != "no-mail", "records": []},
-        "smtp": smtp,
-        "syntax": {"address": address, "is_valid_syntax": True},
-        "debug": {"server_name": "sandbox"},
-    }
+
+    def answer(request: HttpRequest) -> ProviderAnswer:
+        address = str(body_of(request).get("to_email", ""))
+        # It runs on our own machine, under our address: servers that refuse us refuse it.
+        known = mail.known(address, "reacher", states.reacher.unknown, refused=True)
+        smtp: dict[str, Any] = {
+            "can_connect_smtp": known != "no-mail",
+            "has_full_inbox": known == "full",
+            "is_catch_all": known == "accepts-all",
+            "is_deliverable": known in {"exists", "accepts-all"},
+            "is_disabled": known == "disabled",
+        }
+        if known == "no-answer":
+            smtp = {"error": {"type": "SmtpError", "message": "timeout"}}
+        answered = {
+            "input": address,
+            "is_reachable": word.get(known, "invalid"),
+            "misc": {"is_disposable": False, "is_role_account": False, "is_b2c": False},
+            "mx": {"accepts_mail": known != "no-mail", "records": []},
+            "smtp": smtp,
+            "syntax": {"address": address, "is_valid_syntax": True},
+            "debug": {"server_name": "sandbox"},
+        }
+        return ProviderAnswer(reply=told(answered), line="reacher", units=1)
+
+    return answer

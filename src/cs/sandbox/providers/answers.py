@@ -1,7 +1,7 @@
-"""What every played provider is made of."""
+"""What a row of the table of played providers is made of."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,16 +13,14 @@ class BadQuestion(Exception):
 
 
 class ProviderAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer.
-
-    Attributes:
-        line: Of the bill.
-        units: What it costs there.
-    """
+    """One answer; it costs *units* on *line* of the bill."""
 
     reply: HttpReply
     line: str
     units: int = 0
+
+
+Route = Callable[[HttpRequest], ProviderAnswer]
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,17 +28,17 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: The first part of its paths.
-        key_of: Where a request has its key.
-        refused: What another key is answered.
-        empty: What is answered once the account is empty.
-        answer: Answers a request, its path without the name; may raise `BadQuestion`.
+        key: Where a request carries its key, and under which name.
+        refused: The reply to another key.
+        empty: The reply once the account is empty.
+        routes: What answers, by path without the provider's name; may raise `BadQuestion`.
     """
 
     name: str
-    key_of: Callable[[HttpRequest], str | None]
+    key: tuple[Literal["header", "query"], str]
     refused: HttpReply
     empty: HttpReply
-    answer: Callable[[HttpRequest], ProviderAnswer]
+    routes: Mapping[str, Route]
 
 
 def told(
@@ -65,11 +63,3 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
         return msgspec.json.decode(request.body, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadQuestion("a JSON object is posted here") from error
-
-
-def in_header(name: str) -> Callable[[HttpRequest], str | None]:
-    return lambda request: request.headers.get(name)
-
-
-def in_query(name: str) -> Callable[[HttpRequest], str | None]:
-    return lambda request: request.query.get(name)

@@ -1,0 +1,414 @@
+"""Files of people over a world, some of it missing, old or wrong: Hunter's, PDL's, Apollo's."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cs.domain.mail.patterns import TEMPLATES, local_part
+from cs.sandbox.drawing import drawn, fold
+from cs.sandbox.page_index import profile_slug
+from cs.sandbox.provider_shapes import PeopleFile
+from cs.sandbox.providers.answers import (
+    BadQuestion,
+    Provider,
+    ProviderAnswer,
+    Route,
+    body_of,
+    told,
+)
+from cs.sandbox.shapes import Brand, Person, World
+from cs.sandbox.web import HttpReply, HttpRequest
+
+_USUAL = "first.last"
+_DEPARTMENTS = (
+    (
+        "marketing",
+        re.compile(
+            r"market|social|influenc|creator|brand|partner|ambassador|communit|content|campaign"
+        ),
+    ),
+    ("communication", re.compile(r"communicat|public relations|\bpr\b|press")),
+)
+_LEVELS = (
+    ("cxo", re.compile(r"\bchief\b|\bcmo\b|\bceo\b|founder")),
+    ("vp", re.compile(r"\bvp\b|vice president")),
+    ("director", re.compile(r"direct")),
+    ("head", re.compile(r"\bhead\b|\bleit")),
+    ("manager", re.compile(r"manager|\blead\b|responsable")),
+)
+#: What each calls the levels and departments of a `SortedTitle`, where it has another word.
+_HUNTER_LEVELS = {
+    "cxo": "executive",
+    "vp": "executive",
+    "director": "executive",
+    "head": "senior",
+    "manager": "senior",
+    "entry": "junior",
+}
+_PDL_LEVELS = {"head": "director"}
+_PDL_ROLES = {"communication": "public_relations"}
+_APOLLO_LEVELS = {"cxo": "c_suite"}
+#: Addresses of one credit at Hunter.
+_OF_A_CREDIT = 10
+
+
+class SortedTitle(NamedTuple):
+    """A title's *department*, ``marketing``, ``communication`` or ``other``, and *level*."""
+
+    department: str
+    level: str
+
+
+def sort_title(title: str) -> SortedTitle:
+    """Return department and level of *title*, as roughly as such files do.
+
+    >>> tuple(sort_title("Head of Influencer Marketing")), tuple(sort_title("Press Officer"))
+    (('marketing', 'head'), ('communication', 'entry'))
+    """
+    text = fold(title)
+    department = next((name for name, words in _DEPARTMENTS if words.search(text)), "other")
+    level = next((name for name, words in _LEVELS if words.search(text)), "entry")
+    return SortedTitle(department, level)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry: *person*, whom the file has at *employer* with that headline and address."""
+
+    id: str
+    person: Person
+    employer: Brand
+    headline: str
+    slug: str
+    address: str | None = None
+
+    @property
+    def names(self) -> tuple[str, str]:
+        first, _, last = self.person.name.partition(" ")
+        return first, last
+
+
+class PeopleRecords:
+    """The records of the provider *name*, by employer; each provider knows other people."""
+
+    def __init__(self, world: World, name: str, file: PeopleFile) -> None:
+        self._world, self._name, self._file = world, name, file
+        self._brands = {brand.name: brand for brand in world.brands}
+        found: dict[str, list[Record]] = defaultdict(list)
+        for brand in world.brands:
+            for person in brand.people:
+                record = self._record(brand, person)
+                if record is not None:
+                    found[record.employer.domain].append(record)
+        self._by_domain = found
+        self.by_id = {record.id: record for each in found.values() for record in each}
+
+    def at(self, domain: str) -> Sequence[Record]:
+        """Return who works at the company whose site is at *domain*, as the file has it."""
+        return self._by_domain.get(domain, ())
+
+    def company(self, name: str) -> Brand | None:
+        """Return the company called *name*, if the file has it."""
+        for brand in self._world.brands:
+            if fold(name) in map(fold, (brand.name, *brand.aliases)):
+                known = self._draw("company", brand.domain) < self._file.companies
+                return brand if known else None
+        return None
+
+    def _draw(self, *about: str) -> float:
+        return drawn(self._world.seed, self._name, *about)
+
+    def _record(self, brand: Brand, person: Person) -> Record | None:
+        slug = profile_slug(self._world.seed, brand, person)
+        if self._draw("knows", slug) >= self._file.coverage:
+            return None
+        employer, headline = brand, person.headline
+        if person.before and self._draw("outdated", slug) < self._file.outdated:
+            employer, headline = self._brands[person.before.brand], person.before.headline
+        elif self._draw("misplaced", slug) < self._file.misplaced:
+            every = self._world.brands
+            employer = every[int(self._draw("where", slug) * len(every))]
+        return Record(
+            id=f"{int(self._draw('id', slug) * 16**12):012x}",
+            person=person,
+            employer=employer,
+            headline=headline,
+            slug=slug,
+            address=self._address(person, slug, employer, is_now=employer is brand),
+        )
+
+    def _address(
+        self, person: Person, slug: str, employer: Brand, *, is_now: bool
+    ) -> str | None:
+        if self._draw("address", slug) >= self._file.addresses:
+            return None
+        domain = employer.mail_domain or employer.domain
+        if is_now and self._draw("invented", slug) >= self._file.invented:
+            return f"{person.mailbox}@{domain}" if person.mailbox else None
+        # At a former employer the one that they had there; an invented one is the usual.
+        convention = _USUAL if is_now else convention_of(employer)
+        return f"{local_part(convention, *_plain(person.name))}@{domain}"
+
+
+def convention_of(brand: Brand) -> str:
+    """Return how *brand* makes addresses; the usual way where its people do not show it.
+
+    >>> from cs.sandbox.shapes import IntendedResult
+    >>> people = (Person(name="Zoë Ruiz", headline="Buyer", mailbox="zruiz"),)
+    >>> result = IntendedResult(outcome="error")
+    >>> acme = Brand(name="A", domain="a.test", people=people, intends=result)
+    >>> convention_of(acme), convention_of(msgspec.structs.replace(acme, people=()))
+    ('flast', 'first.last')
+    """
+    for person in brand.people:
+        for pattern in TEMPLATES:
+            if person.mailbox == local_part(pattern, *_plain(person.name)):
+                return pattern
+    return _USUAL
+
+
+def _plain(name: str) -> tuple[str, str]:
+    first, _, last = (re.sub(r"[^a-z ]", "", fold(name)) or "member").partition(" ")
+    return first, last.replace(" ", "") or first
+
+
+def hunter_file(
+    world: World, file: PeopleFile, accepts_all: Callable[[Brand], bool], verify: Route
+) -> Provider:
+    """Return Hunter: domain search, account, and *verify*, its verifier."""
+    records = PeopleRecords(world, "hunter", file)
+    brands = {brand.domain: brand for brand in world.brands}
+    used = 0
+
+    def search(request: HttpRequest) -> ProviderAnswer:
+        nonlocal used
+        query = request.query
+        brand = brands.get(query.get("domain", ""))
+        if "domain" not in query:
+            if "company" not in query:
+                reply = _hunter_error(400, "wrong_params", "A domain or a company is missing")
+                return ProviderAnswer(reply=reply, line="hunter")
+            brand = records.company(query["company"])
+        departments, seniorities = (
+            set(filter(None, query.get(name, "").split(",")))
+            for name in ("department", "seniority")
+        )
+
+        def is_wanted(record: Record) -> bool:
+            title = sort_title(record.headline)
+            return (not departments or title.department in departments) and (
+                not seniorities or _HUNTER_LEVELS[title.level] in seniorities
+            )
+
+        found = [] if brand is None else records.at(brand.domain)
+        wanted = [record for record in found if record.address and is_wanted(record)]
+        emails = [
+            _hunter_email(world.seed, record)
+            for record in wanted[: int(query.get("limit", "10"))]
+        ]
+        data = {
+            "domain": brand.domain if brand else query.get("domain"),
+            "accept_all": brand is not None and accepts_all(brand),
+            "pattern": TEMPLATES[convention_of(brand)] if brand and emails else None,
+            "organization": brand.name if brand else None,
+            "emails": emails,
+        }
+        units = -(-len(emails) // _OF_A_CREDIT)
+        used += units
+        meta = {"results": len(emails), "limit": 10, "offset": 0, "params": dict(query)}
+        return ProviderAnswer(
+            reply=told({"data": data, "meta": meta}), line="hunter", units=units
+        )
+
+    def account(_: HttpRequest) -> ProviderAnswer:
+        requests = {"searches": {"used": used, "available": file.credits}}
+        data = {"email": "us@sandbox.test", "requests": requests}
+        return ProviderAnswer(reply=told({"data": data}), line="hunter")
+
+    return Provider(
+        name="hunter",
+        key=("header", "x-api-key"),
+        refused=_hunter_error(401, "authentication_failed", "No user found for the API key"),
+        # Its words for used-up credits; 403 is its rate limit.
+        empty=_hunter_error(429, "too_many_requests", "You have reached your usage limit"),
+        routes={"/domain-search": search, "/email-verifier": verify, "/account": account},
+    )
+
+
+def _hunter_error(status: int, code: str, details: str) -> HttpReply:
+    return told({"errors": [{"id": code, "code": status, "details": details}]}, status)
+
+
+def _hunter_email(seed: int, record: Record) -> dict[str, Any]:
+    first, last = record.names
+    title = sort_title(record.headline)
+    has_page = drawn(seed, "hunter", "page", record.slug) < 0.6
+    return {
+        "value": record.address,
+        "type": "personal",
+        "confidence": 60 + int(drawn(seed, "hunter", "sure", record.slug) * 40),
+        "sources": [],
+        "first_name": first,
+        "last_name": last,
+        "position": record.headline,
+        "seniority": _HUNTER_LEVELS[title.level],
+        "department": title.department,
+        "linkedin": f"https://www.linkedin.com/in/{record.slug}" if has_page else None,
+        "verification": {"date": None, "status": None},
+    }
+
+
+def people_data_labs(world: World, file: PeopleFile) -> Provider:
+    """Return the person search, charged by record, and the company file."""
+    records = PeopleRecords(world, "pdl", file)
+
+    def error(status: int, kind: str, message: str) -> HttpReply:
+        return told({"status": status, "error": {"type": kind, "message": message}}, status)
+
+    nothing = error(404, "not_found", "No records were found matching your search")
+
+    def person_search(request: HttpRequest) -> ProviderAnswer:
+        asked = body_of(request)
+        domain, roles, levels, without = _pdl_query(asked)
+        found = [
+            person
+            for record in records.at(domain)
+            if (person := _pdl_person(record))["job_title_role"] in roles
+            and person["job_title_levels"][0] in levels
+            and not {person["linkedin_url"], record.person.name.lower()} & without
+        ]
+        size = int(asked.get("size", 1))
+        if not found or not 1 <= size <= 100:
+            return ProviderAnswer(reply=nothing, line="pdl")
+        page = found[:size]
+        answer = {"status": 200, "data": page, "scroll_token": None, "total": len(found)}
+        headers = {"x-call-credits-spent": str(len(page))}
+        return ProviderAnswer(reply=told(answer, headers=headers), line="pdl", units=len(page))
+
+    def company_enrich(request: HttpRequest) -> ProviderAnswer:
+        brand = records.company(request.query.get("name", ""))
+        if brand is None:
+            return ProviderAnswer(reply=nothing, line="pdl_company")
+        page = f"linkedin.com/company/{brand.linkedin}" if brand.linkedin else None
+        answer = {
+            "status": 200,
+            "likelihood": 8,
+            "name": brand.name.lower(),
+            "display_name": brand.name,
+            "website": brand.domain,
+            "linkedin_url": page,
+            "alternative_names": list(brand.aliases),
+        }
+        return ProviderAnswer(reply=told(answer), line="pdl_company", units=1)
+
+    return Provider(
+        name="pdl",
+        key=("header", "x-api-key"),
+        refused=error(401, "authentication_error", "Request contained a missing or bad key"),
+        empty=error(402, "payment_required", "You have hit your account maximum"),
+        routes={"/person/search": person_search, "/company/enrich": company_enrich},
+    )
+
+
+def _pdl_query(asked: dict[str, Any]) -> tuple[str, set[str], set[str], set[str]]:
+    """Return employer, roles, levels and who is left out, of the form that is played."""
+    try:
+        terms: dict[str, Any] = {}
+        for each in asked["query"]["bool"]["must"]:
+            terms |= each.get("term") or each["terms"]
+        without = asked["query"]["bool"].get("must_not", ())
+        named = [name for each in without for names in each["terms"].values() for name in names]
+        return (
+            terms["job_company_website"],
+            set(terms["job_title_role"]),
+            set(terms["job_title_levels"]),
+            set(named),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadQuestion("a bool query for employer, roles and levels is played") from error
+
+
+def _pdl_person(record: Record) -> dict[str, Any]:
+    first, last = record.names
+    title = sort_title(record.headline)
+    return {
+        "id": record.id,
+        "full_name": record.person.name,
+        "first_name": first,
+        "last_name": last,
+        "work_email": record.address or False,  # a boolean where it shows none
+        "job_title": record.headline,
+        "job_title_role": _PDL_ROLES.get(title.department, title.department),
+        "job_title_levels": [_PDL_LEVELS.get(title.level, title.level)],
+        "job_company_name": record.employer.name,
+        "job_company_website": record.employer.domain,
+        "linkedin_url": f"linkedin.com/in/{record.slug}",
+        "location_name": record.person.location,
+    }
+
+
+def apollo(world: World, file: PeopleFile) -> Provider:
+    """Return the search, which is free and hides names, and the match, which costs a credit."""
+    records = PeopleRecords(world, "apollo", file)
+
+    def search(request: HttpRequest) -> ProviderAnswer:
+        asked = body_of(request)
+        titles = [fold(each).split() for each in asked.get("person_titles", ())]
+        levels = set(asked.get("person_seniorities", ()))
+
+        def is_wanted(record: Record) -> bool:
+            words = fold(record.headline)
+            level = sort_title(record.headline).level
+            return (not levels or _APOLLO_LEVELS.get(level, level) in levels) and (
+                not titles or any(all(word in words for word in title) for title in titles)
+            )
+
+        domains = asked.get("q_organization_domains_list", ())
+        found = [each for domain in domains for each in records.at(domain) if is_wanted(each)]
+        people = []
+        for record in found[: int(asked.get("per_page", 10))]:
+            first, last = record.names
+            person = {
+                "id": record.id,
+                "first_name": first,
+                "last_name_obfuscated": f"{last[:1]}***{last[-1:]}",
+                "title": record.headline,
+                "has_email": record.address is not None,
+                "organization": {"name": record.employer.name},
+            }
+            people.append(person)
+        answer = {"total_entries": len(found), "people": people}
+        return ProviderAnswer(reply=told(answer), line="apollo")
+
+    def match_person(request: HttpRequest) -> ProviderAnswer:
+        record = records.by_id.get(str(body_of(request).get("id", "")))
+        person = None if record is None else _apollo_person(record)
+        units = 1 if record is not None and record.address else 0
+        return ProviderAnswer(reply=told({"person": person}), line="apollo", units=units)
+
+    return Provider(
+        name="apollo",
+        key=("header", "x-api-key"),
+        refused=told({"error": "Invalid access credentials."}, 401),
+        empty=told({"error": "You have insufficient credits!"}, 402),
+        routes={"/mixed_people/api_search": search, "/people/match": match_person},
+    )
+
+
+def _apollo_person(record: Record) -> dict[str, Any]:
+    first, last = record.names
+    site = f"http://www.{record.employer.domain}"
+    return {
+        "id": record.id,
+        "first_name": first,
+        "last_name": last,
+        "name": record.person.name,
+        "linkedin_url": f"http://www.linkedin.com/in/{record.slug}",
+        "title": record.headline,
+        "headline": record.headline,
+        "email": record.address,
+        "email_status": "verified" if record.address else None,
+        "organization": {"name": record.employer.name, "website_url": site},
+    }
