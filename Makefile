@@ -66,7 +66,6 @@ check: setup ## style, types, import rules, generated files, what documents name
 	$(BIN)/python dev/check_docs.py
 	$(BIN)/python dev/blocking_client.py --check
 	$(BIN)/python dev/table_reference.py --check
-	$(BIN)/python dev/metrics_reference.py --check
 
 audit: setup ## licences, known weaknesses and the bill of materials of every dependency
 	@$(BIN)/python dev/audit.py
@@ -76,7 +75,6 @@ format: setup ## put code into the one style; make generated files anew
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/python dev/blocking_client.py
 	$(BIN)/python dev/table_reference.py
-	$(BIN)/python dev/metrics_reference.py
 
 bench: setup ## what bench/report.md says, measured again: make bench ONLY="thin live"
 	@PYTHONPATH=tests $(BIN)/python bench/report.py $(ONLY)

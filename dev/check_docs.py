@@ -3,7 +3,7 @@
 Reads files only, in about a second.  Checked are: citations of rows of the contract
 (``contract H6``, ``contract text 8``), mentions of documents (``docs/topics.md``, with or
 without a heading in quotes behind it), links between documents and their anchors, files and
-names of code in the documents, the glossary, the indexes.  Exits with 1 and a line
+names of code in the documents, the indexes.  Exits with 1 and a line
 for each finding.
 """
 
@@ -108,7 +108,7 @@ class Tree:
 def problems(root: Path) -> list[str]:
     """Return what is wrong, ``file:line: what`` or ``file: what``, in the order of files."""
     tree = Tree(root)
-    found = [*contract_rows(tree), *decisions_index(tree), *glossary(tree), *index(tree)]
+    found = [*contract_rows(tree), *decisions_index(tree), *index(tree)]
     found += layers(tree)
     cited = rows_of(tree)
     for path, text in tree.texts.items():
@@ -306,23 +306,6 @@ def index(tree: Tree) -> Iterator[str]:
     for page in sorted((tree.root / "docs").glob("*.md")):
         if page.name != "README.md" and f"({page.name})" not in text:
             yield f"docs/README.md: no link leads to {page.name}"
-
-
-def glossary(tree: Tree) -> Iterator[str]:
-    """Yield entries that name no place in the code, or one that is not there."""
-    page = tree.root / "docs/glossary.md"
-    for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
-        if not line.startswith("| ") or line.startswith(("| Word |", "| --- |")):
-            continue
-        word, *_, where = [cell.strip() for cell in line.strip("|").split(" | ")]
-        named = SPAN.findall(where)
-        if not named:
-            yield f"docs/glossary.md:{number}: {word} names no place in the code"
-        for each in named:
-            if re.fullmatch(r"\w+", each) and each not in tree.words:
-                yield f"docs/glossary.md:{number}: nothing in the code is called {each}"
-            elif "/" in each and not tree.is_there(each):
-                yield f"docs/glossary.md:{number}: {each} is not there"
 
 
 @cache

@@ -31,10 +31,6 @@ H7 = "nothing is cached"
 [in_process]
 H6 = "tests/test_ids.py::test_it"
 """
-GLOSSARY = """| Word | Means here | Where |
-| --- | --- | --- |
-| bus | what carries messages | `bus/port.py`, `Bus` |
-"""
 LAYERS = "| Package | Holds |\n| --- | --- |\n| `api` | a |\n| `bus`, `log` | b |\n\nMore.\n"
 PROJECT = """[[tool.importlinter.contracts]]
 containers = ["cs"]
@@ -62,9 +58,7 @@ def root(tmp_path: Path) -> Path:
         "docs/contract.md": CONTRACT,
         "tests/conformance/contract.toml": LISTED,
         "docs/decisions/README.md": INDEX,
-        "docs/glossary.md": GLOSSARY,
-        "docs/README.md": "[a](contract.md), [b](glossary.md), [c](topics.md), "
-        "[d](architecture.md)\n",
+        "docs/README.md": "[a](contract.md), [c](topics.md), [d](architecture.md)\n",
         "docs/architecture.md": LAYERS,
         "pyproject.toml": PROJECT,
         "docs/decisions/0001-one.md": "# 1. One result\n",
@@ -185,19 +179,6 @@ def test_a_decision_that_is_not_listed_or_called_otherwise_is_named(
         "docs/decisions: two decisions have the number 0001",
         "docs/decisions/README.md: 0001-two.md is not listed",
         'docs/decisions/README.md: 0001-one.md has the heading "# 1. Two results"',
-    ]
-
-
-def test_an_entry_of_the_glossary_names_what_is_there(
-    check_docs: ModuleType, root: Path
-) -> None:
-    entries = "| a | b | c |\n| d | e | `Lines` |\n| f | g | `lines/` |\n"
-    put(root, "docs/glossary.md", GLOSSARY + entries)
-
-    assert check_docs.problems(root) == [
-        "docs/glossary.md:4: a names no place in the code",
-        "docs/glossary.md:5: nothing in the code is called Lines",
-        "docs/glossary.md:6: lines/ is not there",
     ]
 
 

@@ -12,14 +12,14 @@ from cli.year import year
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / name for name in ("questions.md", "history-in-python.md")]
+PAGE = ROOT / "docs" / "analysts.md"
 
 
 def test_every_answer_in_the_documents_is_today_s(year: Path, tmp_path: Path) -> None:
     shutil.copytree(year, tmp_path / "cs-history")  # what is asked may note that it was
 
     compared = subprocess.run(
-        [sys.executable, str(ROOT / "dev" / "answers.py"), str(tmp_path), *map(str, PAGES)],
+        [sys.executable, str(ROOT / "dev" / "answers.py"), str(tmp_path), str(PAGE)],
         capture_output=True,
         text=True,
         check=False,

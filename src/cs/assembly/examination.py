@@ -158,7 +158,7 @@ async def _look_at_directory(settings: Settings) -> DoctorFinding:
             status = await directory.status()
             await directory.people_at([], limit=1)  # which needs its key
     except (DirectoryUnavailable, BadSettings, DataFolderError) as error:
-        advice = "docs/directory.md says where it is and what seals it"
+        advice = "docs/sources.md says where it is and what seals it"
         return DoctorFinding("own people", "failed", str(error), advice)
     if not status.people:
         return DoctorFinding(

@@ -1,7 +1,7 @@
 """The history for programs: what `cs events` and its like read, in Python.
 
 ``async with open_history("cs-data") as opened`` is all that a notebook needs
-(docs/history-in-python.md).
+(docs/analysts.md).
 """
 
 from collections.abc import AsyncIterator

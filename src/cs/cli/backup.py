@@ -35,7 +35,7 @@ async def backup(
 ) -> Output:
     """Back up the data folder, next to a running service or without one.
 
-    For a service in one process; for databases use PostgreSQL's own (docs/many-machines.md).
+    For a service in one process; for databases use PostgreSQL's own (docs/deploy.md).
 
     The log goes to DIR/log and the keys that open the people in it to DIR/keys, or to the
     folder of --keys. Log, keys and master key together open everything: keep them in three
@@ -94,7 +94,7 @@ def _embedded(chosen: Settings) -> Settings:
         raise BadSettings(
             "postgres is set: backup and restore are for a data folder; copy the databases"
             " postgres and keys_postgres, each to a place of its own, with pg_dump"
-            " (docs/many-machines.md)"
+            " (docs/deploy.md)"
         )
     return chosen
 

@@ -56,7 +56,7 @@ def api(
     """Answer calls: one role of a service that runs as several processes.
 
     Any number may run behind a proxy; none keeps anything to itself. Needs the settings
-    postgres, keys_postgres and master_key_file (docs/many-machines.md). The
+    postgres, keys_postgres and master_key_file (docs/deploy.md). The
     other roles are `cs relay`, `cs process-manager`, `cs project` and `cs stage NAME`;
     `cs serve` is all of them in one process.
 

@@ -51,7 +51,7 @@ class ReadOnlyVersion(NamedTuple):
     upcast: Callable[[Any], AnyEvent]
 
 
-#: Versions that are not written: any more, or, for one release, yet (docs/upgrades.md).
+#: Versions that are not written: any more, or, for one release, yet (CONTRIBUTING.md).
 ALSO_READ: Mapping[str, ReadOnlyVersion] = {}
 
 #: What a sealed value reads as when its key is destroyed, by the kind of the value.

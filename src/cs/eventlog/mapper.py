@@ -72,7 +72,7 @@ _DAMAGED = (
 #: In the JSON of every event with a sealed value.
 SEALED = b'"sealed"'
 _WORDS = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
-#: What topics look like, of this version and of those to come (docs/upgrades.md).
+#: What topics look like, of this version and of those to come (CONTRIBUTING.md).
 TOPIC = re.compile(rf"{_WORDS}\.{_WORDS}\.v[1-9][0-9]*", re.ASCII)
 E = TypeVar("E")
 #: After these, data keys in memory may be destroyed ones.

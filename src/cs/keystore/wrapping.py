@@ -46,7 +46,7 @@ class Wrapping:
 
     A wrap is named if it begins with the version of its master key; bound are that and the
     name of what is wrapped.  An unnamed one is nonce and ciphertext, the name bound: all that
-    the version before can read (docs/upgrades.md, "Wrapped keys").
+    the version before can read (docs/deploy.md, "Wrapped keys").
     """
 
     def __init__(self, master: bytes) -> None:

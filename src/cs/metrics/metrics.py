@@ -4,7 +4,7 @@ One `Metrics` is made for a process and handed to its parts; a part that is give
 one that nobody reads.  Labels are bounded: templates of routes, names of stages, plug-ins,
 topics and caches; never a key, a brand, a person or a domain.
 
-docs/metrics.md is written from this module (`make format`).
+The texts are the `# HELP` lines of `/metrics`.
 """
 
 from collections.abc import Callable

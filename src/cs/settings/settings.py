@@ -32,7 +32,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes
-    # (docs/many-machines.md); a service in one process needs none of it.
+    # (docs/deploy.md); a service in one process needs none of it.
     postgres: str | None = None  # events, views, leases
     keys_postgres: str | None = None  # data keys: a database of its own
     stages_postgres: str | None = None  # what stages remember: a database of its own

@@ -1,4 +1,4 @@
-"""A client that does as good-client.md asks: an idempotency key for each wish, and patience."""
+"""A client that does as docs/http-api.md asks: an idempotency key per search, and patience."""
 
 import asyncio
 import random
