@@ -29,6 +29,7 @@ from eventsourcing.sqlite import (
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
+from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
@@ -46,6 +47,10 @@ STATE = b"x" * 114
 
 def stored(stream: str, version: int) -> StoredEvent:
     return StoredEvent(stream, version, "key.search-settled.v1", STATE)
+
+
+def new(stream: str, version: int) -> NewEvent:
+    return NewEvent(stream, version, "key.search-settled.v1", STATE)
 
 
 def settled(number: int) -> SearchSettled:
@@ -84,7 +89,7 @@ async def our_append(path: Path, events: int, *, with_events: bool) -> float:
                 else:
                     append = Append(stream, version - 1, ())
                     await log._writer.submit(  # noqa: SLF001  below the codec
-                        PreparedAppend([append], [stored(stream, version)], None)
+                        PreparedAppend([append], [new(stream, version)], None, [append])
                     )
 
         began = time.perf_counter()

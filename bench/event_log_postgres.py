@@ -39,9 +39,9 @@ from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from cs.domain.codec import to_plain
 from cs.domain.key import SearchSettled
+from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import Append
-from cs.eventlog.postgres.append import APPEND
-from cs.eventlog.postgres.batch import arguments
+from cs.eventlog.postgres.append import APPEND, arguments
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.table_log import PreparedAppend
 from cs.postgres.pool import open_pool
@@ -75,6 +75,10 @@ def stored(stream: str, version: int) -> StoredEvent:
     return StoredEvent(stream, version, "key.search-settled.v1", STATE)
 
 
+def new(stream: str, version: int) -> NewEvent:
+    return NewEvent(stream, version, "key.search-settled.v1", STATE)
+
+
 async def our_append(dsn: str, callers: int, events: int, turn: int = 0) -> float:
     async with (
         open_pool(dsn, role="bench") as pool,
@@ -100,7 +104,7 @@ async def single_append(dsn: str, callers: int, events: int, turn: int = 0) -> f
         stream = f"key-single-{callers}-{number}-{turn}"
         for version in range(events // len(connections)):
             append = Append(stream, version - 1, [settled(version)])
-            request = PreparedAppend([append], [stored(stream, version)], None)
+            request = PreparedAppend([append], [new(stream, version)], None, [append])
             await connection.fetch(APPEND, *arguments([request]))
 
     began = time.perf_counter()

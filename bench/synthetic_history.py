@@ -39,7 +39,8 @@ from cs.domain.stages.work import (
     Resolved,
     StageName,
 )
-from cs.eventlog.mapper import Envelope, store_form
+from cs.eventlog.mapper import store_form
+from cs.eventlog.port import Append
 from cs.runtime.data_folder import DataFolder
 
 #: A stream, and what happens in it.
@@ -226,21 +227,18 @@ async def fill(folder: Path, events: int, happened: Iterator[Happened]) -> None:
         log = sqlite3.connect(DataFolder(folder).log, isolation_level=None)
         log.execute("PRAGMA synchronous=OFF")
         versions: dict[str, int] = {}
-        page: list[Envelope] = []
+        page: list[Append] = []
         left = events
         for stream, of_stream in happened:
             for event in of_stream[:left]:
                 version = versions.get(stream, -1) + 1
                 versions[stream] = version
-                page.append(Envelope(stream, version, event))
+                page.append(Append(stream, version - 1, [event]))
             left -= len(of_stream[:left])
             if len(page) >= AT_ONCE * 30 or left == 0:
                 stored = (await store_form(data.keys, page)).stored
-                rows = [
-                    (e.originator_id, e.originator_version, e.topic, e.state) for e in stored
-                ]
                 log.execute("BEGIN")
-                log.executemany("INSERT INTO stored_events VALUES (?, ?, ?, ?)", rows)
+                log.executemany("INSERT INTO stored_events VALUES (?, ?, ?, ?)", stored)
                 log.execute("COMMIT")
                 page.clear()
             if left == 0:

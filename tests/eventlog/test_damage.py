@@ -21,9 +21,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmana
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import Cursor
 
 import pytest
-from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
@@ -337,7 +337,7 @@ async def test_a_file_that_goes_during_a_commit_leaves_it_in_doubt_not_answered(
     path: Path,
 ) -> None:
     class Vanishing(BatchRecorder):
-        def _commit(self, cursor: SQLiteCursor) -> None:
+        def _commit(self, cursor: Cursor) -> None:
             super()._commit(cursor)
             path.unlink()
 
@@ -398,7 +398,7 @@ async def test_a_log_at_its_greatest_size_says_that_the_disk_is_full_and_goes_on
         pages = 12
 
         def _write_all(
-            self, cursor: SQLiteCursor, requests: Sequence[PreparedAppend]
+            self, cursor: Cursor, requests: Sequence[PreparedAppend]
         ) -> list[int | Exception]:
             cursor.execute(f"PRAGMA max_page_count={self.pages}")
             return super()._write_all(cursor, requests)
@@ -464,7 +464,7 @@ async def test_a_process_out_of_file_descriptors_writes_again_when_it_has_some(
 ) -> None:
     async with opened(path) as log:
         await log.append([Append("key-a", NO_STREAM, units(1))])
-        pool = log._datastore.pool
+        pool = log._recorder.datastore.pool
         busy = [pool.get_connection() for _ in range(pool.num_in_pool)]
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))

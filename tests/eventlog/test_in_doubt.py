@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from sqlite3 import Cursor
 from typing import Any, Literal
 
 import pytest
-from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
@@ -50,7 +50,7 @@ class Losing:
         losing = self
 
         class Recorder(BatchRecorder):
-            def _commit(self, cursor: SQLiteCursor) -> None:
+            def _commit(self, cursor: Cursor) -> None:
                 if losing.falls_here("before"):
                     raise sqlite3.OperationalError("the connection went away")
                 super()._commit(cursor)

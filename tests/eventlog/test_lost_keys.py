@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from cryptography.exceptions import InvalidTag
-from eventsourcing.persistence import StoredEvent
 from structlog.testing import capture_logs
 
 from cs.domain.brand.events import LookupFinished, PeopleFound
 from cs.domain.codec import AnyEvent
+from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sealing import key_id
 from cs.keystore.lost import REMEMBERED, TOLD_EVERY_S, LostValue, LostValues, Why
@@ -55,9 +55,9 @@ def rewrite(log: Log, change: Callable[[dict[str, Any]], None]) -> None:
     stored = log._events[0]
     state = json.loads(stored.state)
     change(state)
-    log._events[0] = StoredEvent(
-        stored.originator_id,
-        stored.originator_version,
+    log._events[0] = NewEvent(
+        stored.stream,
+        stored.version,
         stored.topic,
         json.dumps(state, separators=(",", ":")).encode(),
     )

@@ -1,26 +1,23 @@
 """One process reads the log once, whatever follows it there, and opens whom somebody wants."""
 
 import asyncio
-import json
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from cs.domain.brand.events import ContactsDiscovered, LookupFinished
-from cs.domain.codec import decode, encode, topic_of
+from contracts.event_log import units
+from cs.domain.brand.events import ContactsDiscovered, ContactsErased, LookupFinished
+from cs.domain.codec import topic_of
 from cs.domain.key import SearchAdmitted
+from cs.eventlog import recent
 from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import EVERYBODY, NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
+from cs.eventlog.port import NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
 from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.sealed_state import SealedState
-from cs.eventlog.sealing import seal
+from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from domain.acme_run import AcmeRun
-from domain.golden_files import golden_event
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 from projections.history import DONE, LIVE, write
@@ -39,17 +36,13 @@ class NobodysKeys(MemoryKeyStore):
 
 
 class PagesCounted:
-    """Counts the pages that a log selects, by what is left unread in them."""
+    """Counts the pages that a log selects."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.pages = Counter[frozenset[str]]()
+    pages = 0
 
-    async def _select_page(
-        self, after: int, limit: int, unread: Collection[str]
-    ) -> Sequence[StoredRow]:
-        self.pages[frozenset(unread)] += 1
-        page: Sequence[StoredRow] = await super()._select_page(after, limit, unread)  # type: ignore[misc]
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        self.pages += 1
+        page: Sequence[StoredRow] = await super()._select_page(after, limit)  # type: ignore[misc]
         return page
 
 
@@ -71,10 +64,9 @@ class ReaderCases:
 
         assert pages[0] == pages[1] == pages[2]
         assert list(pages[0][5:]) == list(again)
-        assert all(a is b for a, b in zip(pages[0], pages[1], strict=True)), "decoded once"
-        assert sum(reader.pages.values()) == 1
+        assert reader.pages == 1
 
-    async def test_what_nobody_wants_is_not_fetched(self, reader: CountedSqlite) -> None:
+    async def test_what_is_not_wanted_is_not_decoded(self, reader: CountedSqlite) -> None:
         only = EventNeeds(frozenset({SearchAdmitted}))
 
         found = await reader.tail(0, 1_000, only)
@@ -85,12 +77,7 @@ class ReaderCases:
         for each, full in zip(found, whole, strict=True):
             wanted = isinstance(full.event, SearchAdmitted)
             assert each.event == (full.event if wanted else NO_EVENT)
-        (first, second) = reader.pages
-        assert topic_of(golden_event("brand.people-found.v1")) in first
-        assert not second, "then somebody wanted them"
-        await reader.tail(0, 1_000, only)
-        await reader.tail(0, 1_000)
-        assert sum(reader.pages.values()) == 2
+        assert reader.pages == 1
 
     async def test_who_is_not_wanted_stays_sealed(self, blind: SqliteEventLog) -> None:
         found = await blind.tail(0, 1_000, NOBODY)
@@ -115,11 +102,9 @@ class ReaderCases:
         assert live is not None
         assert done.reusable is not None
         assert NAME not in repr((live, done))
-        recent = blind._recent.after(0, 1_000)
-        assert recent
-        assert all(NAME not in repr(each.taken(NOBODY)) for each in recent)
-        sealed_in = [each for each in recent if b'"sealed"' in (each.state or b"")]
-        assert {each.taken(EVERYBODY) for each in sealed_in} == {None}
+        kept = blind._recent.after(0, 1_000)
+        assert kept
+        assert NAME not in repr(kept)
 
 
 class TestSqlite(ReaderCases):
@@ -173,34 +158,81 @@ async def written(log: EventLog) -> None:
     assert AcmeRun(stream=LIVE).resolved().events
 
 
-# Text of stored events.
+# What is in memory.
+
+GRANT = units(1)[0]
 
 
-def sealed(spaces: bool) -> tuple[bytes, Mapping[str, bytes | None], RecordedEvent]:
-    event = golden_event("brand.lookup-finished.v1")
-    assert isinstance(event, LookupFinished)
-    plain = json.loads(encode(event))
-    keys = {f"{event.lookup}#{p}": bytes([n]) * 32 for n, p in enumerate(("p1", "p2"))}
-    stored = seal(plain, event.lookup, keys)
-    text = json.dumps(stored) if spaces else json.dumps(stored, separators=(",", ":"))
-    return text.encode(), keys, RecordedEvent(1, event.lookup, 0, event)
+def at(*positions: int, topic: str = topic_of(GRANT), size: int = 2) -> list[RecentEvent]:
+    """Return events that this process appended."""
+    return [
+        RecentEvent(
+            (n, "key-a", n, topic, b"x" * size), given=RecordedEvent(n, "key-a", n, GRANT)
+        )
+        for n in positions
+    ]
 
 
-@pytest.mark.parametrize("spaces", [False, True])
-def test_a_value_is_found_however_it_is_written(spaces: bool) -> None:
-    state, keys, recorded = sealed(spaces)
-    taken_apart = SealedState(state)
-
-    assert sorted(need.name for need in taken_apart.needs()) == sorted(keys)
-    opened = taken_apart.opened(keys, lambda lost: pytest.fail(str(lost)))
-    assert decode(topic_of(recorded.event), opened) == recorded.event
-    shut = decode(topic_of(recorded.event), taken_apart.shut())
-    assert isinstance(shut, LookupFinished)
-    assert {contact.full_name for contact in shut.contacts} == {None}
+def after(events: RecentEvents, position: int, limit: int = 500) -> list[int]:
+    return [each.row[0] for each in events.after(position, limit)]
 
 
-def test_a_source_may_be_called_as_a_part_of_a_sealed_value_is() -> None:
-    state = b'{"lookup":"b.1","sources":{"sealed":"used"},"brand":{"name":"{\\"sealed\\":"}}'
+def test_events_of_another_process_are_never_skipped() -> None:
+    events = RecentEvents(head=10)
+    events.add(at(11, 12))
+    events.moved(14)  # 13 and 14 are another's
+    events.add(at(15, 16))
 
-    assert SealedState(state).shut() == state
-    assert list(SealedState(state).needs()) == []
+    assert (after(events, 9), after(events, 10), after(events, 12)) == ([], [11, 12], [])
+    assert after(events, 10, 1) == [11]
+    assert events.head == 16
+
+    events.add([RecentEvent((n, "key-b", n, topic_of(GRANT), b"{}")) for n in (12, 13, 14)])
+
+    assert after(events, 10) == [11, 12, 13, 14, 15, 16]
+    assert events.reads_as_given(12), "it is not replaced by what is read again"
+    assert not events.reads_as_given(13)
+
+
+def test_who_was_forgotten_is_in_memory_no_more() -> None:
+    events = RecentEvents()
+    events.add(at(1, 2))
+    events.add(at(3, topic=topic_of(ContactsErased(lookup="", people=(), at=GRANT.at))))
+    events.add(at(4))
+
+    assert (after(events, 0), after(events, 2)) == ([], [3, 4])
+
+
+def test_no_more_than_a_number_of_events_and_bytes_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recent, "MAX_EVENTS", 3)
+    monkeypatch.setattr(recent, "MAX_BYTES", 100)
+    events = RecentEvents()
+
+    events.add(at(1, 2, 3, 4))
+    assert (after(events, 0), after(events, 1), events.floor) == ([], [2, 3, 4], 1)
+    events.add(at(1))
+    assert after(events, 0, 1) == [], "it is not wanted back"
+    events.add(at(5, 6, size=49))
+    assert after(events, 3) == [4, 5, 6]
+    events.add(at(7, size=101))
+    assert (after(events, 6), events.head, events.floor) == ([], 7, 7)
+    events.add(at(8))
+    assert after(events, 7) == [8], "one that is too large keeps no others out"
+
+
+async def test_everybody_who_waits_for_growth_is_told() -> None:
+    events = RecentEvents()
+    waiting = [asyncio.create_task(events.wait(n)) for n in (0, 1, 2)]
+    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
+
+    events.add(at(1))
+    events.moved(2)
+    events.moved(1)
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting[:2])
+
+    assert (waiting[2].done(), events.head) == (False, 2)
+    events.moved(3)
+    await waiting[2]

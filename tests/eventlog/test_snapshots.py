@@ -295,7 +295,7 @@ def test_folding_on_from_a_snapshot_is_folding_the_whole(cut: int) -> None:
 # Of the store, in both databases.
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, path: Path) -> Callable[[], Snapshots]:
     if request.param == "sqlite":
         return lambda: Snapshots.in_file(path)

@@ -1,15 +1,12 @@
 """The event log in memory, for tests.  Bytes and all: what is stored is decoded on reading."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 
-from eventsourcing.persistence import StoredEvent
-
 from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
-from cs.eventlog.mapper import DataKeys, domain_form, envelopes, readable, store_form
+from cs.eventlog.mapper import DataKeys, NewEvent, domain_form, readable, store_form
 from cs.eventlog.port import (
     EVERYBODY,
     NO_STREAM,
@@ -27,14 +24,14 @@ from cs.eventlog.table_log import joined
 class MemoryEventLog:
     def __init__(self, keys: DataKeys) -> None:
         self._keys = keys
-        self._events: list[StoredEvent] = []
+        self._events: list[NewEvent] = []
         self._streams: dict[str, list[int]] = {}  # where the events of each are
         self._starts: list[datetime] = []
         self._recent = RecentEvents()
         self._as_given = 0  # the last position, if what was appended last reads as it was given
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
-        stored, as_given = await store_form(self._keys, list(envelopes(appends)))
+        stored, as_given = await store_form(self._keys, appends)
         for append in joined(appends):
             found = len(self._streams.get(append.stream, ())) - 1
             if found != append.expected:
@@ -46,7 +43,7 @@ class MemoryEventLog:
             self._starts.append(ceiling.at)
         for event in stored:
             self._events.append(event)
-            self._streams.setdefault(str(event.originator_id), []).append(len(self._events))
+            self._streams.setdefault(event.stream, []).append(len(self._events))
         self._as_given = len(self._events) if as_given else 0
         self._recent.moved(len(self._events))
         return len(self._events)
@@ -76,7 +73,7 @@ class MemoryEventLog:
     def spoil(self, position: int, state: bytes) -> bytes:
         """Put *state* in the place of the stored bytes of an event; return those."""
         event = self._events[position - 1]
-        self._events[position - 1] = replace(event, state=state)
+        self._events[position - 1] = event._replace(state=state)
         return event.state
 
     async def head(self) -> int:
@@ -99,8 +96,5 @@ class MemoryEventLog:
         return opens_after(self._starts[-ceiling.limit], ceiling.at)
 
 
-def _stored(numbered: Iterable[tuple[int, StoredEvent]]) -> list[SealedEvent]:
-    return [
-        SealedEvent(n, str(e.originator_id), e.originator_version, e.topic, e.state)
-        for n, e in numbered
-    ]
+def _stored(numbered: Iterable[tuple[int, NewEvent]]) -> list[SealedEvent]:
+    return [SealedEvent(n, *e) for n, e in numbered]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -470,11 +469,11 @@ async def test_a_damaged_event_is_named(damage: str, store: Store) -> None:
     stored = store.log._events[at]
     match damage:
         case "box":
-            changed = replace(stored, state=stored.state.replace(b'"box":"', b'"box":"AAAA', 1))
+            changed = stored._replace(state=stored.state.replace(b'"box":"', b'"box":"AAAA', 1))
         case "topic":
-            changed = replace(stored, topic="?")
+            changed = stored._replace(topic="?")
         case _:
-            changed = replace(stored, state=damage.encode())
+            changed = stored._replace(state=damage.encode())
     store.log._events[at] = changed
 
     with pytest.raises(DamagedEvent, match=f"event {at + 1}, {run.stream} version {at}"):
@@ -494,7 +493,7 @@ async def test_a_version_that_is_not_written_any_more_is_upcast(
     at = next(
         n for n, r in enumerate(store.log._events) if r.topic == "brand.mailbox-verified.v1"
     )
-    store.log._events[at] = replace(store.log._events[at], topic=old)
+    store.log._events[at] = store.log._events[at]._replace(topic=old)
 
     found = rows_of(await store.export())
 

@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "calls.db"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def opened(request: pytest.FixtureRequest, file: Path) -> Iterator[Opened]:
     if request.param == "postgres":
         pool = request.getfixturevalue("pool")

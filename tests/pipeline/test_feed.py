@@ -5,17 +5,17 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from cs.bus.errors import BusUnavailable
 from cs.bus.memory import MemoryBus
 from cs.bus.port import NO_HEADERS, Record
 from cs.bus.topics import EVENTS, decode_event
-from cs.domain.codec import AnyEvent
+from cs.domain.codec import AnyEvent, from_plain
 from cs.domain.key import QuotaGranted
-from cs.eventlog.mapper import EventMapper
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sealing import key_references
+from cs.eventlog.sealing import key_references, opened
 from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
 from domain.acme_run import AT
@@ -285,6 +285,9 @@ async def test_the_service_itself_could_still_open_what_went_out() -> None:
         (record,) = await others.records(1)
 
     event = decode_event(record.value)
-    plain = EventMapper({}).transcoder.decode(bytes(event.state))
+    plain = msgspec.json.decode(bytes(event.state))
     keys = await others.keys.find(need.name for need in key_references(plain))
-    assert EventMapper(keys).event(event.topic, bytes(event.state)) == found
+    assert (
+        from_plain(event.topic, opened(plain, keys, lambda lost: pytest.fail(str(lost))))
+        == found
+    )

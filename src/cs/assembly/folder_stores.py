@@ -1,11 +1,9 @@
 """The stores of a service in one process: the SQLite files in its data folder."""
 
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
-from eventsourcing.persistence import PersistenceError
 
 from cs.assembly.folder_advice import OF_DAMAGE, advice
 from cs.assembly.folder_keys import describe_wrong_key, open_key_store
@@ -14,6 +12,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import FAILED
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
@@ -76,7 +75,7 @@ async def open_folder(
             yield FolderStores(events, keys, views, snapshots)
     except DamagedEvent as damaged:
         raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
-    except (WrongMasterKey, LogUnavailable, PersistenceError, sqlite3.DatabaseError) as error:
+    except (WrongMasterKey, LogUnavailable, *FAILED) as error:
         if isinstance(error, WrongMasterKey) and not folder.own_master_key:
             raise DataFolderError(describe_wrong_key(folder, error)) from error
         raise DataFolderError(

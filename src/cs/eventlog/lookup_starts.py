@@ -9,9 +9,9 @@ million of them: some 20 ms), whatever else is in the log.
 """
 
 from datetime import UTC, datetime
+from sqlite3 import Cursor
 
 import msgspec
-from eventsourcing.sqlite import SQLiteCursor
 
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
@@ -68,12 +68,12 @@ class LookupStarts:
             "DROP INDEX IF EXISTS lookup_started",  # of the first version alone
         ]
 
-    def add(self, cursor: SQLiteCursor, at: datetime) -> None:
+    def add(self, cursor: Cursor, at: datetime) -> None:
         """Add a start, and remove the oldest, some at a time, that no ceiling needs."""
         cursor.execute("INSERT INTO lookup_starts (started_at) VALUES (?)", (at.timestamp(),))
         cursor.execute(_PRUNE, ((at - STARTS_KEPT).timestamp(), PRUNED_AT_ONCE))
 
-    def opens_at(self, cursor: SQLiteCursor, ceiling: Ceiling) -> datetime | None:
+    def opens_at(self, cursor: Cursor, ceiling: Ceiling) -> datetime | None:
         """Return when the next lookup may start; ``None`` if it may now."""
         if ceiling.limit is None:
             return None
@@ -90,7 +90,7 @@ class LookupStarts:
             return None
         return opens_after(datetime.fromtimestamp(row[0], UTC), ceiling.at)
 
-    def is_complete(self, cursor: SQLiteCursor) -> bool:
+    def is_complete(self, cursor: Cursor) -> bool:
         """Return whether the table has every start of the log that still counts."""
         logged = self._count(cursor)
         cursor.execute("SELECT COUNT(*), MIN(number), MAX(number) FROM lookup_starts")
@@ -106,7 +106,7 @@ class LookupStarts:
         missing = self._logged_start(cursor, back=rows) if first > 1 else None
         return missing is None or missing <= newest - _DAY_S
 
-    def rebuild(self, cursor: SQLiteCursor) -> int:
+    def rebuild(self, cursor: Cursor) -> int:
         """Make the table anew from the log; return how many starts count."""
         number = self._count(cursor)
         rows: list[tuple[int, float]] = []
@@ -122,12 +122,12 @@ class LookupStarts:
         cursor.executemany("INSERT INTO lookup_starts VALUES (?, ?)", rows)
         return len(rows)
 
-    def _count(self, cursor: SQLiteCursor) -> int:
+    def _count(self, cursor: Cursor) -> int:
         cursor.execute(f"SELECT COUNT(*) {self._logged}")
         count: int = cursor.fetchone()[0]
         return count
 
-    def _logged_start(self, cursor: SQLiteCursor, back: int) -> float | None:
+    def _logged_start(self, cursor: Cursor, back: int) -> float | None:
         """Return the start that has *back* newer ones in the log."""
         cursor.execute(
             f"SELECT state {self._logged} ORDER BY rowid DESC LIMIT 1 OFFSET ?", (back,)

@@ -1,23 +1,20 @@
-"""Domain events to the library's stored events and back, personal values sealed."""
+"""Domain events to stored events and back, personal values sealed."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
-from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from msgspec.structs import replace
 
 from cs.domain.brand.events import ContactsErased
-from cs.domain.causation import AnyCause
 from cs.domain.codec import (
     AnyEvent,
     decode,
     encode,
     event_of,
-    shapes,
+    from_plain,
     to_plain,
     topic_of,
 )
@@ -25,21 +22,30 @@ from cs.domain.messages import Event
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import fingerprints
-from cs.eventlog.key_cache import DataKeyReader, held_keys
 from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, EventNeeds, RecordedEvent
-from cs.eventlog.sealed_state import SealedState
 from cs.eventlog.sealing import (
     PERSONAL,
     HeldKeys,
     KeyReference,
+    key_id,
     key_name,
+    key_references,
     needs_key,
+    opened,
     personal_values,
     seal,
+    shut,
 )
 from cs.eventlog.stored_cause import cause_in, with_cause
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue, LostValues
+
+
+class DataKeyReader(Protocol):
+    """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
+
+    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
+    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
 
 
 class DataKeys(DataKeyReader, Protocol):
@@ -79,77 +85,13 @@ E = TypeVar("E")
 FORGETTING: frozenset[type[Event]] = frozenset({PersonErased, ContactsErased})
 
 
-class Envelope(msgspec.Struct, frozen=True):
-    """An event with its place, the shape the library's mapper deals in."""
+class NewEvent(NamedTuple):
+    """An event as it is to be stored."""
 
-    originator_id: str
-    originator_version: int
-    event: AnyEvent
-    caused_by: AnyCause | None = None
-
-
-def envelopes(appends: Sequence[Append]) -> Iterator[Envelope]:
-    """Yield the events of *appends*, each with the version it is to have."""
-    for append in appends:
-        for n, event in enumerate(append.events, 1):
-            yield Envelope(append.stream, append.expected + n, event, append.caused_by)
-
-
-class JsonTranscoder(Transcoder):
-    """msgspec instead of the library's own JSON."""
-
-    def encode(self, obj: Any) -> bytes:
-        return msgspec.json.encode(obj)
-
-    def decode(self, data: bytes) -> Any:
-        return msgspec.json.decode(data)
-
-
-class EventMapper(Mapper[str]):
-    """The library's `Mapper` for msgspec structs with topics of our own.
-
-    Keys are looked up before, a batch at a time, because the key store is reached
-    asynchronously and a mapper is not.
-
-    Attributes:
-        lost: Values that were read as erased because their key is lost.
-    """
-
-    def __init__(self, keys: HeldKeys) -> None:
-        super().__init__(JsonTranscoder())
-        self._keys = keys
-        self.lost: list[LostValue] = []
-
-    def to_stored_event(self, domain_event: Any) -> StoredEvent:
-        return self.stored(domain_event, encode(domain_event.event))
-
-    def stored(self, envelope: Envelope, state: bytes) -> StoredEvent:
-        """Return *envelope* ready to store; *state* is its event, not sealed yet."""
-        if PERSONAL in state:
-            plain = to_plain(envelope.event)
-            if "lookup" in plain:
-                there = {name: key for name, key in self._keys.items() if key is not None}
-                state = self.transcoder.encode(seal(plain, plain["lookup"], there))
-        return StoredEvent(
-            envelope.originator_id,
-            envelope.originator_version,
-            topic_of(envelope.event),
-            with_cause(state, envelope.caused_by),
-        )
-
-    def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        return Envelope(
-            str(stored_event.originator_id),
-            stored_event.originator_version,
-            self.event(stored_event.topic, stored_event.state),
-            cause_in(stored_event.state),
-        )
-
-    def event(self, topic: str, state: bytes) -> AnyEvent:
-        """Return the event stored as *state* under *topic*."""
-        if SEALED in state:
-            state = SealedState(state).opened(self._keys, self.lost.append)
-        return decode(topic, state)
+    stream: str
+    version: int
+    topic: str
+    state: bytes
 
 
 class StoreForm(NamedTuple):
@@ -159,33 +101,43 @@ class StoreForm(NamedTuple):
         as_given: Read back they say the same; else somebody in them has no key any more.
     """
 
-    stored: Sequence[StoredEvent]
+    stored: Sequence[NewEvent]
     as_given: bool
 
 
-async def store_form(keys: DataKeys, envelopes: Sequence[Envelope]) -> StoreForm:
-    """Return *envelopes* ready to store.
+async def store_form(keys: DataKeys, appends: Sequence[Append]) -> StoreForm:
+    """Return the events of *appends* ready to store.
 
     The data keys they need, and the index that finds a person's keys, are durable on
     return: an event is never stored before the key that opens it.
     """
     names: set[str] = set()
     entries: set[tuple[str, str]] = set()
-    states = [encode(envelope.event) for envelope in envelopes]
-    for envelope, state in zip(envelopes, states, strict=True):
-        if PERSONAL not in state:
-            continue
-        plain = to_plain(envelope.event)
-        lookup = str(plain.get("lookup"))
-        for value in filter(needs_key, personal_values(plain)):
-            name = key_name(lookup, value["person"])
-            names.add(name)
-            entries.update((print_, name) for print_ in fingerprints(keys, value))
+    plain_events: dict[tuple[int, int], dict[str, Any]] = {}  # of those with people in them
+    for i, append in enumerate(appends):
+        for n, event in enumerate(append.events):
+            if PERSONAL not in encode(event):
+                continue
+            plain = plain_events[i, n] = to_plain(event)
+            for value in filter(needs_key, personal_values(plain)):
+                name = key_name(str(plain.get("lookup")), value["person"])
+                names.add(name)
+                entries.update((print_, name) for print_ in fingerprints(keys, value))
     # The index comes first: who is suppressed gets no key.
-    opened = await keys.ensure_indexed(names, entries) if names else {}
-    mapper = EventMapper(opened)
-    stored = [mapper.stored(*each) for each in zip(envelopes, states, strict=True)]
-    return StoreForm(stored, as_given=names <= opened.keys())
+    held = await keys.ensure_indexed(names, entries) if names else {}
+    stored = []
+    for i, append in enumerate(appends):
+        for n, event in enumerate(append.events):
+            plain = plain_events.get((i, n), {})
+            if "lookup" in plain:
+                state = msgspec.json.encode(seal(plain, plain["lookup"], held))
+            else:
+                state = encode(event)
+            state = with_cause(state, append.caused_by)
+            stored.append(
+                NewEvent(append.stream, append.expected + n + 1, topic_of(event), state)
+            )
+    return StoreForm(stored, as_given=names <= held.keys())
 
 
 def _is_newer(topic: str) -> bool:
@@ -204,17 +156,6 @@ def readable(events: Sequence[E], topic_of: Callable[[E], str]) -> Sequence[E]:
     return events
 
 
-@cache
-def topics_left_out(wanted: EventNeeds) -> frozenset[str]:
-    """Return the topics of known events that are not *wanted*.
-
-    One that is not known is wanted by everybody: a newer version wrote it, or it is damaged.
-    """
-    return frozenset(
-        topic for topic in shapes() if (kind := event_of(topic)) and not wanted.reads(kind)
-    )
-
-
 async def domain_form(
     keys: DataKeys, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
 ) -> list[RecordedEvent]:
@@ -230,28 +171,27 @@ async def domain_form(
     kinds = _kinds(keys, rows)
     if not FORGETTING.isdisjoint(kinds):
         keys.forget()
-    sealed: dict[int, SealedState] = {}
+    sealed: dict[int, dict[str, Any]] = {}
     needs: set[KeyReference] = set()
     for row, kind in zip(rows, kinds, strict=True):
         if SEALED in row[4] and wanted.reads(kind):
-            sealed[row[0]] = taken_apart = SealedState(row[4])
+            sealed[row[0]] = plain = msgspec.json.decode(row[4])
             if wanted.opens(kind):
-                needs.update(taken_apart.needs())
+                needs.update(key_references(plain))
     held = await held_keys(keys, needs)
     lost, found = list[LostValue](), list[RecordedEvent]()
     for (position, stream, version, topic, state), kind in zip(rows, kinds, strict=True):
         if not wanted.reads(kind):
             found.append(RecordedEvent(position, stream, version, NO_EVENT))
             continue
-        text = state
-        if (parts := sealed.get(position)) is not None:
-            if wanted.opens(kind):
-                met = list[LostValue]()
-                text = parts.opened(held, met.append)
-                lost += (replace(v, position=position, stream=stream) for v in met)
-            else:
-                text = parts.shut()
-        event = decode(topic, text)
+        if position not in sealed:
+            event = decode(topic, state)
+        elif wanted.opens(kind):
+            met = list[LostValue]()
+            event = from_plain(topic, opened(sealed[position], held, met.append))
+            lost += (replace(v, position=position, stream=stream) for v in met)
+        else:
+            event = from_plain(topic, shut(sealed[position]))
         found.append(RecordedEvent(position, stream, version, event, cause_in(state)))
     keys.lost.note(lost)
     return found
@@ -292,3 +232,25 @@ async def recorded(
         why = f"event {position}, {stream} version {version}, is damaged: "
         why += type(error).__name__  # its words may hold some of the event
         raise DamagedEvent(position, stream, version, why) from error
+
+
+async def held_keys(keys: DataKeyReader, needs: Iterable[KeyReference]) -> HeldKeys:
+    """Return what is known of the keys that *needs* refer to.
+
+    The store is asked again for what is not there or is another key than the one needed:
+    another process may have made it, or destroyed it.
+    """
+    wanted = set(needs)
+    if not wanted:
+        return {}
+    found = await keys.find({need.name for need in wanted})
+    doubtful = {need.name for need in wanted if not _fits(need, found)}
+    if not doubtful:
+        return found
+    sure = {name: key for name, key in found.items() if name not in doubtful}
+    return {**sure, **await keys.look(doubtful)}
+
+
+def _fits(need: KeyReference, found: Mapping[str, bytes]) -> bool:
+    key = found.get(need.name)
+    return key is not None and need.key_id in {None, key_id(key)}

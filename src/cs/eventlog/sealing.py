@@ -11,7 +11,6 @@ have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-
 """
 
 import os
-import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -27,16 +26,12 @@ from cs.runtime.hmac_sha256 import hmac_sha256
 _MARK = "personal"
 #: In the JSON of every event with a personal value.
 PERSONAL = f'"{_MARK}"'.encode()
-_NAMES_IN_ORDER = ("sealed", "person", "box")
-_SEALED = set(_NAMES_IN_ORDER)
+_SEALED = {"sealed", "person", "box"}
 #: In a stored event: by person, the id of the key that their values are sealed with.  Next
 #: to the values and not in them, since versions that know no ids skip fields they do not know.
 SEALED_WITH = "sealed_with"
 _ID_BYTES = 8
 _NONCE_BYTES = 12
-#: A sealed value in the JSON of a stored event, as `seal` leaves it: kind, person, box.  The
-#: quotes of what somebody said are escaped in JSON, so nothing said looks like one.
-SEALED_VALUE = re.compile(rb'\{"sealed":"([^"\\]*)","person":"([^"\\]*)","box":"([^"]*)"\}')
 
 
 class KeyReference(NamedTuple):
@@ -141,7 +136,7 @@ def personal_values(plain: Any) -> Iterator[Mapping[str, Any]]:
 
 def key_references(plain: Mapping[str, Any]) -> Iterator[KeyReference]:
     """Yield the keys that the sealed values of the stored event *plain* need."""
-    lookup = plain.get("lookup", "")
+    lookup = plain.get("lookup") or ""
     for value in sealed_values(plain):
         if value["box"]:  # else it was erased before it was stored
             yield _need(plain, lookup, value)
@@ -196,8 +191,14 @@ def seal(plain: dict[str, Any], lookup: str, keys: Mapping[str, bytes]) -> dict[
     return sealed_plain | {SEALED_WITH: ids} if ids else sealed_plain
 
 
-def unseal(
-    plain: dict[str, Any], lookup: str, held: HeldKeys, lost: Callable[[LostValue], None]
+def people_in(plain: Mapping[str, Any]) -> set[str]:
+    """Return the names of the people in the stored event *plain*, erased ones included."""
+    lookup = plain.get("lookup") or ""
+    return {key_name(lookup, value["person"]) for value in sealed_values(plain)}
+
+
+def opened(
+    plain: dict[str, Any], held: HeldKeys, lost: Callable[[LostValue], None]
 ) -> dict[str, Any]:
     """Return the event *plain* with every sealed value opened.
 
@@ -208,30 +209,42 @@ def unseal(
         cryptography.exceptions.InvalidTag: A value is damaged.
     """
 
-    def opened(value: dict[str, Any]) -> Any:
-        in_box = open_box(_need(plain, lookup, value), value["box"], held, lost)
-        if in_box is not None:
-            return msgspec.json.decode(in_box)
-        return erased_value(value["sealed"], value["person"])
+    def put(need: KeyReference, value: dict[str, Any]) -> Any:
+        in_box = open_box(need, value["box"], held, lost)
+        return _erased(value) if in_box is None else msgspec.json.decode(in_box)
 
-    found: dict[str, Any] = _walk(plain, is_sealed, opened)
+    return with_values(plain, put)
+
+
+def shut(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the event *plain* with every sealed value as if it were erased."""
+    return with_values(plain, lambda _, value: _erased(value))
+
+
+def with_values(
+    plain: dict[str, Any], put: Callable[[KeyReference, dict[str, Any]], Any]
+) -> dict[str, Any]:
+    """Return the stored event *plain* with what *put* returns in place of each sealed value.
+
+    Args:
+        plain: As it is stored.
+        put: Called with the key that a value needs, and the value.
+    """
+    lookup = plain.get("lookup") or ""
+    found: dict[str, Any] = _walk(
+        plain, is_sealed, lambda value: put(_need(plain, lookup, value), value)
+    )
     return found
 
 
-def erased_value(kind: str, person: str) -> dict[str, Any]:
-    """Return what a sealed value of *kind* reads as that cannot be opened."""
-    return {_MARK: kind, "person": person, **ERASED[kind]}
-
-
-def in_order(plain: Any) -> Any:
-    """Return *plain*, an event as it is stored, its sealed values written as `seal` does."""
-    return _walk(
-        plain, is_sealed, lambda value: {name: value[name] for name in _NAMES_IN_ORDER}
-    )
+def _erased(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a sealed *value* reads as that cannot be opened."""
+    kind = value["sealed"]
+    return {_MARK: kind, "person": value["person"], **ERASED[kind]}
 
 
 def open_box(
-    need: KeyReference, box: str | bytes, held: HeldKeys, lost: Callable[[LostValue], None]
+    need: KeyReference, box: str, held: HeldKeys, lost: Callable[[LostValue], None]
 ) -> bytes | None:
     """Return the JSON in *box*; ``None``: it is erased, or lost, and *lost* is called with it.
 

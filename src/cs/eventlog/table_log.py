@@ -7,33 +7,37 @@ do, whoever wrote the others.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import takewhile
 from operator import attrgetter, itemgetter
+from time import perf_counter
 
 import msgspec
-from eventsourcing.persistence import StoredEvent
 from msgspec.structs import replace
 
 from cs.domain.codec import event_of
-from cs.eventlog.append_counts import counted_append
 from cs.eventlog.categories import category_name
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.errors import (
+    AppendInDoubt,
+    CeilingReached,
+    DamagedEvent,
+    LogUnavailable,
+    NewerEvent,
+    WrongExpectedVersion,
+)
 from cs.eventlog.group_writer import GroupWriter
 from cs.eventlog.mapper import (
     FORGETTING,
     DataKeys,
+    NewEvent,
     StoredRow,
-    envelopes,
     readable,
     recorded,
     store_form,
-    topics_left_out,
 )
 from cs.eventlog.port import (
     EVERYBODY,
+    NO_EVENT,
     NO_STREAM,
     Append,
     Ceiling,
@@ -46,6 +50,16 @@ from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.keystore.errors import KeysUnavailable
 from cs.metrics.metrics import Metrics
 
+#: How an append ended: the first that fits; a caller who gave up is none of the errors.
+_RESULTS: tuple[tuple[type[BaseException], str], ...] = (
+    (WrongExpectedVersion, "conflict"),
+    (CeilingReached, "ceiling"),
+    (AppendInDoubt, "in_doubt"),
+    (LogUnavailable, "unavailable"),
+    (KeysUnavailable, "unavailable"),
+    (Exception, "failed"),
+    (BaseException, "given_up"),
+)
 #: Makes one of a row, three times as fast as the type does by itself.
 _sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
 
@@ -60,9 +74,9 @@ class PreparedAppend(msgspec.Struct, frozen=True):
     """
 
     appends: Sequence[Append]
-    stored: Sequence[StoredEvent]
+    stored: Sequence[NewEvent]
     ceiling: Ceiling | None
-    given: Sequence[Append] = ()
+    given: Sequence[Append]
     as_given: bool = True
 
 
@@ -106,7 +120,6 @@ class TableLog(ABC):
         self._metrics = metrics or Metrics()
         self._recent = RecentEvents()
         self._reading = asyncio.Lock()
-        self._unread: frozenset[str] | None = None  # topics that no follower wants
         self._writer = GroupWriter[PreparedAppend, int](
             self._write_batch, self._wrote, waiting=waiting
         )
@@ -129,13 +142,8 @@ class TableLog(ABC):
         """Return rows of *stream* after version *after*, in order of version."""
 
     @abstractmethod
-    async def _select_page(
-        self, after: int, limit: int, unread: Collection[str]
-    ) -> Sequence[StoredRow]:
-        """Return rows after position *after*, in order of position.
-
-        The state of those with a topic in *unread* is empty: it is not fetched.
-        """
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        """Return rows after position *after*, in order of position."""
 
     @abstractmethod
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
@@ -150,38 +158,36 @@ class TableLog(ABC):
         return True
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
-        with counted_append(self._metrics):
-            return await self._append(appends, ceiling)
-
-    async def _append(self, appends: Sequence[Append], ceiling: Ceiling | None) -> int:
+        began = perf_counter()
         try:
-            form = await store_form(self._keys, list(envelopes(appends)))
-        except KeysUnavailable as error:
-            raise LogUnavailable(f"the data keys could not be stored: {error}") from error
-        prepared = PreparedAppend(
-            joined(appends), form.stored, ceiling, given=appends, as_given=form.as_given
-        )
-        return await self._writer.submit(prepared)
+            form = await store_form(self._keys, appends)
+            stored = await self._writer.submit(
+                PreparedAppend(
+                    joined(appends), form.stored, ceiling, appends, as_given=form.as_given
+                )
+            )
+        except BaseException as error:
+            result = next(name for kind, name in _RESULTS if isinstance(error, kind))
+            self._metrics.appends.of(result).inc()
+            if isinstance(error, KeysUnavailable):
+                why = f"the data keys could not be stored: {error}"
+                raise LogUnavailable(why) from error
+            raise
+        self._metrics.appends.of("stored").inc()
+        self._metrics.append_seconds.of().observe(perf_counter() - began)
+        return stored
 
     def _wrote(self, request: PreparedAppend, last: int) -> None:
-        position = last - len(request.stored)
-        stored = iter(request.stored)
-        events = []
-        for append in request.given or request.appends:
+        first = last - len(request.stored) + 1
+        rows = [(n, *event) for n, event in enumerate(request.stored, first)]
+        given = [(event, each.caused_by) for each in request.given for event in each.events]
+        for append in request.given:
             category = category_name(append.stream)
             self._metrics.events_appended.of(category).inc(len(append.events))
-            for n, event in enumerate(append.events, 1):
-                position += 1
-                place, form = (position, append.stream, append.expected + n), next(stored)
-                if request.as_given:
-                    opened = RecordedEvent(*place, event, append.caused_by)
-                    size = len(form.state)
-                    events.append(
-                        RecentEvent(*place, form.topic, None, opened=opened, size=size)
-                    )
-                else:  # it is read as it was stored
-                    events.append(RecentEvent(*place, form.topic, form.state))
-        self._recent.add(events)
+        self._recent.add(
+            RecentEvent(row, RecordedEvent(*row[:3], *said) if request.as_given else None)
+            for row, said in zip(rows, given, strict=True)
+        )
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
@@ -196,64 +202,46 @@ class TableLog(ABC):
         return await recorded(self._keys, rows, self.wanted)
 
     def reads_as_given(self, position: int) -> bool:
-        return self._recent.is_opened(position)
+        return self._recent.reads_as_given(position)
 
     async def tail(
         self, after: int, limit: int = 500, wanted: EventNeeds | None = None
     ) -> Sequence[RecordedEvent]:
         wanted = wanted or self.wanted
         if after + limit <= self._recent.floor:
-            rows = await self._page(after, limit, topics_left_out(wanted))
+            rows = await self._page(after, limit)
             return await recorded(self._keys, readable(rows, itemgetter(3)), wanted)
-        newest = await self._newest(after, limit, wanted)
-        events = readable(newest, attrgetter("topic"))
-        found = {each.position: each.taken(wanted) for each in events}
-        left = [each for each in events if found[each.position] is None]
+        newest = readable(await self._newest(after, limit), attrgetter("topic"))
+        found = {each.row[0]: _as_given(each, wanted) for each in newest}
+        left = [each.row for each in newest if found[each.row[0]] is None]
         try:
-            decoded = await recorded(self._keys, [each.row for each in left], wanted)
-        except (DamagedEvent, NewerEvent) as error:
-            self._recent.drop(error.position)  # the store may have another one later
+            decoded = await recorded(self._keys, left, wanted)
+        except (DamagedEvent, NewerEvent):
+            self._recent.clear()  # the store may have another event there later
             raise
-        for each, event in zip(left, decoded, strict=True):
-            each.keep(event, wanted)
-            found[each.position] = event
-        return [event for event in found.values() if event is not None]
+        return list((found | {each.position: each for each in decoded}).values())  # type: ignore[arg-type]
 
-    async def _newest(self, after: int, limit: int, wanted: EventNeeds) -> list[RecentEvent]:
-        """Return events after position *after*, what is *wanted* of them at hand."""
-        found = self._in_memory(after, limit, wanted)
+    async def _newest(self, after: int, limit: int) -> Sequence[RecentEvent]:
+        found = self._recent.after(after, limit)
         if self._is_all(found, after, limit):
             return found
-        async with AsyncExitStack() as stack:
-            unread = topics_left_out(wanted)
-            if after >= self._recent.floor:
-                # What others want too is read once, by the first of them.
-                await stack.enter_async_context(self._reading)
-                found = self._in_memory(after, limit, wanted)
-                if self._is_all(found, after, limit):
-                    return found
-                if self._unread is not None:
-                    unread &= self._unread
-                self._unread = unread
-            upto = found[-1].position if found else after
-            rows = await self._page(upto, limit - len(found), unread)
+        async with self._reading:  # what others want too is read once, by the first of them
+            found = self._recent.after(after, limit)
+            if self._is_all(found, after, limit):
+                return found
+            upto = found[-1].row[0] if found else after
+            rows = await self._page(upto, limit - len(found))
             if any(event_of(row[3]) in FORGETTING for row in rows):
                 self._keys.forget()  # also if nobody here reads those events
-            read = (RecentEvent(*row[:4], None if row[3] in unread else row[4]) for row in rows)
-            return [*found, *self._recent.read(list(read))]
-
-    def _in_memory(self, after: int, limit: int, wanted: EventNeeds) -> list[RecentEvent]:
-        if not self._knows_head():
-            return []
-        return list(
-            takewhile(lambda each: each.serves(wanted), self._recent.after(after, limit))
-        )
+            read = [RecentEvent(row) for row in rows]
+            self._recent.add(read)
+            return [*found, *read]
 
     def _is_all(self, found: Sequence[RecentEvent], after: int, limit: int) -> bool:
         """Return whether the store has nothing to add to what was *found* in memory."""
         if len(found) == limit:
             return True
-        upto = found[-1].position if found else after
+        upto = found[-1].row[0] if found else after
         return self._knows_head() and upto >= self._recent.head
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
@@ -262,10 +250,8 @@ class TableLog(ABC):
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         return list(map(_sealed_event, await self._select_where(where, after, upto)))
 
-    async def _page(
-        self, after: int, limit: int, unread: Collection[str] = ()
-    ) -> Sequence[StoredRow]:
-        rows = await self._select_page(after, limit, unread)
+    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        rows = await self._select_page(after, limit)
         if rows and rows[-1][0] != after + len(rows):
             position = next(n for n, row in enumerate(rows, after + 1) if row[0] != n)
             why = f"the log is damaged: an event after {after} is missing"
@@ -284,3 +270,11 @@ class TableLog(ABC):
 
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
+
+
+def _as_given(event: RecentEvent, wanted: EventNeeds) -> RecordedEvent | None:
+    """Return *event* if it need not be decoded."""
+    kind = event_of(event.topic)
+    if kind is not None and not wanted.reads(kind):
+        return RecordedEvent(*event.row[:3], NO_EVENT)
+    return event.given

@@ -12,7 +12,7 @@ Where people are opened, what is said about them stands next to that.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -20,10 +20,16 @@ from msgspec.structs import replace
 
 from cs.domain.codec import event_of, is_erased, shapes
 from cs.eventlog.errors import LogUnavailable, NewerEvent
-from cs.eventlog.key_cache import held_keys
-from cs.eventlog.mapper import SEALED
-from cs.eventlog.sealed_state import SealedState
-from cs.eventlog.sealing import SEALED_WITH, HeldKeys, open_box
+from cs.eventlog.mapper import SEALED, held_keys
+from cs.eventlog.sealing import (
+    SEALED_WITH,
+    HeldKeys,
+    KeyReference,
+    key_references,
+    open_box,
+    people_in,
+    with_values,
+)
 from cs.history.history import UNREADABLE, HistoryEvent, damaged
 from cs.history.identities import Identities
 from cs.history.masking import HIDDEN
@@ -91,14 +97,14 @@ async def shown_events(
         LogUnavailable: Log or key store cannot be read now.
         DamagedEvent: One of them is not what was stored.
     """
-    sealed = {each.position: _taken_apart(each) for each in events if SEALED in each.state}
-    names = {name for state in sealed.values() for name in state.names()}
+    sealed = {each.position: _plain(each) for each in events if SEALED in each.state}
+    names = {name for plain in sealed.values() for name in people_in(plain)}
     who = await people.of(names) if names else {}
     if keys is None:
         return [_shown(each, sealed.get(each.position), who) for each in events]
     keys.forget()  # of people who were erased since
     try:
-        needs = (need for state in sealed.values() for need in state.needs())
+        needs = (need for plain in sealed.values() for need in key_references(plain))
         held = await held_keys(keys, needs)
     except KeysUnavailable as error:
         raise LogUnavailable(f"the data keys could not be read: {error}") from error
@@ -108,16 +114,16 @@ async def shown_events(
     return found
 
 
-def _taken_apart(event: HistoryEvent) -> SealedState:
+def _plain(event: HistoryEvent) -> dict[str, Any]:
     try:
-        return SealedState(event.state)
+        return msgspec.json.decode(event.state, type=dict[str, Any])
     except UNREADABLE as error:
         raise damaged(event, error) from error
 
 
 def _shown(
     event: HistoryEvent,
-    state: SealedState | None,
+    plain: dict[str, Any] | None,
     who: Mapping[str, str],
     held: HeldKeys | None = None,
     lost: list[LostValue] | None = None,
@@ -126,7 +132,7 @@ def _shown(
 
     Args:
         event: As it is stored.
-        state: What it says, if people are in it.
+        plain: What it says, if people are in it.
         who: By ``<lookup>#p1``, their pseudonyms.
         held: What opens them; ``None``: they stay sealed.
         lost: Gets the values whose key is lost.
@@ -136,19 +142,20 @@ def _shown(
         if lost is not None:
             lost.append(replace(value, position=event.position, stream=event.stream))
 
-    def put(kind: bytes, person: bytes, box: bytes) -> bytes:
-        assert state is not None
-        need, value = state.need(person), {"personal": kind.decode()}
+    def put(need: KeyReference, sealed: dict[str, Any]) -> dict[str, Any]:
+        value = {"personal": sealed["sealed"]}
         if held is not None:
             with suppress(InvalidTag, ValueError):  # a damaged value hides no other
-                plain = msgspec.json.decode(open_box(need, box, held, note) or b"null")
-                value = value if plain is None or is_erased(plain) else plain
+                said = msgspec.json.decode(open_box(need, sealed["box"], held, note) or b"null")
+                value = value if said is None or is_erased(said) else said
         about = {"person": need.name, "who": who.get(need.name)}
-        return msgspec.json.encode(value | {n: said for n, said in about.items() if said})
+        return value | {name: said for name, said in about.items() if said}
 
-    if state is None and event.topic not in _WITH_SECRETS:
+    if plain is not None:
+        fields = with_values(plain, put)
+    elif event.topic in _WITH_SECRETS:
+        fields = msgspec.json.decode(event.state, type=dict[str, msgspec.Raw])
+    else:
         return ShownEvent(event, event.state)
-    text = event.state if state is None else state.joined(put)
-    fields = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     kept = {name: said for name, said in fields.items() if name not in _NOT_SHOWN}
     return ShownEvent(event, msgspec.json.encode(kept))

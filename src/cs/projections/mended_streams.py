@@ -5,11 +5,10 @@ from collections.abc import Callable, Sequence
 
 from structlog import get_logger
 
-from cs.eventlog.damage import PAGE, DamagedStreams
+from cs.eventlog.damage import PAGE, DamagedStreams, RetrySchedule
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.eventlog.retries import RetrySchedule
 from cs.projections.port import Views
 from cs.projections.sealer import sealer
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of

@@ -3,8 +3,7 @@
 from cryptography.exceptions import InvalidTag
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.key_cache import held_keys
-from cs.eventlog.mapper import DataKeys
+from cs.eventlog.mapper import DataKeys, held_keys
 from cs.eventlog.sealing import key_reference_of, open_bytes, why_lost
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue

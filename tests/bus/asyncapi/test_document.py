@@ -23,7 +23,7 @@ from cs.bus.topics import (
 from cs.domain.codec import TOPICS as EVENT_TYPES
 from cs.domain.codec import from_plain
 from cs.domain.stages.work import AnyFinding
-from cs.eventlog.sealing import unseal
+from cs.eventlog.sealing import opened
 from cs.pipeline.outcomes import GROUP
 
 DOCUMENT: dict[str, Any] = json.loads(read_document())
@@ -125,7 +125,7 @@ def test_events_are_described_as_they_are_stored_without_people(topic: str) -> N
     for example in MESSAGES[topic]["examples"]:
         event = decode_event(json.dumps(example["payload"]).encode())
         state = json.loads(bytes(event.state).replace(BOX.encode(), b""))
-        erased = unseal(state, "", {}, lambda lost: pytest.fail(str(lost)))
+        erased = opened(state, {}, lambda lost: pytest.fail(str(lost)))
         assert event.topic == topic
         assert isinstance(from_plain(topic, erased), EVENT_TYPES[topic])
         assert "Quillfeather" not in json.dumps(example)

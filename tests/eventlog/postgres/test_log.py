@@ -336,3 +336,34 @@ async def test_events_of_a_log_that_is_left_are_stored_or_refused_never_lost(
     assert {type(a) for a in answers if isinstance(a, BaseException)} <= {LogUnavailable}
     async with PostgresEventLog(pool, keys) as log:
         assert await log.head() == len(stored) > 0
+
+
+async def test_the_tables_have_the_library_s_columns_and_keys(database: str) -> None:
+    async with migrated(database) as pool:
+        rows = await pool.fetch(
+            "SELECT table_name, column_name, data_type, is_nullable "
+            "FROM information_schema.columns "
+            "WHERE table_name IN ('stored_events', 'snapshots') ORDER BY 1, ordinal_position"
+        )
+        indexes = await pool.fetch(
+            "SELECT indexname, indexdef FROM pg_indexes "
+            "WHERE tablename IN ('stored_events', 'snapshots') AND indexdef LIKE '%UNIQUE%'"
+        )
+
+    common = [
+        ("originator_id", "text", "NO"),
+        ("originator_version", "bigint", "NO"),
+        ("topic", "text", "YES"),
+        ("state", "bytea", "YES"),
+    ]
+    assert [tuple(row)[1:] for row in rows if row[0] == "snapshots"] == common
+    assert [tuple(row)[1:] for row in rows if row[0] == "stored_events"] == [
+        *common,
+        ("notification_id", "bigint", "NO"),
+    ]
+    unique = {row["indexname"]: row["indexdef"].partition("btree ")[2] for row in indexes}
+    assert unique == {
+        "stored_events_pkey": "(originator_id, originator_version)",
+        "stored_events_notification_id_idx": "(notification_id)",
+        "snapshots_pkey": "(originator_id, originator_version)",
+    }

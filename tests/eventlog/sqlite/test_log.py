@@ -5,14 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from eventsourcing.persistence import StoredEvent
 
 from contracts.event_log import AT, EventLogContract, said, units
 from contracts.event_log_ceiling import CeilingContract, start
 from contracts.event_log_people import NoRoom, PeopleContract
 from cs.domain.brand.events import LookupFinished, MailboxNotVerified, PeopleFound
+from cs.domain.codec import decode, encode, topic_of
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.keystore.sqlite.store import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
@@ -290,3 +293,19 @@ async def test_events_of_a_log_that_is_left_are_stored_or_refused_never_lost(
     assert {type(a) for a in answers if isinstance(a, BaseException)} <= {LogUnavailable}
     async with SqliteEventLog(path, keys) as log:
         assert await log.head() == len(stored) > 0
+
+
+async def test_the_library_reads_what_we_wrote_and_we_what_it_wrote(path: Path) -> None:
+    events = golden_events("key")
+    recorder = BatchRecorder.at(path.as_uri(), 1)
+    async with SqliteEventLog(path, MemoryKeyStore()) as log:
+        await log.append([Append("key-a", NO_STREAM, events[:-1])])
+        stored = recorder.select_events("key-a")
+        assert [decode(each.topic, each.state) for each in stored] == events[:-1]
+        notified = recorder.select_notifications(1, 100)
+        assert [each.id for each in notified] == list(range(1, len(events)))
+
+        last = StoredEvent("key-a", len(events) - 1, topic_of(events[-1]), encode(events[-1]))
+        assert recorder.insert_events([last]) == [len(events)]
+        assert [each.event for each in await log.read("key-a")] == events
+    recorder.datastore.close()

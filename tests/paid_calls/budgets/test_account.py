@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "data" / "spending.db"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[StoredBudgets]:
     if request.param == "postgres":
         yield in_postgres(request.getfixturevalue("pool"))

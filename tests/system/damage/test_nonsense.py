@@ -6,9 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.domain.codec import encode
-from cs.eventlog.damage import DamagedStreams
+from cs.eventlog.damage import MOST_S, DamagedStreams
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.retries import MOST_S
 from cs.projections.brands import BRANDS
 from cs.projections.runner import ViewRunner
 from cs.projections.set_aside import ASIDE, SET_ASIDE

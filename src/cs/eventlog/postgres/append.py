@@ -11,10 +11,11 @@ is known by its events stored there, byte for byte.
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TypeAlias
 
 import asyncpg
-from eventsourcing.persistence import StoredEvent
+import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import (
@@ -23,7 +24,7 @@ from cs.eventlog.errors import (
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.postgres.batch import arguments
+from cs.eventlog.mapper import NewEvent
 from cs.eventlog.table_log import PreparedAppend
 from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
@@ -160,10 +161,10 @@ async def _already_stored(
     with translate_errors():
         rows = await connection.fetch(
             _ALREADY_STORED,
-            [str(event.originator_id) for event in wanted],
-            [event.originator_version for event in wanted],
+            [event.stream for event in wanted],
+            [event.version for event in wanted],
         )
-    there = {StoredEvent(*row[:4]): row[4] for row in map(tuple, rows)}
+    there = {NewEvent(*event): position for *event, position in rows}
     return {
         n: max(there[event] for event in request.stored)
         for n, request in requests.items()
@@ -182,6 +183,55 @@ def _refused(error: Exception) -> LogUnavailable:
     refused = LogUnavailable(why)
     refused.__cause__ = error
     return refused
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """The arguments of ``append_events`` (migration 0001), each a column, in their order.
+
+    Requests, parts and streams count from 1.
+    """
+
+    streams: list[str] = msgspec.field(default_factory=list)  # each once
+    part_request: list[int] = msgspec.field(default_factory=list)
+    part_stream: list[int] = msgspec.field(default_factory=list)
+    part_expected: list[int] = msgspec.field(default_factory=list)
+    part_events: list[int] = msgspec.field(default_factory=list)
+    starts_at: list[datetime | None] = msgspec.field(default_factory=list)
+    starts_limit: list[int | None] = msgspec.field(default_factory=list)
+    event_request: list[int] = msgspec.field(default_factory=list)
+    event_stream: list[str] = msgspec.field(default_factory=list)
+    event_version: list[int] = msgspec.field(default_factory=list)
+    event_topic: list[str] = msgspec.field(default_factory=list)
+    event_state: list[bytes] = msgspec.field(default_factory=list)
+
+    def add(self, request: PreparedAppend, numbers: dict[str, int]) -> None:
+        """Add *request*; *numbers* are those of the streams so far."""
+        self.starts_at.append(None if request.ceiling is None else request.ceiling.at)
+        self.starts_limit.append(None if request.ceiling is None else request.ceiling.limit)
+        number = len(self.starts_at)
+        for append in request.appends:
+            if append.stream not in numbers:
+                self.streams.append(append.stream)
+                numbers[append.stream] = len(self.streams)
+            self.part_request.append(number)
+            self.part_stream.append(numbers[append.stream])
+            self.part_expected.append(append.expected)
+            self.part_events.append(len(append.events))
+        for event in request.stored:
+            self.event_request.append(number)
+            self.event_stream.append(event.stream)
+            self.event_version.append(event.version)
+            self.event_topic.append(event.topic)
+            self.event_state.append(event.state)
+
+
+def arguments(requests: Sequence[PreparedAppend]) -> tuple[object, ...]:
+    """Return what ``append_events`` takes for *requests*."""
+    batch = Batch()
+    numbers: dict[str, int] = {}
+    for request in requests:
+        batch.add(request, numbers)
+    return msgspec.structs.astuple(batch)
 
 
 APPEND = """

@@ -4,10 +4,10 @@ Migration 0001 sees to it that positions have no gaps and become visible in thei
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import asyncpg
 
@@ -16,17 +16,14 @@ from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.lookup_starts import STARTS_KEPT
 from cs.eventlog.mapper import DataKeys, StoredRow
-from cs.eventlog.port import NO_STREAM, Ceiling, Where
+from cs.eventlog.port import Ceiling, Where
 from cs.eventlog.postgres.append import PostgresAppender
 from cs.eventlog.postgres.listening import LAST_POSITION, follow_last_position
-from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected
 from cs.postgres.pruning import PAGE
-
-_stored_row: Callable[[Sequence[Any]], StoredRow] = tuple
 
 
 class PostgresEventLog(TableLog):
@@ -50,7 +47,6 @@ class PostgresEventLog(TableLog):
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._pool = pool
         self._appender = PostgresAppender(pool)
-        self._what_came_since = ReadBatches(self._select_streams, SIDE_BY_SIDE)
         self._head_known = False
         self._stack = AsyncExitStack()
         self._closed = False
@@ -89,28 +85,10 @@ class PostgresEventLog(TableLog):
     async def _select_stream(
         self, stream: str, after: int, limit: int | None
     ) -> Sequence[StoredRow]:
-        if after == NO_STREAM:  # all of it may be long, and others would wait for it
-            return await self._rows(_STREAM, stream, after, limit)
-        # What came since: next to nothing, and asked for at every call.
-        return await self._what_came_since.ask((stream, after, limit))
+        return await self._rows(_STREAM, stream, after, limit)
 
-    async def _select_streams(
-        self, asked: Sequence[tuple[str, int, int | None]]
-    ) -> Sequence[Sequence[StoredRow]]:
-        if len(asked) == 1:
-            return [await self._rows(_STREAM, *asked[0])]
-        columns = (list(column) for column in zip(*asked, strict=True))
-        found: list[list[StoredRow]] = [[] for _ in asked]
-        for *place_and_event, n in await self._fetch(_STREAMS, tuple(columns)):
-            found[n].append(_stored_row(place_and_event))
-        return found
-
-    async def _select_page(
-        self, after: int, limit: int, unread: Collection[str]
-    ) -> Sequence[StoredRow]:
-        if not unread:
-            return await self._rows(_PAGE, after, limit)
-        return await self._rows(_PAGE_OF_SOME, after, limit, sorted(unread))
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        return await self._rows(_PAGE, after, limit)
 
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
         topics, streams, prefixes = (
@@ -153,7 +131,7 @@ class PostgresEventLog(TableLog):
         return removed == f"DELETE {PAGE}"
 
     async def _rows(self, query: str, *arguments: object) -> Sequence[StoredRow]:
-        return cast("Sequence[StoredRow]", await self._fetch(query, arguments))
+        return [tuple(row) for row in await self._fetch(query, arguments)]
 
     async def _value(self, query: str, *arguments: object) -> Any:
         rows = await self._fetch(query, arguments)
@@ -174,29 +152,10 @@ _STREAM = f"""
 SELECT {_COLUMNS} FROM stored_events
 WHERE originator_id = $1 AND originator_version > $2 ORDER BY originator_version LIMIT $3
 """  # noqa: S608
-# Each by the index of streams; the last column is which of those asked for it is of, from 0.
-_STREAMS = f"""
-SELECT {_COLUMNS}, (asked.n - 1)::int
-FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY
-    AS asked (stream, after, most, n)
-CROSS JOIN LATERAL (
-    SELECT {_COLUMNS} FROM stored_events
-    WHERE originator_id = asked.stream AND originator_version > asked.after
-    ORDER BY originator_version LIMIT asked.most
-) AS since
-ORDER BY asked.n, originator_version
-"""  # noqa: S608
 _PAGE = f"""
 SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 """  # noqa: S608
-# What is left out may be long, and stored apart from its row: it is not even read from there.
-_PAGE_OF_SOME = """
-SELECT notification_id, originator_id, originator_version, topic,
-    CASE WHEN topic = ANY($3::text[]) THEN ''::bytea ELSE state END AS state
-FROM stored_events
-WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
-"""
 _WHERE = f"""
 SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 AND notification_id <= $2

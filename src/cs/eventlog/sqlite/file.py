@@ -1,16 +1,10 @@
 """The file of a log: whether it is still the one that was opened."""
 
 import os
-import sqlite3
 from pathlib import Path
-
-from eventsourcing.persistence import PersistenceError
 
 from cs.eventlog.errors import LogUnavailable
 from cs.runtime.private_files import make_private
-
-#: What reading and writing raise when the file or its disk is the reason.
-FAILED = (PersistenceError, sqlite3.Error)
 
 #: Bytes of SQLite's smallest page; a file has at least one.
 _SMALLEST = 512

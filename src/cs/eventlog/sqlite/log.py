@@ -12,20 +12,18 @@ one is damaged.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from eventsourcing.sqlite import SQLiteDatastore
-
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling, Where
 from cs.eventlog.recent import RecentEvents
-from cs.eventlog.sqlite.file import FAILED, LogFile
-from cs.eventlog.sqlite.recorder import BatchRecorder
+from cs.eventlog.sqlite.file import LogFile
+from cs.eventlog.sqlite.recorder import FAILED, BatchRecorder
 from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads
@@ -62,13 +60,7 @@ class SqliteEventLog(TableLog):
     ) -> None:
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._file = LogFile(path)
-        self._datastore = SQLiteDatastore(
-            self._file.uri,
-            lock_timeout=lock_timeout_s,
-            pool_size=6,
-            originator_id_type="text",
-        )
-        self._recorder = recorder(self._datastore)
+        self._recorder = recorder.at(self._file.uri, lock_timeout_s)
         self._readers = DatabaseThreads("log-reader", 4)
         self._stack = AsyncExitStack()
         self._closed = False
@@ -104,7 +96,7 @@ class SqliteEventLog(TableLog):
         self._closed = True
         await self._stack.aclose()
         self._readers.close()
-        self._datastore.close()
+        self._recorder.datastore.close()
 
     async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[int | Exception]:
         return await asyncio.to_thread(self._write_here, requests)
@@ -131,12 +123,8 @@ class SqliteEventLog(TableLog):
         )
         return rows
 
-    async def _select_page(
-        self, after: int, limit: int, unread: Collection[str]
-    ) -> Sequence[StoredRow]:
-        rows: list[StoredRow] = await self._run(
-            self._recorder.select_page, after, limit, unread
-        )
+    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = await self._run(self._recorder.select_page, after, limit)
         return rows
 
     async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:

@@ -12,16 +12,16 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Self
 
 import msgspec
-from eventsourcing.persistence import StoredEvent
-from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteCursor
+from eventsourcing.persistence import PersistenceError
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 from structlog import get_logger
 
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.lookup_starts import LookupStarts
-from cs.eventlog.mapper import StoredRow
+from cs.eventlog.mapper import NewEvent, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling, Where
 from cs.eventlog.table_log import PreparedAppend
 from cs.runtime import failpoints
@@ -29,13 +29,15 @@ from cs.sqlite.database import transaction
 
 log = get_logger()
 
+#: What reading and writing raise when the file or its disk is the reason.
+FAILED = (PersistenceError, sqlite3.Error)
+
 #: Events stored by one statement.
 _ROWS = 500
 #: SQLite's word for a page without an end.
 _ALL = -1
-_COLUMNS = "rowid, originator_id, originator_version, topic"
-#: Of a `StoredRow`; and of its place alone.
-_ROW = f"{_COLUMNS}, state"
+#: The columns of a `StoredRow`.
+_ROW = "rowid, originator_id, originator_version, topic, state"
 _OF_STREAM = (
     "WHERE originator_id = ? AND originator_version > ? ORDER BY originator_version LIMIT ?"
 )
@@ -45,6 +47,15 @@ _NO_UTF_8 = "Could not decode to UTF-8"
 
 class BatchRecorder(SQLiteApplicationRecorder):
     """The library's recorder, with batches of contingent appends."""
+
+    @classmethod
+    def at(cls, uri: str, lock_timeout_s: int) -> Self:
+        """Return the recorder of the file at *uri*, on the library's pool of connections."""
+        return cls(
+            SQLiteDatastore(
+                uri, lock_timeout=lock_timeout_s, pool_size=6, originator_id_type="text"
+            )
+        )
 
     @cached_property
     def _starts(self) -> LookupStarts:
@@ -57,7 +68,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """Make what is missing; make anew what the log knows better."""
         super().create_table()
         with self.datastore.transaction(commit=False) as cursor:
-            if self._starts.is_complete(cursor):
+            if self._starts.is_complete(cursor.sqlite_cursor):
                 return
         with self._writing() as cursor:
             if not self._starts.is_complete(cursor):  # else another process was first
@@ -72,21 +83,21 @@ class BatchRecorder(SQLiteApplicationRecorder):
         return answers
 
     @contextmanager
-    def _writing(self) -> Iterator[SQLiteCursor]:
+    def _writing(self) -> Iterator[sqlite3.Cursor]:
         """Hold SQLite's lock for writers; what was written is durable after, or undone."""
         # Not as the pool's writer: if it cannot open a connection, its lock for writers is
         # never released.  SQLite's own lock is enough, and here there is one thread.
         with self.datastore.get_connection(commit=False) as connection:
-            cursor = connection.cursor()
+            cursor = connection.cursor().sqlite_cursor
             cursor.execute("PRAGMA synchronous=FULL")
             with transaction(cursor, commit=lambda: self._commit(cursor)):
                 yield cursor
 
-    def _commit(self, cursor: SQLiteCursor) -> None:
+    def _commit(self, cursor: sqlite3.Cursor) -> None:
         cursor.execute("COMMIT")
 
     def _write_all(
-        self, cursor: SQLiteCursor, requests: Sequence[PreparedAppend]
+        self, cursor: sqlite3.Cursor, requests: Sequence[PreparedAppend]
     ) -> list[int | Exception]:
         """Store *requests*, one after the other: two statements for however many there are.
 
@@ -94,7 +105,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """
         streams = {append.stream for request in requests for append in request.appends}
         versions = self._versions(cursor, streams)
-        refusals, stored = list[Exception | None](), list[StoredEvent]()
+        refusals, stored = list[Exception | None](), list[NewEvent]()
         for request in requests:
             refusal = self._refusal(cursor, request, versions)
             refusals.append(refusal)
@@ -112,7 +123,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         return answers
 
     def _refusal(
-        self, cursor: SQLiteCursor, request: PreparedAppend, versions: Mapping[str, int]
+        self, cursor: sqlite3.Cursor, request: PreparedAppend, versions: Mapping[str, int]
     ) -> Exception | None:
         """Return why *request* is not stored; ``None`` if it is, its start numbered."""
         for append in request.appends:
@@ -126,7 +137,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
             self._starts.add(cursor, request.ceiling.at)
         return None
 
-    def _versions(self, cursor: SQLiteCursor, streams: Collection[str]) -> dict[str, int]:
+    def _versions(self, cursor: sqlite3.Cursor, streams: Collection[str]) -> dict[str, int]:
         """Return the version of each of *streams* that there is."""
         cursor.execute(
             "SELECT value, (SELECT MAX(originator_version) "  # noqa: S608
@@ -135,7 +146,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         )
         return {stream: found for stream, found in cursor.fetchall() if found is not None}
 
-    def _insert(self, cursor: SQLiteCursor, stored: Sequence[StoredEvent]) -> int:
+    def _insert(self, cursor: sqlite3.Cursor, stored: Sequence[NewEvent]) -> int:
         """Store events in their order; return the position of the last, each has the next."""
         last = 0
         for first in range(0, len(stored), _ROWS):
@@ -143,43 +154,26 @@ class BatchRecorder(SQLiteApplicationRecorder):
             values = ",".join(["(?,?,?,?)"] * len(rows))
             cursor.execute(
                 f"INSERT INTO {self.events_table_name} VALUES {values}",  # noqa: S608
-                [
-                    value
-                    for each in rows
-                    for value in (
-                        each.originator_id,
-                        each.originator_version,
-                        each.topic,
-                        each.state,
-                    )
-                ],
+                [value for row in rows for value in row],
             )
-            last = int(cursor.lastrowid)
+            last = cursor.lastrowid or 0
         return last
 
     def opens_at(self, ceiling: Ceiling) -> datetime | None:
         with self.datastore.transaction(commit=False) as cursor:
-            return self._starts.opens_at(cursor, ceiling)
+            return self._starts.opens_at(cursor.sqlite_cursor, ceiling)
 
     def select_stream(self, stream: str, after: int, limit: int | None) -> list[StoredRow]:
         """Return what is stored of *stream* after version *after*, at most *limit* rows."""
         return self._select(_OF_STREAM, (stream, after, _ALL if limit is None else limit))
 
-    def select_page(
-        self, after: int, limit: int, unread: Collection[str] = ()
-    ) -> list[StoredRow]:
+    def select_page(self, after: int, limit: int) -> list[StoredRow]:
         """Return what is stored after position *after*, at most *limit* rows.
-
-        The state of those with a topic in *unread* is empty.
 
         Plain tuples: the library's rows by name and notification objects cost more than
         reading them (bench/event_log.py).
         """
-        where = "WHERE rowid > ? ORDER BY rowid LIMIT ?"
-        if not unread:
-            return self._select(where, (after, limit))
-        state = "CASE WHEN topic IN (SELECT value FROM json_each(?)) THEN x'' ELSE state END"
-        return self._select(where, (_json(unread), after, limit), f"{_COLUMNS}, {state}")
+        return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
 
     def select_where(self, where: Where, after: int, upto: int) -> list[StoredRow]:
         """Return what is stored of *where* after position *after*, up to *upto*."""
@@ -205,14 +199,11 @@ class BatchRecorder(SQLiteApplicationRecorder):
         ordered = f"WHERE {' AND '.join(conditions)} ORDER BY rowid"
         return self._select(ordered, tuple(parameters))
 
-    def _select(
-        self, where: str, parameters: tuple[str | int, ...], columns: str = _ROW
-    ) -> list[Any]:
-        """Return *columns* of the rows *where* they are; of `_ROW` each is a `StoredRow`."""
+    def _select(self, where: str, parameters: tuple[str | int, ...]) -> list[StoredRow]:
         with self.datastore.get_connection(commit=False) as connection:
             cursor = connection.cursor().sqlite_cursor
             cursor.row_factory = None
-            statement = f"SELECT {columns} FROM {self.events_table_name} {where}"  # noqa: S608
+            statement = f"SELECT {_ROW} FROM {self.events_table_name} {where}"  # noqa: S608
             try:
                 return cursor.execute(statement, parameters).fetchall()
             except sqlite3.OperationalError as error:
