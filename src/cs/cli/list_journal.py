@@ -7,18 +7,17 @@ row counts.  The file of results is made from it.
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.cli.brand_list import BadList, Row
 from cs.cli.output import as_csv, json_line
 from cs.cli.search_record import COLUMNS, rows
-from cs.client import Client, Done, Failed, NotFound, Other
+from cs.client import Done, Failed, Other
 from cs.client.retries import KEY_KNOWN_S
 from cs.runtime.private_files import open_private
 
@@ -29,17 +28,6 @@ KNOWN_FOR = timedelta(seconds=KEY_KNOWN_S)
 _AHEAD = timedelta(minutes=5)
 
 
-class ListOwner(msgspec.Struct, frozen=True, tag_field="kind", tag="list"):
-    """The key and server that the list belongs to, hashed, and where the list was begun.
-
-    Idempotency keys are made of *place*, so that they stay the same when list and journal
-    move together, or when the journal is lost.
-    """
-
-    identity: str
-    place: str
-
-
 class RowError(msgspec.Struct, frozen=True):
     """An error instead of a search, which will not change."""
 
@@ -48,11 +36,12 @@ class RowError(msgspec.Struct, frozen=True):
     message: str
 
 
-class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="row"):
+class RowState(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of one row.
 
     Attributes:
         asked_at: When it was first asked for; it may have been charged since then.
+        by: Server and key that were asked, hashed.
         row: As it was asked for: an idempotency key belongs to the brand as it was written
             then (contract L14).  Once it is finished: as it is in the list.
         search: Id of its search, once it has one.
@@ -62,6 +51,7 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
 
     key: str
     asked_at: datetime | None = None
+    by: str = ""
     row: Row | None = None
     search: str = ""
     times: int = 0
@@ -78,49 +68,30 @@ class RowState(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=
         return bool(self.found or self.other or self.error)
 
     @property
-    def is_unanswered(self) -> bool:
-        return self.asked_at is not None and not self.search and not self.is_finished
+    def is_open(self) -> bool:
+        """Whether it was asked for and is not finished."""
+        return self.asked_at is not None and not self.is_finished
 
-    def is_known(self, at: datetime) -> bool:
-        """Return whether the service is sure to know the idempotency key, if it got it."""
-        return self.asked_at is not None and -_AHEAD <= at - self.asked_at < KNOWN_FOR
-
-    def in_doubt(self, at: datetime) -> bool:
-        """Return whether asking again may charge again."""
-        return self.is_unanswered and not self.is_known(at)
-
-
-_decoder = msgspec.json.Decoder(ListOwner | RowState)
-
-
-def _entries(data: bytes) -> Iterator[ListOwner | RowState]:
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            yield _decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise BadList(f"line {number} is no entry: {error}") from error
+    def is_known(self, at: datetime, by: str) -> bool:
+        """Return whether the server of *by* is sure to know it, if it was ever asked."""
+        age = at - self.asked_at if self.asked_at is not None else KNOWN_FOR
+        return self.by == by and (bool(self.search) or -_AHEAD <= age < KNOWN_FOR)
 
 
 class Journal(AbstractContextManager["Journal"]):
     """The journal at *path*, made if need be, locked until left; use as ``with``.
 
-    Args:
-        path: Its file.
-        identity: Server and key, hashed, of a list that is begun.
-        place: Where such a list is.
-
     Attributes:
-        owner: The list's.
-        rows: The state of each row, by key.
+        place: Where the list was when it was begun.  Idempotency keys are made of it, so that
+            they stay the same when list and journal move together, or the journal is lost.
 
     Raises:
         BadList: It is in use, or unreadable.
     """
 
-    def __init__(self, path: Path, identity: str, place: str) -> None:
-        self.owner = ListOwner(identity, place)
-        self.rows: dict[str, RowState] = {}
-        self._last_search = ""
+    def __init__(self, path: Path, place: str) -> None:
+        self.place = place
+        self._rows: dict[str, RowState] = {}
         self._file = open_private(path, "a+b")
         try:
             self._lock_and_read(path)
@@ -132,75 +103,42 @@ class Journal(AbstractContextManager["Journal"]):
         self._file.close()
 
     def of(self, key: str) -> RowState:
-        return self.rows.get(key) or RowState(key=key)
+        return self._rows.get(key) or RowState(key=key)
 
-    def put(self, entry: ListOwner | RowState) -> None:
-        """Store *entry*; when this returns, the disk has it."""
+    def finished(self) -> list[RowState]:
+        return [each for each in self._rows.values() if each.is_finished]
+
+    def put(self, state: RowState) -> None:
+        """Store *state*; when this returns, the disk has it."""
+        self._write(state)
+        self._rows[state.key] = state
+
+    def _write(self, entry: RowState | dict[str, str]) -> None:
         self._file.write(msgspec.json.encode(entry) + b"\n")
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._apply(entry)
-
-    def check_owner(self, identity: str, client: Client, *, ask_again: bool) -> None:
-        """Check that the list may go on with the server and key of *identity*.
-
-        A rotated secret and a moved server are recognized by the last search, which no other
-        key can read (contract S17, H11); there the idempotency keys are known as well.  Where
-        no search is known, only unanswered rows can be charged twice, which *ask_again*
-        allows.
-
-        Raises:
-            BadList: It belongs to another key or server.
-            ClientError: The last search could not be read.
-        """
-        if self.owner.identity == identity:
-            return
-        other = "the list was begun with another key or server"
-        doubtful = sum(each.is_unanswered for each in self.rows.values())
-        if self._last_search:
-            try:
-                known = client.contacts.get(self._last_search).id == self._last_search
-            except NotFound:
-                known = False
-            if not known:
-                raise BadList(
-                    f"{other}: this one does not know its search {self._last_search!r}; "
-                    "use that one, or other --results and --again to begin again"
-                )
-        elif doubtful and not ask_again:
-            raise BadList(
-                f"{other}, and all answers were lost; use that one, or --ask-again to ask "
-                f"this one, which may charge {doubtful} brands twice"
-            )
-        self.put(replace(self.owner, identity=identity))
 
     def _lock_and_read(self, path: Path) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise BadList(f"another command is searching this list ({path})") from error
-        begun = self.owner
         self._file.seek(0)
         data = self._file.read()
-        complete = data[: data.rfind(b"\n") + 1]
-        self._file.truncate(len(complete))  # a line that a crash cut was followed by nothing
-        try:
-            for entry in _entries(complete):
-                self._apply(entry)
-        except BadList as error:
-            raise BadList(f"{path}, {error}") from error
-        if all(state == RowState(key=key) for key, state in self.rows.items()):
-            # Nothing came of a list that was begun, perhaps with another key.
-            self._file.truncate(0)
-            self.rows.clear()
-            self.put(begun)
-
-    def _apply(self, entry: ListOwner | RowState) -> None:
-        if isinstance(entry, ListOwner):
-            self.owner = entry
-        else:
-            self.rows[entry.key] = entry
-            self._last_search = entry.search or self._last_search
+        lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+        # A line that a crash cut was followed by nothing.
+        self._file.truncate(sum(map(len, lines)))
+        if not lines:
+            self._write({"place": self.place})
+        for number, line in enumerate(lines, 1):
+            try:
+                if number == 1:
+                    self.place = msgspec.json.decode(line, type=dict[str, str])["place"]
+                else:
+                    state = msgspec.json.decode(line, type=RowState)
+                    self._rows[state.key] = state
+            except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as error:
+                raise BadList(f"{path}, line {number} is no entry: {error}") from error
 
 
 def hashed(*texts: str) -> str:
@@ -210,22 +148,6 @@ def hashed(*texts: str) -> str:
     rows may come and go between two runs.
     """
     return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:40]
-
-
-def searched_before(path: Path, rows: Iterable[Row], place: str) -> int:
-    """Return how many of *rows* the journal at *path* has asked for, of the list at *place*.
-
-    0 if it is of another list, or cannot be read.
-    """
-    try:
-        entries = list(_entries(path.read_bytes()))
-    except (OSError, BadList):
-        return 0
-    if not any(isinstance(each, ListOwner) and each.place == place for each in entries):
-        return 0
-    states = {each.key: each for each in entries if isinstance(each, RowState)}
-    asked = {key for key, state in states.items() if state.asked_at or state.is_finished}
-    return sum(hashed(place, *row.query) in asked for row in rows)
 
 
 def is_json(path: Path) -> bool:

@@ -1,7 +1,8 @@
 """``cs search --file``: a whole list, within the limits of the key, and no row charged twice.
 
 A row whose answer was lost may have been charged.  For a day the service knows it by its
-idempotency key, so it is asked again; after that it is left alone (`RowState.in_doubt`).
+idempotency key, so it is asked again; after that, and with another key or server, it is left
+alone (`RowState.is_known`).
 """
 
 import math
@@ -17,14 +18,7 @@ from msgspec.structs import replace
 from cs.cli.app import FAILED
 from cs.cli.brand_list import BadList, Row, read_rows
 from cs.cli.command import Output
-from cs.cli.list_journal import (
-    Journal,
-    Results,
-    RowError,
-    RowState,
-    hashed,
-    searched_before,
-)
+from cs.cli.list_journal import Journal, Results, RowError, RowState, hashed
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.cli.search_record import describe, exit_code, most_severe
@@ -62,12 +56,12 @@ class ListOptions:
         Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
     ] = None
     ask_again: Annotated[
-        bool, _flag("List: ask again for rows lost over 23 hours ago; may be charged again.")
+        bool,
+        _flag("List: ask again for rows lost a day ago or by another key; may be charged."),
     ] = False
     retry_failed: Annotated[
         bool, _flag("List: search again what the service could not finish.")
     ] = False
-    again: Annotated[bool, _flag("List: search again what another --results has.")] = False
     estimate: Annotated[
         bool, _flag("List: estimate its cost from the service's data; search nothing.")
     ] = False
@@ -101,17 +95,20 @@ def search_list(
     try:
         rows = read_rows(path)
         journal_file = results.with_name(f"{results.name}.journal")
-        if not journal_file.exists():
-            _check_new(path, results, rows, again=options.again)
-        with Journal(journal_file, hashed(identity), str(path.resolve())) as journal:
-            journal.check_owner(hashed(identity), client, ask_again=options.ask_again)
-            listed = {hashed(journal.owner.place, *row.query): row for row in rows}
+        if results.exists() and not journal_file.exists():
+            stop(
+                f"{results} is there without its journal, so what was asked for it is not "
+                "known; move it away, or name other --results",
+                2,
+            )
+        with Journal(journal_file, str(path.resolve())) as journal:
+            listed = {hashed(journal.place, *row.query): row for row in rows}
             for state in map(journal.of, listed) if options.retry_failed else ():
                 if isinstance(state.found, Failed) and state.found.reason in TRANSIENT:
                     journal.put(RowState(key=state.key, times=state.times + 1))
-            finished = [each for each in journal.rows.values() if each.is_finished]
-            with Results(results, finished) as written:
-                search = _ListSearch(listed, journal, written, now, client, progress)
+            with Results(results, journal.finished()) as written:
+                by = hashed(identity)
+                search = _ListSearch(listed, journal, written, by, now, client, progress)
                 stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
@@ -123,31 +120,6 @@ def search_list(
     except OSError as error:
         stop(f"{error.filename or results}: {error.strerror}")
     return _summary(results, [journal.of(key) for key in listed], stopped)
-
-
-def _check_new(path: Path, results: Path, rows: Sequence[Row], *, again: bool) -> None:
-    """Check that *results* can be begun for *rows*, the list at *path*.
-
-    Raises:
-        BadList: They are there already, or *rows* were searched into others.
-    """
-    if results.is_dir():
-        raise BadList(f"{results} is a folder; name a file in it")
-    if results.exists():
-        raise BadList(
-            f"{results} is there without its journal, so what was asked for it is not known; "
-            "move it away, or name other --results"
-        )
-    folders = {path.absolute().parent, results.absolute().parent, Path.cwd()}
-    journals = (each for folder in folders for each in folder.glob("*.journal"))
-    for journal in sorted(journals) if not again else ():
-        if count := searched_before(journal, rows, str(path.resolve())):
-            other = journal.with_name(journal.name.removesuffix(".journal"))
-            raise BadList(
-                f"{count} of {len(rows)} brands of this list were searched into {other}; "
-                f"--results {other} goes on there, --again searches them again, which may "
-                "be charged again"
-            )
 
 
 def _summary(results: Path, states: Sequence[RowState], stopped: ClientError | None) -> Output:
@@ -175,12 +147,14 @@ class _ListSearch:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
         results: Where finished rows are written.
+        by: Server and key, hashed.
         now, client, progress: As of `search_list`.
     """
 
     listed: dict[str, Row]
     journal: Journal
     results: Results
+    by: str
     now: Callable[[], datetime]
     client: Client
     progress: Progress
@@ -210,11 +184,12 @@ class _ListSearch:
             is_lost_again = is_old and error is not None and error.in_doubt
             if not is_lost_again and absence.note(outcome):
                 break
-        late = sum(self.journal.of(key).in_doubt(self.now()) for key in self._left)
-        if late and not ask_again:
+        lost = sum(self._is_in_doubt(self.journal.of(key)) for key in self._left)
+        if lost and not ask_again:
             warn(
-                f"{late} brands were asked for over 23 hours ago, or who knows when, and the "
-                "answers were lost, so asking again may charge them again: --ask-again does"
+                f"{lost} brands were asked for over 23 hours ago, or with another key or "
+                "server, and the answers were lost; --ask-again asks for them again, which "
+                "may charge them again"
             )
         return most_severe(self._errors)
 
@@ -225,25 +200,30 @@ class _ListSearch:
         runs costs nothing, and is read whatever refuses the others.
         """
         of = self.journal.of
-        for key in sorted(self._left, key=lambda key: not of(key).is_unanswered):
+        for key in sorted(self._left, key=lambda key: not of(key).is_open):
             state, asked_at = of(key), None
-            if state.is_unanswered and state.is_known(self.now()):
-                assert state.asked_at is not None, "it is unanswered"
-                asked_at = state.asked_at.timestamp()
-            elif not state.search:
-                if self._closed or (state.is_unanswered and not ask_again):
-                    continue
-                if not state.is_unanswered:
-                    state = replace(state, asked_at=self.now(), row=self._left[key])
-                    self.journal.put(state)
-                    self._new.add(key)
+            if state.is_open and not self._is_in_doubt(state):
+                assert state.asked_at is not None, "it is open"
+                asked_at = None if state.search else state.asked_at.timestamp()
+            elif self._closed or (state.is_open and not ask_again):
+                continue
+            elif state.is_open:
+                state = replace(state, search="")
+            else:
+                state = replace(state, asked_at=self.now(), by=self.by, row=self._left[key])
+                self.journal.put(state)
+                self._new.add(key)
             row = state.row or self._left[key]  # in the words that it was first asked with
             yield Query(row.brand, row.domain, state.idempotency_key, state.search, asked_at)
 
+    def _is_in_doubt(self, state: RowState) -> bool:
+        """Return whether asking for *state* again may charge it again."""
+        return state.is_open and not state.is_known(self.now(), self.by)
+
     def _started(self, query: Query, search: Running) -> None:
         state = self.journal.of(_key_of(query))
-        if not state.search:
-            self.journal.put(replace(state, search=search.id))
+        if state.search != search.id:
+            self.journal.put(replace(state, search=search.id, by=self.by))
 
     def _note(self, outcome: Outcome) -> None:
         """Store and show *outcome*."""
@@ -279,9 +259,9 @@ class _ListSearch:
         if state.search or (sent and error.in_doubt):
             return
         # That this try failed says nothing of those before it.
-        unknown = sent and shows_unknown_key(error) and state.is_known(self.now())
+        unknown = sent and shows_unknown_key(error) and state.is_known(self.now(), self.by)
         if unknown or key in self._new:
-            self.journal.put(replace(state, asked_at=None, row=None))
+            self.journal.put(replace(state, asked_at=None, by="", row=None))
 
     def _warn_of_days(self) -> None:
         """Warn once if the list takes days."""

@@ -42,8 +42,7 @@ def search(
 
     With --file a whole list is searched, within the limits of the key. The people found go
     to --results; run it again to go on where it stopped. Nothing is charged twice unless
-    --ask-again allows it; a list that was searched into other --results needs --again. The
-    list goes on after its key was rotated or the server moved.
+    --ask-again allows it.
     If several exit codes apply, it is the first of 5, 4, 1, 3.
 
     With --estimate it shows what the list will cost: brands answered from reuse, new ones, and
@@ -70,7 +69,7 @@ def search(
                 listed.file, results, listed, client, progress, identity=identity
             )
     if listed != NO_LIST:
-        stop("--results, --ask-again, --retry-failed and --again belong to --file", 2)
+        stop("--results, --ask-again and --retry-failed belong to --file", 2)
     if not named:
         stop("name a brand, a --domain or both, or a whole list with --file", 2)
     name = idempotency_key or str(uuid.uuid4())

@@ -187,28 +187,8 @@ def test_files_of_something_else_are_left_alone(desk: Desk) -> None:
         assert "move it away, or name other --results" in desk.search(server).told(2)
         assert results.read_text() == "mine"
         results.unlink()
-        results.mkdir()
-        assert "is a folder; name a file in it" in desk.search(server).told(2)
-        results.rmdir()
         desk.journal.write_text("hello\n")
         assert "line 1 is no entry" in desk.search(server).told(2)
-
-
-def test_a_list_paid_for_under_another_name_is_not_searched_again_unasked(desk: Desk) -> None:
-    desk.write("Acme\nBeta\n")
-    service = Service()
-    other = f"--results={desk.folder / 'other.csv'}"
-    with answered(service) as server:
-        assert desk.search(server).code == 0
-        told = desk.search(server, other).told(2)
-        asked = len(service.asked)
-        wanted = desk.search(server, other, "--again")
-        on = desk.search(server, other)
-
-    first = desk.folder / "brands.results.csv"
-    assert told.startswith(f"2 of 2 brands of this list were searched into {first}; ")
-    assert asked == 2
-    assert (wanted.code, on.code) == (0, 0), "begun, it goes on without being asked"
 
 
 def test_a_list_that_takes_days_says_so_once(desk: Desk) -> None:

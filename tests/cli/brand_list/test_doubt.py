@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.brand_list.list_desk import Desk, Service
+from cli.brand_list.list_desk import KEY, Desk, Service
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.list_journal import RowState
+from cs.cli.list_journal import RowState, hashed
 from cs.client import Patience
 
 pytestmark = pytest.mark.slow
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 LOST: Answer = (504, b"<html>", {})
-IN_DOUBT = "1 brands were asked for over 23 hours ago, or who knows when"
+IN_DOUBT = "1 brands were asked for over 23 hours ago, or with another key or server"
 WINDOWS = '"minute";r={minute};t=9, "day";r={day};t=4000'
 POLICY = '"minute";q=6;w=60, "day";q=60;w=86400'
 
@@ -228,7 +228,9 @@ def test_a_row_that_was_asked_for_is_read_whatever_refuses_the_others(
     service = lost(desk, Service(), "Acme")
     (key,) = service.searches
     if kind == "running":
-        desk.write_state(RowState(key=key, search="srch_0"))
+        desk.write_state(
+            RowState(key=key, asked_at=BEGAN, by=hashed("one key"), search="srch_0")
+        )
     desk.write("Beta\nAcme\nGamma\n")
     service.respond = lambda asked, _: None if asked == "Acme" else refused
     with answered(service) as server:
@@ -273,3 +275,44 @@ def test_rows_that_are_never_answered_keep_no_other_from_being_searched(
         assert desk.at(hour(0), server.url) == 0
 
     assert service.asked.count("Beta") == 1
+
+
+def test_another_key_goes_on_and_leaves_alone_what_the_first_one_may_have_paid_for(
+    desk: Desk,
+) -> None:
+    service, other = Service(), "cs_live_rotated"
+    service.secrets = {KEY, other}
+    desk.write("Acme\nBeta\nGamma\n")
+    with answered(
+        lambda got: (service.lose if b"Beta" in got.body else service)(got)
+    ) as server:
+        desk.search(server)
+    service.respond = lambda brand, _: (
+        refusal(401, "unauthorized") if brand == "Gamma" else None
+    )
+    with answered(service) as server:
+        told = desk.search(server, key=other)
+        service.respond = lambda *_: None
+        asked = desk.search(server, "--ask-again", key=other)
+
+    assert IN_DOUBT in told.err
+    assert (told.code, asked.code) == (1, 0)
+    assert service.asked.count("Acme") == 1
+    assert KEY not in desk.journal.read_text()
+
+
+def test_a_search_that_runs_for_another_key_is_not_asked_for(desk: Desk) -> None:
+    desk.write("Acme\n")
+    service = Service(lives=True)
+
+    def answer(got: Got) -> Answer:
+        return BLIND["proxy"] if got.method == "GET" and service.lives else service(got)
+
+    with answered(answer) as server:
+        desk.search(server)
+        service.lives = False
+        told = desk.search(server, key="cs_live_other")
+        found = desk.search(server)
+
+    assert (told.code, IN_DOUBT in told.err, found.code) == (1, True, 0)
+    assert service.asked == ["Acme"]
