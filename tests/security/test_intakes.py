@@ -37,11 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("intakes") / "data"
 
 
-def nested(recipients: int) -> dict[str, Any]:
-    bounce = {"bounceType": "Permanent", "bouncedRecipients": [{}] * recipients}
-    return {"notificationType": "Bounce", "bounce": bounce}
-
-
 def words(number: int) -> dict[str, str]:
     said = "550 5.1.1 no such user " * 40
     return {"email": f"a{number}@b{number}.test", "diagnostic": said}
@@ -52,10 +47,9 @@ BODIES: dict[str, tuple[bytes, int]] = {
     "objects": (b"[" + b"{}," * 349_000 + b"{}]", 400),
     "scalars": (b"[" + b"1," * 520_000 + b"1]", 400),
     "an object of lists": (b'{"bounces":[' + b"[]," * 349_000 + b"[]]}", 400),
-    "nested recipients": (json.dumps(nested(250_000), separators=(",", ":")).encode(), 400),
     "depth": (b"[" * MIB, 400),
-    "depth in a row": (b'{"email":' + b"[" * 900 + b"]" * 900 + b"}", 200),
-    "fields": (json.dumps({f"k{n}": 1 for n in range(80_000)}).encode(), 200),
+    "depth in a row": (b'[{"email":' + b"[" * 900 + b"]" * 900 + b"}]", 200),
+    "fields": (json.dumps([{f"k{n}": 1 for n in range(80_000)}]).encode(), 200),
     "words of servers": (json.dumps([words(n) for n in range(1_000)]).encode(), 200),
     "one mailbox": (json.dumps([{"email": MAILBOX, "type": "soft"}] * 1_000).encode(), 200),
 }
@@ -176,11 +170,9 @@ ATTACKS = [
     Attack(BOUNCED, "a.mbox", lambda: b"From a\n\n" * (MIB // 2), "nearly all"),
     Attack(BOUNCED, "lines.mbox.gz", lambda: gzip.compress(b"\n" * 80 * MIB), "lines: split"),
     Attack(BOUNCED, "rows.csv", lambda: b"email,type\n" + b"x,\n" * MIB, "nearly all"),
-    Attack(BOUNCED, "rows.json", lambda: b"[" + b"{}," * MIB + b"{}]", "nearly all"),
     Attack(
         BOUNCED, "quotes.csv", lambda: b"email,type\n" + REOPENED * 3_000, "a quote is opened"
     ),
-    Attack(BOUNCED, "long.json", lambda: b"[" + b"{}," * 3 * MIB + b"{}]", "longer than 8 MiB"),
     Attack(PEOPLE, "quotes.csv", lambda: b"name,company,email\n" + REOPENED * 3_000, "refused"),
     Attack(PEOPLE, "line.jsonl.gz", lambda: gzip.compress(b"x" * 256 * MIB), "MiB: split"),
     Attack(PEOPLE, "rows.csv", lambda: b"name,company,email\n" + b"x,\n" * MIB, "nearly all"),

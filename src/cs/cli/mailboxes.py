@@ -23,7 +23,7 @@ app = App(name="mailboxes", help="Import bounces.")
 @on_data
 async def bounced(
     at: Invocation,
-    file: Annotated[Path, Parameter(help="CSV, TSV, JSON, JSON lines, .eml or .mbox; or .gz.")],
+    file: Annotated[Path, Parameter(help="A table (CSV), or mails (.eml, .mbox); also .gz.")],
     /,
     *,
     sent: Annotated[
@@ -40,9 +40,9 @@ async def bounced(
     stored about a mailbox that no search here returned.
 
     Columns are guessed by their names, and printed: e-mail, type (hard, soft, block), status
-    (5.1.1), code (550), the server's words, time. The exports of SendGrid's and Amazon SES's
-    webhooks are read as they are. A bad row is printed with its line, the others are imported
-    all the same, and the exit code is 1. Importing the same file again changes nothing.
+    (5.1.1), code (550), the server's words, time. A bad row is printed with its line, the
+    others are imported all the same, and the exit code is 1. Importing the same file again
+    changes nothing.
 
     Delivery status mails (RFC 3464) need --sent FILE, since anybody can forge one: a mail
     counts for a recipient if it returns a message that was sent to that recipient according

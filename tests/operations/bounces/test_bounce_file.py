@@ -71,19 +71,6 @@ Subject: Hello
 
 --b1--
 """
-SES = {
-    "notificationType": "Bounce",
-    "bounce": {
-        "bounceType": "Permanent",
-        "bounceSubType": "General",
-        "bouncedRecipients": [
-            {"emailAddress": JO, "action": "failed", "status": "5.1.1"},
-            {"emailAddress": "ben@acme.test", "diagnosticCode": "smtp; 550 5.7.1 spam"},
-        ],
-        "timestamp": "2026-05-30T10:00:00.000Z",
-    },
-    "mail": {"source": "news@sender.test"},
-}
 SENDGRID = [
     {
         "email": JO,
@@ -154,31 +141,23 @@ def test_a_table_with_any_of_the_usual_columns(tmp_path: Path) -> None:
         ]
 
 
-def test_forms_are_told_by_their_names_or_beginnings(tmp_path: Path) -> None:
+def test_forms_are_told_by_their_names(tmp_path: Path) -> None:
     table = f"email\tcode\n{JO}\t550 5.1.1\n"
     lines = "".join(json.dumps(each) + "\n" for each in SENDGRID)
-    envelope = json.dumps({"Type": "Notification", "Message": json.dumps(SES)})
     box = f"From a@b Sat May 30\n{REPORT}\nFrom c@d Sat May 30\n{REPORT}"
     cases: list[tuple[str, str | bytes, list[Any]]] = [
         ("b.tsv", table, [GONE]),
         ("unnamed-table", table, [GONE]),
         ("b.jsonl", lines, [GONE, OTHER, LATER, None, None]),
-        ("unnamed-lines", lines, [GONE, OTHER, LATER, None, None]),
-        ("b.json", json.dumps(SENDGRID), [GONE, OTHER, LATER, None, None]),
-        ("unnamed-array", json.dumps(SENDGRID), [GONE, OTHER, LATER, None, None]),
-        ("wide.json", json.dumps(SENDGRID).encode("utf-16"), [GONE, OTHER, LATER, None, None]),
-        ("ses.jsonl", json.dumps(SES) + "\n" + envelope, [GONE, OTHER, GONE, OTHER]),
         ("b.eml", REPORT, [GONE, LATER, None]),
-        ("unnamed-mail", REPORT, [GONE, LATER, None]),
         ("b.mbox", box, [GONE, LATER, None] * 2),
-        ("unnamed-box", box, [GONE, LATER, None] * 2),
     ]
     for name, text, expected in cases:
         assert kinds(read(written(tmp_path, name, text))) == expected, name
         data = text if isinstance(text, bytes) else text.encode()
         packed = written(tmp_path, f"{name}.gz", gzip.compress(data))
         assert kinds(read(packed)) == expected, f"{name}.gz"
-    for name in ("b.eml", "b.mbox", "unnamed-mail"):
+    for name in ("b.eml", "b.mbox"):
         with pytest.raises(BadFile, match="--sent"):  # anybody can forge them
             BounceFile(tmp_path / name, NOW)
 
@@ -355,12 +334,9 @@ json_values = st.recursive(
             st.sampled_from(
                 [
                     "email",
-                    "bounce",
-                    "bouncedRecipients",
+                    "bounces",
                     "type",
                     "time",
-                    "Type",
-                    "Message",
                     "event",
                 ]
             ),
@@ -409,15 +385,11 @@ def test_bad_rows_name_no_address_and_leave_the_others_alone(tmp_path: Path) -> 
 
 
 def test_every_intake_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_LONGEST_JSON", 100)
     monkeypatch.setattr(reading, "MOST_ROWS", 2)
     monkeypatch.setattr(reading, "MOST_BYTES", 3 << 20)
     cases: list[tuple[str, str | bytes, str]] = [
         ("a.csv", "name,city\nJo,Oslo\n", "lacks a column email"),
         ("b.csv", "", "empty"),
-        ("d.json", "[" * 90, "nested too deeply|no JSON"),
-        ("e.json", '"text"', "no JSON object"),
-        ("f.json", json.dumps(SENDGRID), "longer than"),
         ("g.csv.gz", b"no gzip", "gzip"),
         ("h.csv", f"email\n{JO}\n{JO}\n{JO}\n", "more than 2 rows"),
         ("i.mbox", "From a\n" + "x\n" * (2 << 20), "more than 3 MiB"),
@@ -439,13 +411,6 @@ def test_every_intake_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_that_mail_bounced_says_not_that_it_did_for_good() -> None:
     bounced = {"event": "bounce"}
-    nested = SES["bounce"]
-    assert isinstance(nested, dict)
-    undetermined = {
-        "bounceType": "Undetermined",
-        "bounceSubType": "Undetermined",
-        "bouncedRecipients": [{"emailAddress": JO}],
-    }
     cases: list[tuple[dict[str, Any], str]] = [
         (bounced, OTHER),
         (bounced | {"type": "bounce"}, GONE),
@@ -453,8 +418,7 @@ def test_that_mail_bounced_says_not_that_it_did_for_good() -> None:
         (bounced | {"type": "bounce", "bounce_classification": "Technical"}, OTHER),
         (bounced | {"type": "bounce", "bounce_classification": "Unclassified"}, OTHER),
         (bounced | {"type": "hard"}, GONE),
-        (SES | {"bounce": nested | undetermined}, OTHER),
     ]
     for row, kind in cases:
-        (bounce,) = rows_in(json.dumps({"email": JO} | row).encode(), NOW)
+        (bounce,) = rows_in(json.dumps([{"email": JO} | row]).encode(), NOW)
         assert kinds([bounce]) == [kind], row

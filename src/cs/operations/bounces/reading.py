@@ -1,6 +1,4 @@
-"""Bounces read from files and request bodies, row by row: tables, JSON, mails.
-
-The form of a file is known by its name, else by its beginning; any may be packed (``.gz``).
+"""Bounces read from files and request bodies, row by row: tables, JSON bodies, mails.
 
 A list counts on the word of the operator who gives it.  A mail counts only with proof that the
 message that it returns was sent to that recipient (`cs.operations.bounces.status_mail`):
@@ -11,7 +9,6 @@ import re
 import tomllib
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 from importlib.resources import files
 from itertools import islice
@@ -30,7 +27,7 @@ from cs.operations.bounces.status_mail import (
     make_bounce,
     read_time,
 )
-from cs.runtime.table_text import guessed_encoding, open_bounded
+from cs.runtime.table_text import open_bounded
 from cs.sources.tables.table_file import (
     BadFile,
     BadRow,
@@ -46,23 +43,10 @@ MOST_ROWS = 1_000_000
 MOST_LINES = 5_000_000
 #: Sent messages are held in memory.
 MOST_SENT = 2_000_000
-#: A JSON file is read as one; larger ones come as JSON lines.
-_LONGEST_JSON = 8 << 20
 _LONGEST_LINE = 1 << 16
 _MOST_COLUMNS = 1_000
-_BY_NAME: Mapping[str, str] = {
-    ".csv": "table",
-    ".tsv": "table",
-    ".tab": "table",
-    ".parquet": "table",
-    ".json": "JSON",
-    ".jsonl": "JSON lines",
-    ".ndjson": "JSON lines",
-    ".eml": "mail",
-    ".mbox": "mailbox",
-    ".mbx": "mailbox",
-}
-_BY_BEGINNING = {"From ": "mailbox", "[": "JSON", "{": "JSON lines"}
+#: Any other file is a table.
+_MAILS = {".eml": "mail", ".mbox": "mailbox", ".mbx": "mailbox"}
 
 _SIGNS = re.compile(r"[^a-z0-9]+")
 _WORDS = tomllib.loads((files(__package__) / "reports.toml").read_text("utf-8"))
@@ -78,8 +62,6 @@ _TABLE = TableKind(
     _COLUMNS,
     lambda found: None if "address" in found else "a column email, recipient or address",
 )
-#: Notifications nest the address: each object has columns of its own.
-_LINES = TableKind(_COLUMNS, lambda _: None)
 _SENT = TableKind(
     _WORDS["sent"],
     lambda found: (
@@ -94,13 +76,13 @@ class BounceFile:
     """The bounces in *path*, read once and never held.
 
     Args:
-        path: The file.
+        path: The file; mails by its name, else a table. It may be packed (``.gz``).
         now: The time it is read.
         sent: The messages that were sent; mails are read only with them.
 
     Attributes:
         form: Its form, for people.
-        columns: By field the column that holds it; of a table, and of JSON lines.
+        columns: By field the column that holds it; of a table.
 
     Raises:
         BadFile: It cannot be read, no column of it holds addresses, or it holds mails and
@@ -112,19 +94,20 @@ class BounceFile:
         self._now = now
         self._sent = sent or SentMessages()
         self._table: TableFile | None = None
-        self.form = _form_of(path)
-        if self.form in {"mail", "mailbox"} and sent is None:
+        suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+        self.form = _MAILS.get(suffix, "table")
+        if self.form == "table":
+            self._table = TableFile(path, _TABLE)
+        elif sent is None:
             raise BadFile(
                 f"{path} holds mails, which anybody can forge: give --sent FILE, with a line "
                 "`message-id,recipient` for each message that you sent; a list from your own "
-                "provider (CSV, JSON) needs none"
+                "provider (CSV) needs none"
             )
-        if self.form in {"table", "JSON lines"}:
-            self._table = TableFile(path, _TABLE if self.form == "table" else _LINES)
         self.columns = self._table.columns if self._table is not None else {}
 
     def rows(self) -> Iterator[tuple[int, Row]]:
-        """Yield each row with its line; of other forms, with the number of its item or mail.
+        """Yield each row with its line; of mails, with the number of the mail.
 
         Raises:
             BadFile: The rest cannot be read.
@@ -136,28 +119,20 @@ class BounceFile:
 
     def _rows(self) -> Iterator[tuple[int, Row]]:
         if self._table is not None:
-            columns = self.columns if self.form == "table" else None
             for line, cells in self._table.rows():
-                yield from ((line, row) for row in _read(cells, self._now, columns))
+                yield line, _read(cells, self._now, self.columns)
             return
         try:
             with open_bounded(self._path, MOST_BYTES, MOST_LINES) as file:
-                for number, rows in enumerate(self._items(file), 1):
-                    yield from ((number, row) for row in rows)
-        except (OSError, EOFError, zlib.error, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise BadFile(f"{self._path}: {why}") from error
-
-    def _items(self, file: BinaryIO) -> Iterator[Iterator[Row]]:
-        if self.form == "JSON":
-            data = file.read(_LONGEST_JSON + 1)
-            if len(data) > _LONGEST_JSON:
-                raise ValueError(f"longer than {_LONGEST_JSON >> 20} MiB: write JSON lines")
-            text = data.decode(guessed_encoding(data), errors="replace")
-            yield from (_read(item, self._now) for item in _items_in(text.lstrip("\ufeff")))
-            return
-        mails = _mails_of(file) if self.form == "mailbox" else [file.read(READ_BYTES)]
-        yield from (bounces_of(mail, self._now, self._sent) for mail in mails)
+                is_box = self.form == "mailbox"
+                mails = _mails_of(file) if is_box else [file.read(READ_BYTES)]
+                for number, mail in enumerate(mails, 1):
+                    for row in bounces_of(mail, self._now, self._sent):
+                        yield number, row
+        except (OSError, EOFError, zlib.error) as error:
+            raise BadFile(
+                f"{self._path}: {getattr(error, 'strerror', None) or error}"
+            ) from error
 
 
 def read_sent(path: Path) -> SentMessages:
@@ -182,28 +157,26 @@ def read_sent(path: Path) -> SentMessages:
 
 
 def rows_in(body: bytes, now: datetime) -> Iterator[Bounce | str | None]:
-    """Yield the rows of *body*: a JSON object, an array, or ``{"bounces": [...]}``.
+    """Yield the rows of *body*: a JSON array of objects, or ``{"bounces": [...]}``.
 
     Raises:
         ValueError: It is none of these.
     """
-    for item in _items_in(body):
-        yield from _read(item, now)
-
-
-def _form_of(path: Path) -> str:
-    if by_name := _BY_NAME.get(Path(path.name.lower().removesuffix(".gz")).suffix):
-        return by_name
     try:
-        with open_bounded(path, MOST_BYTES, MOST_LINES) as file:
-            head = file.read(_LONGEST_LINE)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadFile(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    start = head.decode(guessed_encoding(head), errors="replace").lstrip("\ufeff \t\r\n")
-    for sign, form in _BY_BEGINNING.items():
-        if start.startswith(sign):
-            return form
-    return "mail" if re.match(r"[^ ,;\t\":\r\n]+:", start) else "table"
+        items = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is no JSON: {error}") from error
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if isinstance(items, dict):
+        items = items.get("bounces")
+    if not isinstance(items, list):
+        raise ValueError("it is no JSON array of objects")  # noqa: TRY004
+    for item in items:
+        if isinstance(item, dict):
+            yield _read(item, now, columns_of(islice(item, _MOST_COLUMNS), _COLUMNS))
+        else:
+            yield "it is no JSON object"
 
 
 def _mails_of(file: BinaryIO) -> Iterator[bytes]:
@@ -226,58 +199,15 @@ def _mails_of(file: BinaryIO) -> Iterator[bytes]:
         yield bytes(mail)
 
 
-def _items_in(data: bytes | str) -> Iterator[Mapping[str, Any] | str]:
-    try:
-        items = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"it is no JSON: {error}") from error
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if isinstance(items, dict) and isinstance(items.get("bounces"), list):
-        items = items["bounces"]
-    if not isinstance(items, list | dict):
-        raise ValueError("it is no JSON object or array of them")  # noqa: TRY004
-    for item in items if isinstance(items, list) else [items]:
-        yield item if isinstance(item, dict) else "it is no JSON object"
-
-
 def _read(
-    item: Mapping[str, Any] | str, now: datetime, columns: Mapping[str, str] | None = None
-) -> Iterator[Bounce | str | None]:
-    """Yield the rows of *item*; without *columns* each has its own."""
-    if isinstance(item, str):
-        yield item
-        return
-    for row in [item] if columns else _recipients(item):
-        found = columns or columns_of(islice(row, _MOST_COLUMNS), _COLUMNS)
-        try:
-            yield _bounce_of(row, found, now)
-        except BadRow as error:
-            yield str(error)
-
-
-def _recipients(item: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows in *item*: itself, or one for each recipient of a notification of SES."""
-    if item.get("Type") == "Notification" and isinstance(text := item.get("Message"), str):
-        # SNS's envelope has the notification as text.
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            item = msgspec.json.decode(text, type=dict[str, Any])
-    bounce = item.get("bounce")
-    recipients = bounce.get("bouncedRecipients") if isinstance(bounce, dict) else None
-    if not isinstance(bounce, dict) or not isinstance(recipients, list):
-        yield item
-        return
-    for recipient in recipients:
-        if isinstance(recipient, dict):
-            yield {
-                "email": recipient.get("emailAddress"),
-                "event": item.get("notificationType") or item.get("eventType"),
-                "bounce type": bounce.get("bounceType"),
-                "bounce classification": bounce.get("bounceSubType"),
-                "status": recipient.get("status"),
-                "diagnostic": recipient.get("diagnosticCode"),
-                "time": bounce.get("timestamp"),
-            }
+    cells: Mapping[str, Any] | str, now: datetime, columns: Mapping[str, str]
+) -> Bounce | str | None:
+    if isinstance(cells, str):
+        return cells
+    try:
+        return _bounce_of(cells, columns, now)
+    except BadRow as error:
+        return str(error)
 
 
 def _bounce_of(
