@@ -37,7 +37,7 @@ REVEALING = (
 #: What never does.
 SEALED = (
     ("state", ("state", "BRAND", "--at", BEFORE)),
-    ("state --diff", ("state", "BRAND", "--diff", "1", "3900", "--people")),
+    ("state --diff", ("state", "BRAND", "--diff", "1", "3900")),
     ("events why", ("events", "why", "20")),
     ("report", ("report", "--since", "2025-11-03", "--until", "2026-11-02", "--json")),
     ("trail", ("log", "trail", "--json")),

@@ -249,23 +249,6 @@ def test_a_state_is_shown_as_it_was(history: Path, here: Here) -> None:
     assert stood(LOOKUP, "--at=2026-03-02")["version"] == 0
 
 
-def test_a_state_names_people_as_exports_do(history: Path, here: Here) -> None:
-    data = f"--data-dir={history}"
-    exported = here("events", "export", "--type=people-found", data).rows
-    who = exported[0]["data"]["people"][0]["who"]
-    jane = {"personal": "person", "person": "p1", "who": who}
-
-    stood = here("state", STREAM, "--people", "--json", data).rows[0]
-    changed = here("state", STREAM, "--people", "--diff", "4", "5", "--json", data).rows
-
-    assert stood["state"]["live"]["people"] == [jane]
-    assert [c["after"] for c in changed[0]["changes"] if c["field"] == "live.people"] == [
-        [jane]
-    ]
-    without = here("state", STREAM, "--json", data).rows[0]["state"]["live"]["people"]
-    assert without == [{"personal": "person", "person": "p1"}]
-
-
 def test_what_each_event_changed_is_shown(history: Path, here: Here) -> None:
     ran = here("state", STREAM, "--diff", "4", "5", "--json", f"--data-dir={history}")
 

@@ -76,29 +76,7 @@ def test_a_spreadsheet_gets_the_same(
     assert shown.endswith("quota 5, used 2, remaining 3\n")
 
 
-def test_who_earned_it_is_called_as_exports_call_them(
-    served_before: tuple[Path, str, dict[str, Any]], here: Here
-) -> None:
-    folder, key, _ = served_before
-    data = f"--data-dir={folder}"
-    exported = here("events", "export", "--type=people-found", data).rows
-    of = {each["person"]: each["who"] for row in exported for each in row["data"]["people"]}
-
-    rows = here("ledger", key, "--people", "--json", data).rows
-
-    charges = [row for row in rows if row["what"] == "charged"]
-    ada = of[charges[0]["earned_by"][0]]
-    assert [row["who"] for row in charges] == [[ada], [ada]]
-    assert not [row for row in rows if row["what"] != "charged" and row["who"]]
-    printed = list(
-        csv.DictReader(io.StringIO(here("ledger", key, "--people", "--csv", data).out))
-    )
-    assert [row["who"] for row in printed if row["what"] == "charged"] == [ada, ada]
-    assert ada[:12] in here("ledger", key, "--people", data).out
-    assert not any(row["who"] for row in here("ledger", key, "--json", data).rows)
-
-
-def test_who_is_erased_has_no_pseudonym_and_still_earned_it(
+def test_who_is_erased_still_earned_it(
     served_before: tuple[Path, str, dict[str, Any]], here: Here, tmp_path: Path
 ) -> None:
     folder, key, usage = served_before
@@ -111,12 +89,9 @@ def test_who_is_erased_has_no_pseudonym_and_still_earned_it(
 
     assert here("people", "erase", "--email", address, data).code == 0
 
-    charges = [
-        r for r in here("ledger", key, "--people", "--json", data).rows if r["earned_by"]
-    ]
-    assert [row["who"] for row in charges] == [[None], [None]]
+    charges = [r for r in here("ledger", key, "--json", data).rows if r["earned_by"]]
+    assert len(charges) == 2
     assert charges[-1]["used"] == usage["used"]
-    assert ",erased," in here("ledger", key, "--people", "--csv", data).out
 
 
 def test_a_key_that_is_not_there_is_told(

@@ -11,7 +11,6 @@ from cli.command import Here
 from cs.assembly.folder_stores import open_folder
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.rule_sets import RANKING
-from cs.history.identities import identities
 from cs.runtime.data_folder import DataFolder
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
@@ -24,7 +23,7 @@ HISTORY = (
     # p1 is lost of both, and with it the charge of two searches.
     Looked("Zenith", (Seen(BRAND, FOR_NOW), Seen(SOCIAL, NO)), searches=(False, True)),
     # Not resolved any more, so that its search is not charged.
-    Looked("Nova", (Seen(SOCIAL, YES),), score=0.75),
+    Looked("Nova", (Seen(SOCIAL, YES),)),
     Looked("Acme", (Seen(SOCIAL, YES, erased=True), Seen(BRAND, YES, erased=True))),
     *(Looked(f"Brand{n}", (Seen(SOCIAL, NO),), named=n % 2 == 0) for n in range(70)),
 )
@@ -72,7 +71,6 @@ EXPECTED: dict[str, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
         [("lost", "Zenith", "p1")],
         [("lost", "Zenith", False), ("lost", "Zenith", True)],
     ),
-    "resolution": ([("lost", "Nova", "None")], [("lost", "Nova", False)]),
 }
 
 
@@ -211,29 +209,6 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     assert here(*words, "--reveal=why").code == 2
 
 
-def test_people_have_their_pseudonyms_where_they_are_wanted(
-    history: Path, stricter: Path, here: Here
-) -> None:
-    words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
-
-    rows = said(here(*words, "--json", "--people").rows, "difference")
-
-    async def wanted() -> list[str]:
-        async with (
-            open_folder(DataFolder(history)) as data,
-            identities(data.log, data.keys) as people,
-        ):
-            names = [str(row["person"]) for row in rows]
-            who = await people.of(names)
-            return [who[name] for name in names]
-
-    told = [str(row["who"]) for row in rows]
-    assert told == asyncio.run(wanted())
-    assert all(who.startswith("person_") for who in told)
-    assert told[0] in here(*words, "--people").out
-    assert {row["who"] for row in said(here(*words, "--json").rows, "difference")} == {None}
-
-
 def test_rules_that_fail_are_told_with_their_line(
     history: Path, tmp_path: Path, here: Here
 ) -> None:
@@ -249,7 +224,7 @@ def test_rules_that_fail_are_told_with_their_line(
     ("words", "why"),
     [
         (("ranking", "--examples=-1"), "--examples: a whole number from 0 to 1000000, not -1"),
-        (("people",), "KIND: one of ranking, verdicts, resolution, not 'people'"),
+        (("people",), "KIND: one of ranking, verdicts, not 'people'"),
     ],
 )
 def test_what_cannot_be_is_told(history: Path, here: Here, words: tuple[str], why: str) -> None:

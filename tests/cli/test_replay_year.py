@@ -14,14 +14,11 @@ __all__ = ["year"]  # a fixture
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("kind", "answers"), [("verdicts", 300), ("resolution", 150)])
-def test_todays_rules_say_what_they_said_all_year(
-    year: Path, here: Here, kind: str, answers: int
-) -> None:
-    rows = here("replay", kind, "--json", f"--data-dir={year}").rows
+def test_todays_rules_say_what_they_said_all_year(year: Path, here: Here) -> None:
+    rows = here("replay", "verdicts", "--json", f"--data-dir={year}").rows
 
     assert [row["kind"] for row in rows] == ["total"]
-    assert rows[0]["answers"] > answers
+    assert rows[0]["answers"] > 300
     assert "something is asked that was not asked or stored then" not in rows[0]["not_replayed"]
 
 

@@ -78,20 +78,6 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
         assert personal not in html
 
 
-def test_a_price_makes_costs(data: Data) -> None:
-    found = data.cs("report", "--json").rows[0]["figures"]["cost_per_email"]
-    stage, name, asked = next((e["stage"], e["name"], e["asked"]) for e in found)
-
-    priced = data.cs("report", "--json", f"--price={name}=0.25", "--price=nobody=1")
-
-    costs = priced.rows[0]["figures"]["cost_per_email"]
-    [cost] = [each for each in costs if (each["stage"], each["name"]) == (stage, name)]
-    assert cost["usd"] == asked * 0.25
-    assert all(each["usd"] == 0 for each in found)
-    assert "nobody was not asked in this period" in priced.err
-    assert priced.code == 0
-
-
 @pytest.mark.parametrize("word", ["key", "brand", "source", "month"])
 def test_a_period_is_broken_down(data: Data, word: str) -> None:
     shown = data.cs("report", "--by", word)
@@ -116,8 +102,6 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
         (["--since", "0001-01-01"], "--since: a time from 1971 on"),
         (["--json", "--html", "x.html"], "--json and --html: one of them"),
         (["--top", "0"], "--top: a whole number from 1 to 1000, not 0"),
-        (["--price", "smtp"], "--price: a name and an amount such as searxng=0.005"),
-        (["--price", "smtp=NaN"], "--price: a name and an amount such as searxng=0.005"),
     ],
 )
 def test_a_mistake_is_told(here: Here, folder: Path, words: list[str], told: str) -> None:

@@ -232,7 +232,6 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--reveal=so"), 2, "--reveal: a reason has 10 to 300"),
         (("show", "{search}", "--html={there}"), 2, "is there already: name another file"),
         (("show", "{search}", "--html={nowhere}"), 2, "cannot be written: there is no folder"),
-        (("show", "{search}", "--price=smtp"), 2, "--price: a name and an amount such as"),
         (("list", "--since=soon"), 2, "--since: a time such as"),
         (("list", "--last=-1"), 2, "--last: a number from 0, not -1"),
     ],

@@ -1,4 +1,4 @@
-"""What the stages of a run cost, as the log has it, and by prices that are given."""
+"""What the stages of a run cost, as the log has it."""
 
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from cs.eventlog.port import RecordedEvent
 from cs.history.asked import asked_by, cost_in_words
 from cs.history.rows import run_rows
 from cs.history.runs import runs
-from domain.acme_run import HOME, RESOLVED, STREAM, AcmeRun, checked
+from domain.acme_run import HOME, STREAM, AcmeRun, checked
 
 CENT = 10_000
 
@@ -33,7 +33,7 @@ def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> N
     run.record("verification", done, item=HOME, attempt=2)
 
     (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
-    every = asked_by(found, {})
+    every = asked_by(found)
     asked = {each.name: each for each in every if each.stage == "verification"}
 
     assert list(asked) == ["kickbox", "smtp"]
@@ -41,22 +41,7 @@ def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> N
     assert (kickbox.questions, kickbox.calls, kickbox.used) == (3, 3, 1)
     assert (kickbox.cost, kickbox.expected) == (Decimal("0.03"), Decimal("0.01"))
     assert (asked["smtp"].cost, asked["smtp"].calls) == (Decimal(0), 0)
-    assert cost_in_words(every, {}) == "$0.03 for 3 paid calls, as the log has it"
-
-
-def test_prices_that_are_given_win() -> None:
-    run = AcmeRun()
-    run.record("brand-resolution", replace(RESOLVED, sources={"panel": "used"}))
-    told = AcmeRun()
-    costs = (paid("panel", 1),)
-    told.record("brand-resolution", replace(RESOLVED, sources={"panel": "used"}, costs=costs))
-    prices = {"panel": Decimal(5)}
-
-    for each in (run, told):
-        (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(each.events, 1))
-        assert cost_in_words(asked_by(found, prices), prices).startswith(
-            "5 by the prices given"
-        )
+    assert cost_in_words(every) == "$0.03 for 3 paid calls, as the log has it"
 
 
 @pytest.mark.parametrize(("verifier", "put_off"), [("smtp", True), ("kickbox", False)])

@@ -1,13 +1,11 @@
 """The page of a search: hostile words stay words, and it is read by everybody everywhere."""
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from cs.history.asked import asked_by, cost_in_words
 from cs.history.pages import Section, page_html
 from cs.history.redacting import redact_search, with_pseudonyms
 from cs.history.search_page import search_page
@@ -33,11 +31,11 @@ async def shown(said: str, *, reveal: bool, upto: int | None = None) -> SearchAt
 
 
 def html(search: SearchAt) -> bytes:
-    return page_html(search_page(search, {}))
+    return page_html(search_page(search))
 
 
 def sections(search: SearchAt) -> Mapping[str, Section]:
-    return {each.heading: each for each in search_page(search, {}).sections}
+    return {each.heading: each for each in search_page(search).sections}
 
 
 async def test_the_timeline_is_told() -> None:
@@ -97,26 +95,6 @@ async def test_each_attempt_says_what_caused_it_and_its_end() -> None:
     assert cause_in_words(search.admitted_caused_by) == "call req_1"
     page = "\0".join(Parsed(html(search)).said)
     assert {"call req_1", "timer: deadline", answer} <= set(page.split("\0"))
-
-
-async def test_money_is_by_the_prices_that_are_given() -> None:
-    run = (await eventful("Acme")).run
-    assert run is not None
-    prices = {"smtp": Decimal("0.004"), "searxng": Decimal("0.5"), "website": Decimal(9)}
-
-    priced, unpriced = asked_by(run, prices), asked_by(run, {})
-
-    # Three addresses, one answer, none from a source that failed.
-    assert {each.name: each.cost for each in priced} == {
-        "wikidata": None,
-        "website": 0,
-        "searxng": Decimal("0.5"),
-        "smtp": Decimal("0.012"),
-    }
-    said = cost_in_words(priced, prices)
-    assert said.startswith("0.512 by the prices given")
-    assert said.endswith("; without a price: wikidata")
-    assert cost_in_words(unpriced, {}).startswith("not recorded")
 
 
 async def test_a_run_is_shown_as_far_as_it_had_come() -> None:

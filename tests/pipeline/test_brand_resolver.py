@@ -11,7 +11,6 @@ from cs.domain.contact import BrandFacts, Query
 from cs.pipeline.brand_resolver import (
     BrandResolver,
     Resolution,
-    chosen_again,
     recordable,
 )
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
@@ -68,12 +67,7 @@ async def resolve(
 ) -> Resolution:
     query = Query(brand, domain)
     resolution = await BrandResolver(sources).resolve(query)
-    # Whatever is resolved is resolved alike from what is recorded of it.
-    recorded = recordable(resolution.answers)
-    assert recorded is not None
-    again = chosen_again(query, recorded)
-    assert (again.status, again.facts) == (resolution.status, resolution.facts)
-    assert round(again.score, 3) == resolution.score
+    assert recordable(resolution.answers) is not None
     return resolution
 
 

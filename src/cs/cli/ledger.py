@@ -11,15 +11,12 @@ from cs.cli.choosing import Chosen
 from cs.cli.command import Invocation, Output, command
 from cs.cli.moment import At, end_of
 from cs.cli.output import Table, stop
-from cs.cli.pseudonyms import People, pseudonyms
 from cs.history.history import History
 from cs.history.ledger import LedgerEntry, ledger, with_earners
 from cs.projections.searches import instant
 
 #: Movements of one key in memory at most: some 300 bytes each.
 MOST = 1_000_000
-#: In the place of an erased person's pseudonym.
-_ERASED = "erased"
 _FIELDS = LedgerEntry.__struct_fields__
 
 
@@ -34,14 +31,13 @@ async def show_ledger(
     ] = None,
     until: Annotated[str | None, Parameter(help="Before this time.")] = None,
     at: At = None,
-    people: People = False,
 ) -> Output:
     """Show each reservation, charge and release of a key, with the balance after it.
 
     Every charge names its search, and the people whose verified e-mails earned it as
-    `<lookup>#p1`; with --people, also as exports do over all lookups. Bounced are those of
-    them from whose mailboxes mail came back within 30 days (`cs mailboxes bounced`): the
-    charge stands. The last balance is what `GET /usage` says, or said then with --at.
+    `<lookup>#p1`. Bounced are those of them from whose mailboxes mail came back within 30 days
+    (`cs mailboxes bounced`): the charge stands. The last balance is what `GET /usage` says, or
+    said then with --at.
 
     Example: `cs ledger key_1a2s --since 2026-03-01 --until 2026-04-01 --csv > march.csv`
     """
@@ -49,8 +45,6 @@ async def show_ledger(
     data = await call.data()
     entries = await _entries(data, key, at)
     shown = [each for each in entries if period.is_between(each.at)]
-    if people:
-        shown = await _with_pseudonyms(data, shown)
     rows = [[_cell(getattr(entry, name)) for name in _FIELDS] for entry in shown]
     return Output(rows=shown, csv=[_FIELDS, *rows], text=_text(shown, entries[-1]))
 
@@ -69,16 +63,6 @@ async def _entries(data: CommandContext, key: str, at: str | None) -> Sequence[L
     return [entry async for entry in with_earners(history, ledger(events))]
 
 
-async def _with_pseudonyms(
-    data: CommandContext, entries: Sequence[LedgerEntry]
-) -> list[LedgerEntry]:
-    who = await pseudonyms(data, {person for entry in entries for person in entry.earned_by})
-    return [
-        msgspec.structs.replace(entry, who=tuple(map(who.get, entry.earned_by)))
-        for entry in entries
-    ]
-
-
 def _text(entries: Sequence[LedgerEntry], last: LedgerEntry) -> Iterator[str | Table]:
     rows = [
         (
@@ -87,7 +71,7 @@ def _text(entries: Sequence[LedgerEntry], last: LedgerEntry) -> Iterator[str | T
             str(entry.units),
             entry.brand or "",
             entry.search or "",
-            " ".join(_earners(entry)),
+            " ".join(person.rpartition("#")[2] for person in entry.earned_by),
             " ".join(person.rpartition("#")[2] for person in entry.bounced),
             str(entry.reserved),
             str(entry.remaining),
@@ -100,15 +84,9 @@ def _text(entries: Sequence[LedgerEntry], last: LedgerEntry) -> Iterator[str | T
     yield f"quota {last.quota}, used {last.used}, remaining {last.remaining}"
 
 
-def _earners(entry: LedgerEntry) -> Sequence[str]:
-    if entry.who:
-        return [each or _ERASED for each in entry.who]
-    return [person.rpartition("#")[2] for person in entry.earned_by]
-
-
 def _cell(value: Any) -> str:
     if isinstance(value, tuple):
-        return " ".join(each or _ERASED for each in value)
+        return " ".join(value)
     if value is None:
         return ""
     plain = msgspec.to_builtins(value)

@@ -1,25 +1,12 @@
-"""``--people``: who is who over all lookups, beside what a command shows."""
+"""Who is who over all lookups, and how far the log was read to tell."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.progress import Progress
 from cs.history.history import Progress as Reading
 from cs.history.identities import identities
-
-People = Annotated[
-    bool,
-    Parameter(
-        negative="",
-        help="Show beside `<lookup>#p1` the person's pseudonym over all lookups, `person_…`, "
-        "which exports have as `who`. All of the history is read for somebody without a "
-        "profile.",
-    ),
-]
 
 
 @contextmanager

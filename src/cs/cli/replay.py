@@ -1,28 +1,24 @@
 """``cs replay``: other rules applied to past runs, and what would differ."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import App, Group, Parameter
-from msgspec.structs import replace
 
-from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import chosen_brands, query_of
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
 from cs.cli.options import number
 from cs.cli.output import Table, stop
-from cs.cli.progress import Progress
-from cs.cli.pseudonyms import People
+from cs.cli.pseudonyms import reading
 from cs.cli.replay_views import views
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.history import History
-from cs.history.identities import identities
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
 
@@ -43,7 +39,6 @@ _COUNTS = {
 _ANSWERS: dict[Kind, str] = {
     "ranking": "people",
     "verdicts": "verdicts",
-    "resolution": "resolutions",
 }
 #: By stream: the brand as it was asked for, and what differs of it.
 Counts = dict[str, tuple[str, Counter[str]]]
@@ -63,8 +58,8 @@ async def replay(
     rules: Annotated[
         Path | None,
         Parameter(
-            help="Instead of today's: a Python file with rank(), read_reply(), conclude() or "
-            "resolve(). It is run with your rights."
+            help="Instead of today's: a Python file with rank(), read_reply() or conclude(). "
+            "It is run with your rights."
         ),
     ] = None,
     as_of: Annotated[At, Parameter(name="--at")] = None,
@@ -80,14 +75,12 @@ async def replay(
     examples: Annotated[
         int, number(0, _EXAMPLES, "Print so many differences; --json prints all.")
     ] = 10,
-    people: People = False,
     reveal: Reveal = None,
 ) -> AsyncIterator[Output]:
     """Apply other rules to past runs, and show what would differ.
 
     `ranking`: who would be shown, of the people who were found. `verdicts`: whose mailbox
-    would be verified, by the conversations with mail servers. `resolution`: which brand would
-    be meant, of those that sources named.
+    would be verified, by the conversations with mail servers.
 
     Writes nothing to the log and asks nobody outside. Works on the data folder or the
     databases, next to a running service or without one. How to try a changed rule before it
@@ -115,12 +108,13 @@ async def replay(
         data.log, data.keys, kind, applied, brands=streams, upto=upto, reveals=bool(reveal)
     )
     try:
-        async for part in _differences(at, data, found, people=people):
-            for each in part:
-                _count(each, counts)
-                if len(shown[type(each)]) < examples:
-                    shown[type(each)].append(each)
-            yield Output(part)
+        with reading("applying the rules") as show:
+            async for part in found.differences(show):
+                for each in part:
+                    _count(each, counts)
+                    if len(shown[type(each)]) < examples:
+                        shown[type(each)].append(each)
+                yield Output(part)
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
     total = _total(found, counts, rules=str(rules or "") or None, upto=upto)
@@ -130,30 +124,6 @@ async def replay(
     yield Output(
         [*rows, total], [*_summary(total), *_brands(counts), *_lines(chain(*shown.values()))]
     )
-
-
-async def _differences(
-    at: Invocation, data: CommandContext, replay: Replay, *, people: bool
-) -> AsyncIterator[Sequence[Found]]:
-    """Yield what *replay* finds, with people's pseudonyms if *people* is set."""
-    with Progress() as progress:
-
-        def show(position: int, upto: int) -> None:
-            progress.show(f"{position} of {upto} positions read")
-
-        who = await at.opened(identities(data.log, data.keys, show)) if people else None
-        async for part in replay.differences(show):
-            if who is None:
-                yield part
-                continue
-            about = [each.person for each in part if isinstance(each, Difference)]
-            known = await who.of({person for person in about if person is not None})
-            yield [
-                replace(each, who=known.get(each.person or ""))
-                if isinstance(each, Difference)
-                else each
-                for each in part
-            ]
 
 
 def _total(replay: Replay, counts: Counts, **of: Any) -> dict[str, Any]:
@@ -226,7 +196,7 @@ def _lines(examples: Iterable[Found]) -> Iterator[str]:
             search = each.search
             yield f"charge {each.change}: {_brand(each)}, {search.search} of {search.key}"
         else:
-            who = each.name or each.who or each.person or each.lookup
+            who = each.name or each.person
             answers = f"{_words(each.was)} -> {_words(each.would_be)}"
             yield f"{each.change}: {_brand(each)}, {who}: {answers}"
 

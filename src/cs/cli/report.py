@@ -1,6 +1,6 @@
 """``cs report``: a period of the service, in figures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,9 +12,8 @@ from rich.text import Text
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import time_of
 from cs.cli.options import number
-from cs.cli.output import Table, check_new, stop, styled, warn, write_new
+from cs.cli.output import Table, check_new, stop, styled, write_new
 from cs.cli.page_text import sections_text
-from cs.cli.prices import Prices, prices_by_name
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
@@ -49,7 +48,6 @@ async def report(
             help="Write one self-contained page into this file, which must not be there."
         ),
     ] = None,
-    price: Prices = (),
     top: Annotated[int, number(1, MOST, "Show so many rows of long figures.")] = TOP,
 ) -> Output:
     """Report on a period: outcomes, times, failures, yield and cost, verdicts, reuse.
@@ -62,7 +60,6 @@ async def report(
     """
     if at.json and html is not None:
         stop("--json and --html: one of them", 2)
-    prices = {name: float(usd) for name, usd in prices_by_name(price).items()}
     limits = time_of("--since", since), time_of("--until", until)
     if html is not None:
         check_new(html)
@@ -73,8 +70,7 @@ async def report(
         def show(position: int, upto: int) -> None:
             progress.show(f"{position} of {upto} positions read")
 
-        found = await make_report(data.log, data.keys, first, end, prices=prices, progress=show)
-    _check_asked(found, prices)
+        found = await make_report(data.log, data.keys, first, end, progress=show)
     if by is not None:
         found, top = replace(found, figures=[found.figure(BY[by])]), MOST
     page = report_page(found, top)
@@ -82,14 +78,6 @@ async def report(
         write_new(html, page_html(page))
         return Output(text=[f"written to {html}"])
     return Output([found.plain()], _parts(found, page))
-
-
-def _check_asked(found: Report, prices: Mapping[str, float]) -> None:
-    """Warn of *prices* of whom nobody asked."""
-    asked = {row["name"] for row in found.figure("cost_per_email").plain()}
-    if unknown := prices.keys() - asked:
-        known = ", ".join(sorted(asked)) or "nobody"
-        warn(f"--price: {', '.join(sorted(unknown))} was not asked in this period, {known} was")
 
 
 def _period(

@@ -1,8 +1,7 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,7 +16,6 @@ from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of
 from cs.cli.output import Table, all_harmless, check_new, stop, styled, warn, write_new
 from cs.cli.page_text import sections_text
-from cs.cli.prices import Prices, prices_by_name
 from cs.cli.pseudonyms import pseudonyms, reading
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.domain.disclosure import DisclosedEvents
@@ -59,7 +57,6 @@ async def show(
         Parameter(help="Write one self-contained page of it into this file, which is new."),
     ] = None,
     reveal: Reveal = None,
-    price: Prices = (),
 ) -> Output:
     """Show a search as it was answered then, and all that lies behind the answer.
 
@@ -74,9 +71,8 @@ async def show(
     check_reason(reveal)
     if html is not None:
         check_new(html)
-    prices = prices_by_name(price)
     data = await call.data()
-    found = await _search_at(data, search, at, prices)
+    found = await _search_at(data, search, at)
     if reveal is not None:
         asked = DisclosedEvents(lookup=found.lookup, upto=found.position)
         await disclose(data, "searches show", reveal, asked, upto=found.position, out=html)
@@ -86,23 +82,21 @@ async def show(
     if lost := data.keys.lost.keys:
         warn(f"{lost} data keys are lost: who is behind them reads as erased")
     shown = found if reveal is not None else redact_search(found)
-    page = search_page(shown, prices)
+    page = search_page(shown)
     if html is None:
         return Output(rows=[shown], text=_text(shown, page))
     write_new(html, page_html(page))
     return Output(rows=[shown], text=[f"written to {html}"])
 
 
-async def _search_at(
-    data: CommandContext, search: str, at: str | None, prices: Mapping[str, Decimal]
-) -> SearchAt:
+async def _search_at(data: CommandContext, search: str, at: str | None) -> SearchAt:
     """Return the search as of then; end the command if there is none."""
     history = History(data.log)
     with reading("looking for the search") as progress:
         key = await key_of_search(history, data.views, search, progress)
     if key is None:
         stop(f"there is no search {search}; `cs searches list` shows those there are")
-    found = await search_at(history, search, key, await end_of(history, at), prices)
+    found = await search_at(history, search, key, await end_of(history, at))
     if found is None:
         stop(f"{search} had not been made by then")
     return found

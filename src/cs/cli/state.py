@@ -12,14 +12,13 @@ from cs.assembly.operator_command import CommandContext
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.moment import At, end_of, position_of
 from cs.cli.output import Table, stop, styled
-from cs.cli.pseudonyms import People, pseudonyms
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of
 from cs.eventlog.categories import CATEGORIES, category_name, category_of
 from cs.eventlog.port import NO_STREAM
 from cs.history.changes import Change, changes
 from cs.history.history import History
-from cs.history.masking import people_of, plain_state
+from cs.history.masking import plain_state
 
 #: Of a value that changed, the first so many characters are shown in the table.
 _SHOWN = 60
@@ -63,12 +62,11 @@ async def state(
             help="Show what each event changed after the one position or time, up to the other."
         ),
     ] = None,
-    people: People = False,
 ) -> Output:
     """Show how a key, a brand, a mail domain or the service stood at any time.
 
     The state is folded from the events up to then, as the service itself does it. People and
-    hashes of secrets are hidden; --people tells who is the same person elsewhere.
+    hashes of secrets are hidden.
 
     Example: `cs state key_1a2s --at 2026-03-01`, and `cs state key_1a2s --diff 0 900`
     """
@@ -77,14 +75,13 @@ async def state(
     name = _stream(stream)
     data = await call.data()
     if diff is not None:
-        found = await _changes(data, name, *diff, people=people)
+        found = await _changes(data, name, *diff)
         return Output(rows=found, text=[_table(found)])
     history = History(data.log)
     then = await history.state_at(name, await end_of(history, at))
     if then.version == NO_STREAM:
         await _stop_unknown(history, name)
-    who = await pseudonyms(data, people_of(then.state).values()) if people else {}
-    stood = StreamStateAt(name, then.position, then.version, plain_state(then.state, who))
+    stood = StreamStateAt(name, then.position, then.version, plain_state(then.state))
     return Output(rows=[stood], text=_text(stood))
 
 
@@ -111,22 +108,17 @@ def _table(found: Sequence[EventChanges]) -> Table:
 
 
 async def _changes(
-    data: CommandContext, stream: str, first: str, last: str, *, people: bool
+    data: CommandContext, stream: str, first: str, last: str
 ) -> Sequence[EventChanges]:
     history = History(data.log)
     after = await position_of(history, "--diff", first)
     upto = await position_of(history, "--diff", last)
     if after > upto:
         stop(f"--diff: {first} is after {last}", 2)
-    names: set[str] = set()
-    if people:
-        async for _, then in history.states(stream, upto):
-            names.update(people_of(then.state).values())
-    who = await pseudonyms(data, names) if names else {}
     found: list[EventChanges] = []
     stood, is_known = plain_state(category_of(stream).initial), False
     async for recorded, then in history.states(stream, upto):
-        is_known, before, stood = True, stood, plain_state(then.state, who)
+        is_known, before, stood = True, stood, plain_state(then.state)
         if recorded.position > after:
             event, changed = recorded.event, tuple(changes(before, stood))
             found.append(

@@ -147,7 +147,6 @@ async def fill(
     selection: Selection,
     *,
     people: Identities | None = None,
-    prices: Mapping[str, float] | None = None,
     revealed: bool = False,
     unreadable: Unreadable = refuse,
     progress: Progress = unseen,
@@ -160,7 +159,6 @@ async def fill(
         keys: Open what is not personal of people, such as verdicts.
         selection: Which events; the runs, searches and keys that they touch are whole.
         people: Tells people apart; ``None``: `who` stays empty.
-        prices: Of one question, in US dollars, by the name of a source or verifier.
         revealed: As the writer does.
         unreadable: Called with events that cannot be read.
         progress: Called with the positions read so far, and the last there is to read.
@@ -187,7 +185,6 @@ async def fill(
     chosen = msgspec.json.encode(selection).decode()
     held = {"since": selection.since, "until": selection.until, "selection": chosen}
     writer.add([("export", {**held, "position": selection.upto, "revealed": revealed})])
-    writer.add(("prices", {"name": name, "usd": usd}) for name, usd in (prices or {}).items())
     writer.flush()
     writer.run("CREATE OR REPLACE TABLE gathered.gone AS SELECT DISTINCT * FROM gathered.gone")
 

@@ -56,8 +56,6 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
             sealed.  Erased ones stay counted.
         bounced: Of a charge: those of them from whose mailboxes mail came back for good within
             `BOUNCED_WITHIN` after it.  The charge stands; it is for the operator to see.
-        who: Their pseudonyms over all lookups, in that order, if they were asked for;
-            ``None``: of an erased one.
         quota, used, reserved, remaining: Searches; ``remaining`` is what ``GET /usage`` says,
             quota less used.
     """
@@ -73,7 +71,6 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     reused: bool | None = None
     earned_by: tuple[str, ...] = ()
     bounced: tuple[str, ...] = ()
-    who: tuple[str | None, ...] = ()
     quota: int
     used: int
     reserved: int

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -54,7 +53,7 @@ _LOOKS: Mapping[str, Look] = {
 }
 
 
-def search_page(search: SearchAt, prices: Mapping[str, Decimal]) -> Page:
+def search_page(search: SearchAt) -> Page:
     """Return *search* as a page; redact it first unless people may be seen."""
     record = msgspec.json.decode(search.record)
     run = search.run
@@ -65,7 +64,7 @@ def search_page(search: SearchAt, prices: Mapping[str, Decimal]) -> Page:
         sections=[
             _answer(record),
             _search(search),
-            *(() if run is None else _run_sections(search, run, prices)),
+            *(() if run is None else _run_sections(search, run)),
         ],
         foot=f"Made of the event log up to position {search.position}, by cs searches show.",
     )
@@ -116,9 +115,7 @@ def _search(search: SearchAt) -> Section:
     return Section(heading="The search", facts=facts)
 
 
-def _run_sections(
-    search: SearchAt, run: Run, prices: Mapping[str, Decimal]
-) -> Iterator[Section]:
+def _run_sections(search: SearchAt, run: Run) -> Iterator[Section]:
     yield _run(run, reused=search.reused)
     yield _stages(run)
     yield table(
@@ -149,7 +146,7 @@ def _run_sections(
             }
             for each in search.asked
         ),
-        about=f"Cost in money: {cost_in_words(search.asked, prices)}.",
+        about=f"Cost in money: {cost_in_words(search.asked)}.",
     )
     yield from _people(run)
 

@@ -6,9 +6,8 @@ and the brand's up to that position, and shaped by what shapes the API's answers
 keys are gone.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from decimal import Decimal
 
 import msgspec
 from msgspec.structs import replace
@@ -117,7 +116,6 @@ async def search_at(
     search: str,
     key_id: str,
     position: int,
-    prices: Mapping[str, Decimal] | None = None,
 ) -> SearchAt | None:
     """Return *search* as it was when *position* was the log's last; ``None``: not yet made.
 
@@ -126,7 +124,6 @@ async def search_at(
         search: Its id.
         key_id: Of the key it was made with (`key_of_search`).
         position: Of the log, from 0.
-        prices: Of one question to a source or verifier, by name.
 
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
@@ -181,7 +178,7 @@ async def search_at(
         lookup=row.lookup,
         reused=row.cached,
         run=run,
-        asked=() if run is None else asked_by(run, prices or {}),
+        asked=() if run is None else asked_by(run),
         erased_since=tuple(
             _erased(recorded.position, recorded.event)
             for recorded in of_run

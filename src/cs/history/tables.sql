@@ -319,10 +319,3 @@ CREATE TABLE export (
     selection VARCHAR, -- JSON: which events were chosen
     revealed BOOLEAN, -- whether people are in it
 );
-
--- What one question to a source or verifier costs, if not what the log recorded: `cs report
--- --price` fills it.
-CREATE TABLE prices (
-    name VARCHAR, -- of the source or the verifier
-    usd DOUBLE, -- US dollars
-);

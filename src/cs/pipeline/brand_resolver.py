@@ -89,31 +89,6 @@ class BrandResolver:
         return _resolution(choose(query, told), [*told, *site])
 
 
-def chosen_again(
-    query: Query, matches: Sequence[SourceMatches], *, completing: Collection[str] = COMPLETING
-) -> BrandChoice:
-    """Choose the brand of *query* from what sources named then, as `BrandResolver` does.
-
-    Args:
-        query: What was asked for.
-        matches: As `recordable` gave them: in falling order of trust.
-        completing: As `BrandResolver`.
-    """
-    every = [
-        BrandAnswer(source=each.source, ended=SourceStatus.USED, matches=each.matches)
-        for each in matches
-    ]
-    answers = [answer for answer in every if answer.source not in completing]
-    choice = choose(query, answers)
-    domain = _domain_of(query, choice)
-    if domain is None:
-        site = [answer for answer in every if answer.source in completing]
-        confirmed = confirmed_hint(query, answers, site)
-        return choice if confirmed is None or choice.status != "no_match" else confirmed
-    site = [_only_at(domain, answer) for answer in every if answer.source in completing]
-    return _with_site(query, choice, answers, site)
-
-
 def _domain_of(query: Query, choice: BrandChoice) -> str | None:
     """Return the domain whose site is read, if there is one to be read."""
     return query.domain if choice.facts is None else choice.facts.domain

@@ -31,7 +31,6 @@ from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.ranking import rank
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.keystore.port import KeyStore
-from cs.pipeline.brand_resolver import chosen_again
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -62,7 +61,6 @@ class Looked:
     """One lookup.
 
     Attributes:
-        score: How sure the source is of the brand.
         named: Whether the brands that sources named were recorded.
         searches: Of each search that it answered: whether it was answered later.
     """
@@ -70,7 +68,6 @@ class Looked:
     brand: str
     people: tuple[Seen, ...]
     limit: int = 25
-    score: float = 0.95
     named: bool = True
     searches: tuple[bool, ...] = (False,)
 
@@ -88,7 +85,6 @@ LOOKUPS = st.builds(
         max_size=4,
     ).map(tuple),
     limit=st.integers(1, 3),
-    score=st.sampled_from([0.75, 0.95]),
     named=st.booleans(),
     searches=st.lists(st.booleans(), max_size=2).map(tuple),
 )
@@ -142,14 +138,12 @@ def _events(looked: Looked, lookup: str, number: int, at: datetime) -> Iterator[
         contacts=looked.limit,
     )
     facts = BrandFacts(name=looked.brand, domain=domain, mail_domains=(domain,))
-    matches = (SourceMatches("directory", (BrandMatch(facts=facts, score=looked.score),)),)
-    brand = chosen_again(query, matches).facts
-    assert brand is not None
+    matches = (SourceMatches("directory", (BrandMatch(facts=facts, score=0.95),)),)
     yield BrandResolved(
         at=at,
         lookup=lookup,
         status="matched",
-        brand=brand,
+        brand=facts,
         sources={"directory": "used"},
         matches=matches if looked.named else None,
         rules=rule_sets.RESOLUTION if looked.named else None,
@@ -164,7 +158,7 @@ def _events(looked: Looked, lookup: str, number: int, at: datetime) -> Iterator[
         for n, seen in enumerate(looked.people, 1)
     )
     yield ContactsDiscovered(at=at, lookup=lookup, people=people, conclusive=True)
-    ranked, left_out = rank(brand, people, limit=looked.limit)
+    ranked, left_out = rank(facts, people, limit=looked.limit)
     yield ContactsRanked(
         at=at, lookup=lookup, ranked=ranked, left_out=left_out, rules=rule_sets.RANKING
     )
@@ -182,7 +176,7 @@ def _events(looked: Looked, lookup: str, number: int, at: datetime) -> Iterator[
         outcome="done" if verified else "no_emails",
         reusable=True,
         verified=verified,
-        brand=brand,
+        brand=facts,
     )
 
 
@@ -212,13 +206,13 @@ def _searches(looked: Looked, lookup: str, at: datetime) -> list[AnyEvent]:
 
 
 def was_charged(looked: Looked) -> bool:
-    brand = BrandFacts(name=looked.brand, domain=domain_of(looked.brand))
+    facts = BrandFacts(name=looked.brand, domain=domain_of(looked.brand))
     people = [
         Person(person=f"p{n}", full_name=f"Jo {'abcdefgh'[n]}", headline=headline)
         for n, seen in enumerate(looked.people, 1)
         for headline in [seen.headline.format(looked.brand)]
     ]
-    ranked, _ = rank(brand, people, limit=looked.limit)
+    ranked, _ = rank(facts, people, limit=looked.limit)
     return any(REPLIES[looked.people[int(each.person[1:]) - 1].reply] for each in ranked)
 
 
@@ -282,8 +276,6 @@ STRICTER = '''
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.contact import LeftOut
 from cs.domain.ranking import rank as todays_rank
-from cs.pipeline.brand_choice import BrandChoice
-from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import reread
 
 
@@ -301,13 +293,6 @@ def read_reply(evidence):
     if any(line.who == "S" and "for now" in line.text for line in evidence.conversation):
         return "unknown", "for-now"
     return reread(evidence)
-
-
-def resolve(query, matches):
-    """Only a source that is quite sure is believed."""
-    if all(match.score < 0.9 for each in matches for match in each.matches):
-        return "no_match", None
-    return chosen_again(query, matches)
 '''
 
 

@@ -17,7 +17,7 @@ from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Seen, Stored, store
 
-KINDS: tuple[Kind, ...] = ("ranking", "verdicts", "resolution")
+KINDS: tuple[Kind, ...] = ("ranking", "verdicts")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.domain.contact import BrandFacts, BrandMatch, Person, Query, SourceMatches
+from cs.domain.contact import BrandFacts, Person
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
 from history.replay.made_up import STRICTER, checked
 
@@ -20,7 +20,6 @@ CHECKS = tuple(
     checked(f"p{n}", "acme.test", reply)
     for n, reply in enumerate(["250 Ok for now", "550 5.1.1 No such user"], 1)
 )
-MATCHES = (SourceMatches("directory", (BrandMatch(facts=ACME, score=0.8),)),)
 
 
 TODAY = Rules()
@@ -39,7 +38,6 @@ def ask_all(path: Path) -> None:
     rules.rank(ACME, PEOPLE, 25, ())
     for checks in CHECKS:
         rules.judge(checks)
-    rules.resolve(Query("Acme"), MATCHES)
 
 
 def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) -> None:
@@ -50,7 +48,6 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
 
     assert rules.rank(ACME, PEOPLE, 25, ()) == ((), ())
     assert [*map(rules.judge, CHECKS)] == [*map(TODAY.judge, CHECKS)]
-    assert rules.resolve(Query("Acme"), MATCHES) == TODAY.resolve(Query("Acme"), MATCHES)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +57,7 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
         ("import nowhere\n", "line 1, when it was read: ModuleNotFoundError"),
         ("x = 1\n\ny = 1 / 0\n", "line 3, when it was read: ZeroDivisionError"),
         ("\0", "null bytes"),
-        ("x = 1\n", "defines none of rank(), read_reply(), conclude(), resolve()"),
+        ("x = 1\n", "defines none of rank(), read_reply(), conclude()"),
         (
             RANK + "    best = 1\n    return best / 0\n",
             "line 3, in rank(): ZeroDivisionError: division by zero",
@@ -85,10 +82,6 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
             "line 2, in read_reply(): LookupError: no",
         ),
         ("def conclude(tried):\n    return 1\n", "conclude() returns a Conclusion: "),
-        (
-            "def resolve(query, matches):\n    return 'some', None\n",
-            "line 1: resolve() returns a status, and the facts of a brand: ",
-        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_told_with_its_line(
@@ -112,12 +105,11 @@ def test_a_file_may_take_its_functions_from_a_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "stricter_rules.py").write_text(STRICTER)
-    (tmp_path / "rules.py").write_text("from stricter_rules import rank, resolve\n")
+    (tmp_path / "rules.py").write_text("from stricter_rules import rank\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
     rules = load_rules(tmp_path / "rules.py")
 
     ranked, _ = rules.rank(ACME, PEOPLE, 25, ())
     assert [each.person for each in ranked] == ["p1"]
-    assert rules.resolve(Query("Acme"), MATCHES) == ("no_match", None)
     sys.modules.pop("stricter_rules", None)

@@ -7,10 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from cs.domain.contact import BrandFacts, RankedPerson
+from cs.domain.contact import RankedPerson
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.domain.stages.fitting import fitted
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
 from cs.history.history import Progress, unseen
@@ -19,18 +18,15 @@ from cs.history.replay.rules import BrokenRules, Rules
 from cs.history.runs import Run, RunPerson
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
-from cs.pipeline.brand_choice import BrandChoice
 from cs.verifiers.smtp.verifier import NAME as SMTP
 
 #: Which rules are applied.
-Kind = Literal["ranking", "verdicts", "resolution"]
-#: ``gained``: a person would be shown or verified who was not, a brand matched that was not.
+Kind = Literal["ranking", "verdicts"]
+#: ``gained``: a person would be shown or verified who was not.
 Change = Literal["gained", "lost", "changed"]
 #: ``open``: nobody knows without asking sources or mail servers.
 ChargeChange = Literal["gained", "lost", "open"]
 
-#: The facts of a brand that lead to other people or other mailboxes.
-_LEADING = {"name", "domain", "linkedin_company_url", "parent_company", "mail_domains"}
 #: What a difference may say only where people are revealed.
 _PERSONAL = ("title", "address")
 
@@ -40,11 +36,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
     Attributes:
         brand, domain: As the brand was asked for.
-        person: ``<lookup>#p1``; ``None``: it is about the brand.
-        who: Their pseudonym over all lookups, if it was asked for.
+        person: ``<lookup>#p1``.
         name: Who they are, if people are revealed.
         rules: That gave the recorded answer.
-        was, would_be: Place and role, verdict and reasons, or status and the facts that differ.
+        was, would_be: Place and role, or verdict and reasons.
     """
 
     replay: Kind
@@ -52,8 +47,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     brand: str | None
     domain: str | None
     lookup: str
-    person: str | None
-    who: str | None = None
+    person: str
     name: str | None = None
     rules: str
     was: Mapping[str, Any]
@@ -71,7 +65,7 @@ class Answer(NamedTuple):
     """One answer, recorded or of other rules.
 
     Attributes:
-        holds: Whether the person is shown or verified, or the brand matched.
+        holds: Whether the person is shown or verified.
         said: What the answers are compared by.
         words: What is printed of it.
     """
@@ -156,9 +150,9 @@ class Replay:
         if self._is_damaged(run):
             self.missed["one of its events cannot be read"] += 1
             return
-        compare = {"ranking": self._rank, "verdicts": self._judge, "resolution": self._resolve}
         before = self.answers.total()
-        self._charges[run.lookup] = compare[self.kind](run)
+        compare = self._rank if self.kind == "ranking" else self._judge
+        self._charges[run.lookup] = compare(run)
         self.replayed += self.answers.total() > before
 
     def _is_damaged(self, run: Run) -> bool:
@@ -180,12 +174,12 @@ class Replay:
         rules: str | None,
         was: Answer,
         now: Answer,
-        person: RunPerson | None = None,
-    ) -> Change | None:
-        """Compare an answer of *run* about *person* or the brand, which *rules* gave."""
+        person: RunPerson,
+    ) -> None:
+        """Compare an answer of *run* about *person*, which *rules* gave."""
         self.answers[rules or NOT_RECORDED] += 1
         if was.said == now.said:
-            return None
+            return
         change: Change = "changed"
         if was.holds != now.holds:
             change = "lost" if was.holds else "gained"
@@ -203,14 +197,13 @@ class Replay:
                 brand=run.query.brand,
                 domain=run.query.domain,
                 lookup=run.lookup,
-                person=None if person is None else f"{run.lookup}#{person.person}",
-                name=person.found.full_name if person and self._reveals else None,
+                person=f"{run.lookup}#{person.person}",
+                name=person.found.full_name if self._reveals else None,
                 rules=rules or NOT_RECORDED,
                 was=old,
                 would_be=new,
             )
         )
-        return change
 
     def _rank(self, run: Run) -> _Charges:
         known = {each.person: each for each in run.people if each.found.full_name}
@@ -283,32 +276,6 @@ class Replay:
             self.missed["no mailbox was checked"] += 1
         return _charges(was=was_verified, now=is_verified, is_open=is_open)
 
-    def _resolve(self, run: Run) -> _Charges:
-        if run.resolution is None or run.status is None:
-            self.missed["no source had answered in the end"] += 1
-            return {}
-        if run.matches is None:
-            self.missed["the brands that sources named were not recorded"] += 1
-            return {}
-        chosen = self._rules.resolve(run.query, run.matches)
-        status, facts = (
-            (chosen.status, chosen.facts) if isinstance(chosen, BrandChoice) else chosen
-        )
-        if facts is not None:
-            facts = fitted(facts)  # as what was recorded, which went through a message
-        names = BrandFacts.__struct_fields__
-        differ = [n for n in names if getattr(run.brand, n, None) != getattr(facts, n, None)]
-        was = _resolution(run.status, run.brand, differ)
-        match self._compare(run, run.resolved_by, was, _resolution(status, facts, differ)):
-            case "lost":
-                return {True: "lost"}
-            case "gained":  # nobody knows who works for another brand
-                return {False: "open"}
-            case "changed" if _LEADING & set(differ):
-                return {True: "open", False: "open"}
-            case _:
-                return {}
-
 
 def _charges(*, was: bool, now: bool, is_open: bool) -> _Charges:
     """Return what becomes of the charges of a run.
@@ -355,8 +322,3 @@ def _unread(found: Evidence) -> str:
     if all(line.who != "S" for line in found.conversation):
         return "no mail server said anything"
     return "something is asked that was not asked or stored then"
-
-
-def _resolution(status: str, facts: BrandFacts | None, names: Sequence[str]) -> Answer:
-    known = {} if facts is None else {name: getattr(facts, name) for name in names}
-    return Answer(status == "matched", (status, facts), {"status": status, **known})

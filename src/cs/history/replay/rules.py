@@ -16,16 +16,12 @@ from cs.domain.contact import (
     LeftOut,
     Opinion,
     Person,
-    Query,
     RankedPerson,
-    SourceMatches,
 )
 from cs.domain.mail.conclusion import Conclusion, concluded
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.ranking import rank
 from cs.domain.roles.role import classify
-from cs.pipeline.brand_choice import BrandChoice, Status
-from cs.pipeline.brand_resolver import chosen_again
 from cs.verifiers.smtp.rereading import ReadVerdict, reread
 from cs.verifiers.smtp.verifier import NAME as SMTP
 
@@ -37,15 +33,12 @@ _HEADLINES = 20_000
 Ranking = tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]
 #: What a conversation says about its address; ``None``: the rules cannot tell.
 Reading = ReadVerdict | tuple[Verdict, str] | None
-#: Which brand is meant.
-Resolution = BrandChoice | tuple[Status, BrandFacts | None]
 
 #: What a file may define: the type that each function returns, and its words.
 FUNCTIONS: Mapping[str, tuple[Any, str]] = {
     "rank": (Ranking, "who is shown, as RankedPerson, and who is not, as LeftOut"),
     "read_reply": (Reading, "a verdict and why, or None"),
     "conclude": (Conclusion, "a Conclusion"),
-    "resolve": (Resolution, "a status, and the facts of a brand"),
 }
 
 
@@ -74,7 +67,6 @@ class Rules(msgspec.Struct, frozen=True):
     rank: Callable[[BrandFacts, Sequence[Person], int, Sequence[Opinion]], Ranking] = _rank
     read_reply: Callable[[Evidence], Reading] = _read_reply
     conclude: Callable[[Mapping[str, Sequence[Evidence]]], Conclusion] = concluded
-    resolve: Callable[[Query, Sequence[SourceMatches]], Resolution] = chosen_again
 
     def judge(self, checked: CheckedPerson) -> tuple[Conclusion, Sequence[ReadVerdict | None]]:
         """Return what the evidence of *checked* comes to, and how each piece was read."""

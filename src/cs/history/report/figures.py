@@ -64,7 +64,6 @@ async def make_report(
     since: datetime,
     until: datetime,
     *,
-    prices: Mapping[str, float] | None = None,
     progress: Progress = unseen,
 ) -> Report:
     """Return the figures of a period, which names nobody.
@@ -76,7 +75,6 @@ async def make_report(
         keys: Open verdicts and sources of people.
         since: The first moment of the period.
         until: The first moment after it.
-        prices: Of one question to a source or verifier, in US dollars, by its name.
         progress: Called with the positions read so far, and the last there is to read.
 
     Raises:
@@ -96,7 +94,6 @@ async def make_report(
             log,
             keys,
             selection,
-            prices=prices,
             unreadable=leave_out,
             progress=progress,
         )

@@ -3,7 +3,5 @@ CREATE MACRO in_period(happened_at) AS
     happened_at >= coalesce((SELECT since FROM export), '-infinity'::TIMESTAMP)
     AND happened_at < coalesce((SELECT until FROM export), 'infinity'::TIMESTAMP);
 
--- Costs in US dollars, by the given price of a question where there is one.
-CREATE VIEW priced_costs AS
-SELECT c.*, coalesce(p.usd * c.asked, c.micros / 1e6) AS usd
-FROM costs c LEFT JOIN prices p USING (name);
+-- Costs in US dollars.
+CREATE VIEW priced_costs AS SELECT *, micros / 1e6 AS usd FROM costs;
