@@ -1,9 +1,11 @@
+import time
 from collections.abc import AsyncIterator
 
 import pytest
 
+from cs.metrics.metrics import Metrics
 from cs.outside.port import MailHosts, Resolver, Unreachable
-from cs.outside.resolver import DnsResolver
+from cs.outside.resolver import LONGEST_S, DnsResolver
 from verifiers.smtp.dns_server import Trouble, Zone, dns_server
 
 TROUBLES: list[Trouble] = ["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE"]
@@ -145,16 +147,32 @@ async def test_a_literal_address_is_its_own(zone: Zone) -> None:
     assert not zone.asked
 
 
-@pytest.mark.parametrize(("ttl", "asked"), [(60, 1), (0, 2)])
-async def test_an_answer_is_used_again_for_its_ttl(ttl: int, asked: int, zone: Zone) -> None:
-    zone.ttl = ttl
-    zone.add("acme.test", MX=["10 mx.acme.test."])
-    resolving = resolver(zone)
+#: Time to live, records, seconds until the name is asked for again, and questions sent.
+REMEMBERED = [
+    (60, 1, 0, 1),
+    (0, 1, 1, 2),
+    (3_600, 1, LONGEST_S - 2, 1),
+    (3_600, 1, LONGEST_S + 1, 2),
+    (60, 101, 0, 2),
+]
+
+
+@pytest.mark.parametrize("row", REMEMBERED)
+async def test_an_answer_of_few_records_is_used_again_for_its_ttl_and_five_minutes_at_most(
+    row: tuple[int, int, float, int], zone: Zone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zone.ttl, records, later_s, asked = row
+    zone.add("acme.test", MX=[f"{n} m{n}.test." for n in range(records)])
+    metrics, now_s = Metrics(), time.time()
+    resolving = DnsResolver(zone.address, timeout_s=0.4, metrics=metrics)
 
     await resolving.mail_hosts("acme.test")
+    monkeypatch.setattr(time, "time", lambda: now_s + later_s)
     await resolving.mail_hosts("acme.test")
 
     assert zone.asked["acme.test", "MX"] == asked
+    hits = metrics.cache_hits.read()["dns-answers",].value
+    assert (hits, metrics.cache_misses.read()["dns-answers",].value) == (2 - asked, asked)
 
 
 async def test_trouble_is_not_remembered(zone: Zone) -> None:

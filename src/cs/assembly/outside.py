@@ -5,24 +5,19 @@ from ipaddress import ip_network
 from cs.metrics.metrics import Metrics
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
 
 #: Of one DNS question, retries included.
 DNS_TIMEOUT_S = 5.0
 
 
-def name_resolver(
-    settings: Settings, clock: Clock | None = None, metrics: Metrics | None = None
-) -> DnsResolver:
-    """Return what finds out about names; answers grow old by *clock*, or the machine's.
+def name_resolver(settings: Settings, metrics: Metrics | None = None) -> DnsResolver:
+    """Return what finds out about names.
 
     Raises:
         BadSettings: ``dns`` is not host:port.
     """
-    monotonic = (clock or SystemClock()).monotonic
-    nameserver = _nameserver(settings.dns)
-    return DnsResolver(nameserver, DNS_TIMEOUT_S, monotonic=monotonic, metrics=metrics)
+    return DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S, metrics=metrics)
 
 
 def address_guard(settings: Settings) -> Guard:

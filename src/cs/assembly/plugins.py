@@ -99,7 +99,7 @@ async def open_plugins(
         BadSettings: A plug-in that is named is not there, or cannot be used.
     """
     clock, metrics = clock or SystemClock(), metrics or Metrics()
-    resolver, guard = name_resolver(settings, clock, metrics), address_guard(settings)
+    resolver, guard = name_resolver(settings, metrics), address_guard(settings)
     misconfiguration = Misconfiguration()
     agent = user_agent(settings.contact)
     ca_file = settings.ca_file

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from ipaddress import ip_address
 
 import dns.asyncresolver
@@ -15,8 +14,44 @@ from dns.rdtypes.ANY.MX import MX
 from dns.rdtypes.ANY.PTR import PTR
 
 from cs.metrics.metrics import Metrics
-from cs.outside.dns_answers import DnsAnswers, NoSuchName
 from cs.outside.port import MailHosts, Unreachable
+
+#: An answer is used again for as long as its TTL says, but no longer than this.
+LONGEST_S = 300.0
+#: Answers kept at most, some 5 KB each; the least recently used goes first.
+ANSWERS = 1_024
+#: Records of a response that is kept; a zone of a stranger could fill 64 KiB with them.
+_RECORDS = 100
+
+
+class _NoSuchName(Exception):
+    """NXDOMAIN: there is no such name."""
+
+
+class _Answers(dns.resolver.LRUCache):
+    """dnspython's cache, with a limit to the time and the size of an answer.
+
+    Args:
+        metrics: Where entries, hits and misses are counted, as ``dns-answers``.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        super().__init__(ANSWERS)
+        self._counters = metrics.cache("dns-answers", lambda: len(self.data), ANSWERS)
+
+    def get(self, key: dns.resolver.CacheKey) -> dns.resolver.Answer | None:
+        found = super().get(key)
+        if found is not None:
+            self._counters.hits.inc()
+        elif key[1] == dns.rdatatype.ANY:  # asked for last: is there such a name at all?
+            self._counters.misses.inc()
+        return found
+
+    def put(self, key: dns.resolver.CacheKey, value: dns.resolver.Answer) -> None:
+        sections = value.response.sections
+        if sum(len(rrset) for section in sections for rrset in section) <= _RECORDS:
+            value.expiration = min(value.expiration, time.time() + LONGEST_S)
+            super().put(key, value)
 
 
 class DnsResolver:
@@ -25,7 +60,6 @@ class DnsResolver:
     Args:
         nameserver: (IP address, port) to ask; ``None`` for what the system is set to.
         timeout_s: Limit for one question, retries included.
-        monotonic: Seconds that only grow, which answers grow old by.
         metrics: Where kept answers are counted.
 
     Raises:
@@ -38,14 +72,13 @@ class DnsResolver:
         nameserver: tuple[str, int] | None,
         timeout_s: float,
         *,
-        monotonic: Callable[[], float] = time.monotonic,
         metrics: Metrics | None = None,
     ) -> None:
         self._resolver = dns.asyncresolver.Resolver(configure=nameserver is None)
         if nameserver is not None:
             host, self._resolver.port = nameserver
             self._resolver.nameservers = [host]
-        self._answers = self._resolver.cache = DnsAnswers(monotonic, metrics or Metrics())
+        self._resolver.cache = _Answers(metrics or Metrics())
         self._resolver.lifetime = timeout_s
         self._resolver.timeout = max(timeout_s / 3, 0.05)  # a lost packet is asked again
 
@@ -76,7 +109,7 @@ class DnsResolver:
         """
         try:
             records = await self._records(domain, dns.rdatatype.MX)
-        except NoSuchName:
+        except _NoSuchName:
             return MailHosts(exists=False)
         exchangers = sorted(
             (record.preference, _text(record.exchange))
@@ -103,13 +136,13 @@ class DnsResolver:
     async def _present(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
         try:
             return await self._records(name, kind)
-        except NoSuchName:
+        except _NoSuchName:
             return []
 
     async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
         try:
             return [record.to_text() for record in await self._records(host, kind)]
-        except NoSuchName:
+        except _NoSuchName:
             return []
         except Unreachable:
             return None
@@ -118,22 +151,19 @@ class DnsResolver:
         """Return the records of *name*, CNAMEs followed; ``[]`` if it has none of *kind*.
 
         Raises:
-            NoSuchName: NXDOMAIN, or no name that DNS could hold.
+            _NoSuchName: NXDOMAIN, or no name that DNS could hold.
             Unreachable: No answer, or none that can be used.
         """
         try:
             question = dns.name.from_text(name)
         except dns.exception.DNSException:
-            raise NoSuchName from None
-        kept = self._answers.find(question, kind)
-        if kept is not None:
-            return list(kept)
+            raise _NoSuchName from None
         try:
             answer = await self._resolver.resolve(
                 question, kind, raise_on_no_answer=False, search=False
             )
         except dns.resolver.NXDOMAIN:
-            raise NoSuchName from None
+            raise _NoSuchName from None
         except (dns.exception.DNSException, OSError) as error:
             raise Unreachable("dns", f"{name}: {error}") from error
         return list(answer.rrset or ())
