@@ -2,8 +2,6 @@
 
 from urllib.parse import urlsplit
 
-import msgspec
-
 from cs.sandbox.drawing import mark, mentions
 from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.page_index import PageIndex
@@ -38,8 +36,7 @@ class SearxngServer:
                 body=b"<!doctype html><title>SearXNG</title>", after_s=state.latency_s
             )
         if not text:
-            error = json_reply({"error": "No query"})
-            return msgspec.structs.replace(error, status=400)
+            return json_reply({"error": "No query"}, 400)
         if isinstance(state.failure, Unresponsive):
             nothing = _body(text, [], state.failure.engines)
             return json_reply(nothing, after_s=state.latency_s)

@@ -18,6 +18,19 @@ from cs.sandbox.mail_policy import Mailboxes, SandboxReply, Sender, banner
 _IDLE_S = 300.0  # RFC 5321 section 4.5.3.2.7: at least five minutes
 _MAX_LINE = 1_000
 _MAX_COMMANDS = 200
+#: Replies that are the same at any time. DATA is always refused: no mail is ever taken.
+_ALWAYS = {
+    "DATA": SandboxReply(554, "5.3.2 This server takes no mail"),
+    "BDAT": SandboxReply(554, "5.3.2 This server takes no mail"),
+    "RSET": SandboxReply(250, "2.0.0 Ok"),
+    "NOOP": SandboxReply(250, "2.0.0 Ok"),
+    "VRFY": SandboxReply(252, "2.5.2 Cannot say; try RCPT"),
+    "EXPN": SandboxReply(252, "2.5.2 Cannot say; try RCPT"),
+    "QUIT": SandboxReply(221, "2.0.0 Bye"),
+    "TOO-LONG": SandboxReply(500, "5.5.2 Line too long"),
+    "IDLE": SandboxReply(421, "4.4.2 Time-out"),
+}
+_UNKNOWN = SandboxReply(502, "5.5.2 Command not recognized")
 _PATH = re.compile(r"^(?:FROM|TO):\s*<([^<>\s]*)>(?:\s.*)?$", re.IGNORECASE)
 
 
@@ -94,7 +107,7 @@ class SmtpSession:
                 return
         await self._say(SandboxReply(421, f"4.7.0 {server.host} Too many commands"))
 
-    def _answer(self, verb: str, rest: str) -> list[SandboxReply]:  # noqa: C901 - a match
+    def _answer(self, verb: str, rest: str) -> list[SandboxReply]:
         match verb:
             case "EHLO":
                 return self._hello()
@@ -105,23 +118,11 @@ class SmtpSession:
                 return [self._mail(rest)]
             case "RCPT":
                 return [self._rcpt(rest)]
-            case "DATA" | "BDAT":
-                return [SandboxReply(554, "5.3.2 This server takes no mail")]
             case "RSET":
                 self._mail_from = None
-                return [SandboxReply(250, "2.0.0 Ok")]
-            case "NOOP":
-                return [SandboxReply(250, "2.0.0 Ok")]
-            case "VRFY" | "EXPN":
-                return [SandboxReply(252, "2.5.2 Cannot say; try RCPT")]
-            case "QUIT":
-                return [SandboxReply(221, "2.0.0 Bye")]
-            case "TOO-LONG":
-                return [SandboxReply(500, "5.5.2 Line too long")]
-            case "IDLE":
-                return [SandboxReply(421, f"4.4.2 {self._server.host} Time-out")]
             case _:
-                return [SandboxReply(502, "5.5.2 Command not recognized")]
+                pass
+        return [_ALWAYS.get(verb, _UNKNOWN)]
 
     def _hello(self) -> list[SandboxReply]:
         self._greeted, self._mail_from = True, None

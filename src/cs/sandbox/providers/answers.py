@@ -41,18 +41,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     routes: Mapping[str, Route]
 
 
-def told(
-    value: object, status: int = 200, headers: Mapping[str, str] | None = None
-) -> HttpReply:
-    """Return *value* as JSON."""
-    return HttpReply(
-        status=status,
-        body=msgspec.json.encode(value),
-        content_type="application/json; charset=utf-8",
-        headers=dict(headers or {}),
-    )
-
-
 def body_of(request: HttpRequest) -> dict[str, Any]:
     """Return the JSON object that was posted.
 

@@ -9,6 +9,7 @@ import msgspec
 
 from cs.domain.mail.patterns import TEMPLATES, local_part
 from cs.sandbox.drawing import drawn, fold
+from cs.sandbox.failing import json_reply
 from cs.sandbox.page_index import profile_slug
 from cs.sandbox.provider_shapes import PeopleFile
 from cs.sandbox.providers.answers import (
@@ -17,7 +18,6 @@ from cs.sandbox.providers.answers import (
     ProviderAnswer,
     Route,
     body_of,
-    told,
 )
 from cs.sandbox.shapes import Brand, Person, World
 from cs.sandbox.web import HttpReply, HttpRequest
@@ -219,13 +219,13 @@ def hunter_file(
         used += units
         meta = {"results": len(emails), "limit": 10, "offset": 0, "params": dict(query)}
         return ProviderAnswer(
-            reply=told({"data": data, "meta": meta}), line="hunter", units=units
+            reply=json_reply({"data": data, "meta": meta}), line="hunter", units=units
         )
 
     def account(_: HttpRequest) -> ProviderAnswer:
         requests = {"searches": {"used": used, "available": file.credits}}
         data = {"email": "us@sandbox.test", "requests": requests}
-        return ProviderAnswer(reply=told({"data": data}), line="hunter")
+        return ProviderAnswer(reply=json_reply({"data": data}), line="hunter")
 
     return Provider(
         name="hunter",
@@ -238,7 +238,7 @@ def hunter_file(
 
 
 def _hunter_error(status: int, code: str, details: str) -> HttpReply:
-    return told({"errors": [{"id": code, "code": status, "details": details}]}, status)
+    return json_reply({"errors": [{"id": code, "code": status, "details": details}]}, status)
 
 
 def _hunter_email(seed: int, record: Record) -> dict[str, Any]:
@@ -265,7 +265,9 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
     records = PeopleRecords(world, "pdl", file)
 
     def error(status: int, kind: str, message: str) -> HttpReply:
-        return told({"status": status, "error": {"type": kind, "message": message}}, status)
+        return json_reply(
+            {"status": status, "error": {"type": kind, "message": message}}, status
+        )
 
     nothing = error(404, "not_found", "No records were found matching your search")
 
@@ -285,7 +287,9 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
         page = found[:size]
         answer = {"status": 200, "data": page, "scroll_token": None, "total": len(found)}
         headers = {"x-call-credits-spent": str(len(page))}
-        return ProviderAnswer(reply=told(answer, headers=headers), line="pdl", units=len(page))
+        return ProviderAnswer(
+            reply=json_reply(answer, headers=headers), line="pdl", units=len(page)
+        )
 
     def company_enrich(request: HttpRequest) -> ProviderAnswer:
         brand = records.company(request.query.get("name", ""))
@@ -301,7 +305,7 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
             "linkedin_url": page,
             "alternative_names": list(brand.aliases),
         }
-        return ProviderAnswer(reply=told(answer), line="pdl_company", units=1)
+        return ProviderAnswer(reply=json_reply(answer), line="pdl_company", units=1)
 
     return Provider(
         name="pdl",
@@ -380,19 +384,19 @@ def apollo(world: World, file: PeopleFile) -> Provider:
             }
             people.append(person)
         answer = {"total_entries": len(found), "people": people}
-        return ProviderAnswer(reply=told(answer), line="apollo")
+        return ProviderAnswer(reply=json_reply(answer), line="apollo")
 
     def match_person(request: HttpRequest) -> ProviderAnswer:
         record = records.by_id.get(str(body_of(request).get("id", "")))
         person = None if record is None else _apollo_person(record)
         units = 1 if record is not None and record.address else 0
-        return ProviderAnswer(reply=told({"person": person}), line="apollo", units=units)
+        return ProviderAnswer(reply=json_reply({"person": person}), line="apollo", units=units)
 
     return Provider(
         name="apollo",
         key=("header", "x-api-key"),
-        refused=told({"error": "Invalid access credentials."}, 401),
-        empty=told({"error": "You have insufficient credits!"}, 402),
+        refused=json_reply({"error": "Invalid access credentials."}, 401),
+        empty=json_reply({"error": "You have insufficient credits!"}, 402),
         routes={"/mixed_people/api_search": search, "/people/match": match_person},
     )
 

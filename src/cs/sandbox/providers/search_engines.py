@@ -3,9 +3,10 @@
 from typing import Any
 
 from cs.sandbox.drawing import drawn, mentions
+from cs.sandbox.failing import json_reply
 from cs.sandbox.page_index import PageIndex, read_query
 from cs.sandbox.provider_shapes import SearchEngine
-from cs.sandbox.providers.answers import Provider, ProviderAnswer, body_of, told
+from cs.sandbox.providers.answers import Provider, ProviderAnswer, body_of
 from cs.sandbox.shapes import World
 from cs.sandbox.web import HttpReply, HttpRequest
 
@@ -41,7 +42,7 @@ def brave(world: World, engine: SearchEngine) -> Provider:
         if results:
             body["web"] = {"type": "search", "results": results}
         headers = {**windows, "X-RateLimit-Remaining": f"49, {engine.credits}"}
-        return ProviderAnswer(reply=told(body, headers=headers), line="brave", units=1)
+        return ProviderAnswer(reply=json_reply(body, headers=headers), line="brave", units=1)
 
     empty = {**windows, "X-RateLimit-Remaining": "49, 0"}
     return Provider(
@@ -55,7 +56,7 @@ def brave(world: World, engine: SearchEngine) -> Provider:
 
 def _brave_error(status: int, detail: str, headers: dict[str, str] | None = None) -> HttpReply:
     error = {"id": "sandbox", "status": status, "code": "ERROR", "detail": detail}
-    return told({"type": "ErrorResponse", "error": error}, status, headers)
+    return json_reply({"type": "ErrorResponse", "error": error}, status, headers=headers)
 
 
 def serper(world: World, engine: SearchEngine) -> Provider:
@@ -82,12 +83,12 @@ def serper(world: World, engine: SearchEngine) -> Provider:
         body: dict[str, Any] = {"searchParameters": asked, "organic": found, "credits": units}
         if not read_query(text).sites and (graph := panel(text)) is not None:
             body["knowledgeGraph"] = graph
-        return ProviderAnswer(reply=told(body), line="serper", units=units)
+        return ProviderAnswer(reply=json_reply(body), line="serper", units=units)
 
     return Provider(
         name="serper",
         key=("header", "x-api-key"),
-        refused=told({"message": "Unauthorized.", "statusCode": 403}, 403),
-        empty=told({"message": "Not enough credits", "statusCode": 400}, 400),
+        refused=json_reply({"message": "Unauthorized.", "statusCode": 403}, 403),
+        empty=json_reply({"message": "Not enough credits", "statusCode": 400}, 400),
         routes={"/search": search},
     )

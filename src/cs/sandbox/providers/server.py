@@ -8,7 +8,7 @@ import msgspec
 from cs.sandbox.failing import json_reply
 from cs.sandbox.provider_shapes import Providers
 from cs.sandbox.providers.adapters import KEY
-from cs.sandbox.providers.answers import BadQuestion, told
+from cs.sandbox.providers.answers import BadQuestion
 from cs.sandbox.providers.people_files import apollo, hunter_file, people_data_labs
 from cs.sandbox.providers.search_engines import brave, serper
 from cs.sandbox.providers.verifiers import MailboxTruth, hunter_verifier, single_checks
@@ -73,18 +73,18 @@ class ProviderServer:
             return json_reply(self._bill())
         provider = self._providers.get(name)
         if provider is None:
-            return told({"error": f"nobody is called {name!r} here"}, 404)
+            return json_reply({"error": f"nobody is called {name!r} here"}, 404)
         where, field = provider.key
         given = request.headers if where == "header" else request.query
         if given.get(field) != KEY:
             return provider.refused
         route = provider.routes.get(f"/{path}")
         if route is None:
-            return told({"error": f"no such path: /{path}"}, 400)
+            return json_reply({"error": f"no such path: /{path}"}, 400)
         try:
             answered = route(request)
         except (BadQuestion, ValueError) as error:
-            return told({"error": str(error)}, 400)
+            return json_reply({"error": str(error)}, 400)
         self._calls[answered.line] += 1
         if answered.units > self._left[answered.line]:
             return provider.empty

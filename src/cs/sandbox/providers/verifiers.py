@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from cs.sandbox.drawing import drawn
+from cs.sandbox.failing import json_reply
 from cs.sandbox.layout import mail_domains, mailbox_states
 from cs.sandbox.mail_behaviour import (
     Behaviour,
@@ -27,7 +28,6 @@ from cs.sandbox.providers.answers import (
     ProviderAnswer,
     Route,
     body_of,
-    told,
 )
 from cs.sandbox.shapes import Brand, World, WorldMailDomain
 from cs.sandbox.web import HttpRequest
@@ -115,7 +115,7 @@ def hunter_verifier(mail: MailboxTruth, states: Providers) -> Route:
         address = request.query.get("email", "")
         if mail.greylists(address) and address not in asked:
             asked.add(address)
-            pending = told({"data": {"email": address, "status": "pending"}}, 202)
+            pending = json_reply({"data": {"email": address, "status": "pending"}}, 202)
             return ProviderAnswer(reply=pending, line="hunter_verifier")
         known = mail.known(address, "hunter", states.hunter_verifier.unknown)
         word = {"exists": "valid", "accepts-all": "accept_all"} | dict.fromkeys(
@@ -132,7 +132,7 @@ def hunter_verifier(mail: MailboxTruth, states: Providers) -> Route:
             "accept_all": known == "accepts-all",
             "sources": [],
         }
-        return ProviderAnswer(reply=told({"data": data}), line="hunter_verifier", units=1)
+        return ProviderAnswer(reply=json_reply({"data": data}), line="hunter_verifier", units=1)
 
     return verify
 
@@ -214,16 +214,16 @@ def single_checks(mail: MailboxTruth, states: Providers) -> Iterator[Provider]:
         yield Provider(
             name=name,
             key=("query", key),
-            refused=told(refused, status),
-            empty=told(empty, status),
+            refused=json_reply(refused, status),
+            empty=json_reply(empty, status),
             routes={path: _check(name, mail, getattr(states, name).unknown, always, by_state)},
         )
     reacher = _reacher_check(mail, states)
     yield Provider(
         name="reacher",
         key=("header", "x-reacher-secret"),
-        refused=told({"error": "Invalid header secret"}, 401),
-        empty=told({"error": "Rate limit per minute exceeded, please wait 60 s"}, 429),
+        refused=json_reply({"error": "Invalid header secret"}, 401),
+        empty=json_reply({"error": "Rate limit per minute exceeded, please wait 60 s"}, 429),
         routes={"/v0/check_email": reacher, "/v1/check_email": reacher},
     )
 
@@ -240,7 +240,7 @@ def _check(
         if not address:
             raise BadQuestion("an email is asked about here")
         known = mail.known(address, name, unknown)
-        reply = told(always | by_state.get(known, {}) | {"email": address})
+        reply = json_reply(always | by_state.get(known, {}) | {"email": address})
         # What it cannot say anything about is free at ZeroBounce.
         units = 0 if name == "zerobounce" and known == "no-answer" else 1
         return ProviderAnswer(reply=reply, line=name, units=units)
@@ -273,6 +273,6 @@ def _reacher_check(mail: MailboxTruth, states: Providers) -> Route:
             "syntax": {"address": address, "is_valid_syntax": True},
             "debug": {"server_name": "sandbox"},
         }
-        return ProviderAnswer(reply=told(answered), line="reacher", units=1)
+        return ProviderAnswer(reply=json_reply(answered), line="reacher", units=1)
 
     return answer
