@@ -34,7 +34,6 @@ from cs.projections.postgres.views import PostgresViews
 from cs.projections.runner import CATCH_UP_PAGE
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite.views import SqliteViews
-from cs.runtime.garbage import collect_seldom
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
@@ -118,7 +117,6 @@ async def into_files(
     """Compare all ways by turns; return their events a second, the library's first."""
     speeds: dict[str, list[float]] = {"the library's recorder": []}
     speeds |= {f"pages of {page:,}": [] for page in FILE_PAGES}
-    collect_seldom()
     for turn in range(ROUNDS):
         library = by_library(folder / f"library-{turn}.db", stream[: len(stream) // 10])
         speeds["the library's recorder"].append(library)

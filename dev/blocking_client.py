@@ -1,8 +1,7 @@
 """Make `cs.client.blocking` of `cs.client.asyncio_client`: the same client without ``await``.
 
 Token by token: ``async`` and ``await`` go, names and sentences of the tables below are
-replaced, everything else stays.  What cannot be the same in both (how a call is ended in time)
-is behind one name in each: `AsyncDeadline` and `Deadline`.
+replaced, everything else stays.
 
 ``python dev/blocking_client.py`` writes the file.  With ``--check`` it writes nothing, and
 exits with 1 if the file is not what would be written.
@@ -25,7 +24,6 @@ HEADER = (
 NAMES = {
     "AsyncClient": "Client",
     "AsyncContacts": "Contacts",
-    "AsyncDeadline": "Deadline",
     "AsyncFlowRunner": "FlowRunner",
     "AsyncHTTPTransport": "HTTPTransport",
     "AsyncIterator": "Iterator",

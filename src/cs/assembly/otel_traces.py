@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from structlog import get_logger
 
 from cs.metrics.traces import Kind, Span, Value
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -169,10 +170,8 @@ class _OwnLog(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._logged_at = -LOG_EVERY_S
+        self._throttle = LogThrottle(LOG_EVERY_S)
 
     def emit(self, record: logging.LogRecord) -> None:
-        now = time.monotonic()
-        if now - self._logged_at >= LOG_EVERY_S:
-            self._logged_at = now
+        if self._throttle.allow() is not None:
             log.warning("traces_not_sent", said=record.getMessage()[:300])

@@ -1,6 +1,7 @@
 """A process that serves until it is told to leave: ``cs serve`` and each role."""
 
 import asyncio
+import gc
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -16,7 +17,6 @@ from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, first_cause
 from cs.cli.output import errors, stop
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.runtime import event_loop, failpoints, logs
-from cs.runtime.garbage import collect_seldom
 from cs.runtime.redaction import without_secrets
 from cs.settings import BadSettings, Settings
 
@@ -85,7 +85,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             )
             draining = role.draining or asyncio.Event()
             await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
-            collect_seldom()
+            gc.freeze()  # what has been loaded stays
             told = asyncio.Event()
             with on_signal(told.set):
                 where = address(api) if api is not None else ""

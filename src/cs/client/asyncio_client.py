@@ -14,7 +14,6 @@ import httpx
 from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
-from cs.client.deadline import AsyncDeadline
 from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
@@ -204,7 +203,6 @@ class AsyncFlowRunner:
         self._http = http
         self._sleep = sleep
         self._now = now
-        self._deadline = AsyncDeadline()
 
     async def run(self, flow: Flow[T]) -> T:
         """Run *flow* to its end and return its value."""
@@ -230,13 +228,11 @@ class AsyncFlowRunner:
 
     async def _send(self, call: Call) -> Reply | NoReply:
         try:
-            async with self._deadline.within(call.timeout_s):
-                request = wire.request(self._http, call, **self._deadline.extensions)
-                response = await self._http.send(request, stream=True)
-                async with aclosing(response):
-                    reader = wire.ReplyReader(response)
-                    async for part in response.aiter_bytes():
-                        reader.add(part)
-                    return reader.reply()
+            reader = wire.ReplyReader(call.timeout_s)
+            response = await self._http.send(wire.request(self._http, call), stream=True)
+            async with aclosing(response):
+                async for part in response.aiter_bytes():
+                    reader.add(part)
+                return reader.reply(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

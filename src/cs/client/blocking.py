@@ -14,7 +14,6 @@ import httpx
 from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
-from cs.client.deadline import Deadline
 from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
@@ -202,7 +201,6 @@ class FlowRunner:
         self._http = http
         self._sleep = sleep
         self._now = now
-        self._deadline = Deadline()
 
     def run(self, flow: Flow[T]) -> T:
         """Run *flow* to its end and return its value."""
@@ -228,13 +226,11 @@ class FlowRunner:
 
     def _send(self, call: Call) -> Reply | NoReply:
         try:
-            with self._deadline.within(call.timeout_s):
-                request = wire.request(self._http, call, **self._deadline.extensions)
-                response = self._http.send(request, stream=True)
-                with closing(response):
-                    reader = wire.ReplyReader(response)
-                    for part in response.iter_bytes():
-                        reader.add(part)
-                    return reader.reply()
+            reader = wire.ReplyReader(call.timeout_s)
+            response = self._http.send(wire.request(self._http, call), stream=True)
+            with closing(response):
+                for part in response.iter_bytes():
+                    reader.add(part)
+                return reader.reply(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

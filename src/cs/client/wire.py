@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import time
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -76,11 +77,9 @@ def transport_options(base_url: str) -> dict[str, Any] | None:
     return {"socket_options": options, "trust_env": not _is_local(base_url)}
 
 
-def request(
-    http: httpx.Client | httpx.AsyncClient, call: Call, **extensions: Any
-) -> httpx.Request:
-    """Return *call* as a request of *http*, with *extensions* of httpx's."""
-    # Half, as the TLS handshake has as long once more, and no `Deadline` ends it.
+def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
+    """Return *call* as a request of *http*."""
+    # Half, as the TLS handshake has as long once more.
     connect_s = min(CONNECT_S, call.timeout_s / 2)
     return http.build_request(
         call.method,
@@ -88,19 +87,17 @@ def request(
         content=call.body or None,
         headers=call.headers,
         timeout=httpx.Timeout(call.timeout_s, connect=connect_s, pool=CONNECT_S),
-        extensions=extensions,
     )
 
 
 class ReplyReader:
-    """Reads an answer while its body comes in, which may not be endless.
+    """Reads an answer while its body comes in, which may be neither endless nor slow.
 
-    Args:
-        response: Its status and headers have come.
+    httpx bounds the silence between two parts of an answer, not the whole.
     """
 
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
+    def __init__(self, timeout_s: float) -> None:
+        self._until = time.monotonic() + timeout_s
         self._body = bytearray()
 
     def add(self, part: bytes) -> None:
@@ -108,14 +105,17 @@ class ReplyReader:
 
         Raises:
             httpx.DecodingError: The body is longer than any answer.
+            httpx.ReadTimeout: It takes longer than the call has.
         """
+        if time.monotonic() > self._until:
+            raise httpx.ReadTimeout(TOO_SLOW)
         self._body += part
         if len(self._body) > MAX_BYTES:
             raise httpx.DecodingError(f"the answer is longer than {MAX_BYTES} bytes")
 
-    def reply(self) -> Reply:
-        headers = {name.lower(): value for name, value in self._response.headers.items()}
-        return Reply(self._response.status_code, headers, bytes(self._body))
+    def reply(self, response: httpx.Response) -> Reply:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Reply(response.status_code, headers, bytes(self._body))
 
 
 def no_reply(error: Exception) -> NoReply:

@@ -1,5 +1,6 @@
 """What is stored of a person: keyed hashes of who and where they are, and the rest sealed."""
 
+import hmac
 import os
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +11,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
 from cs.directory.person import DirectoryPerson, DirectoryRow, merged
 from cs.directory.port import Changes, IndexOf
-from cs.runtime.hmac_sha256 import hmac_sha256
 
 _NONCE = 12
 #: Bytes of a keyed hash: of a hundred million texts two are alike once in 10^22 times.
@@ -30,20 +30,20 @@ class DirectorySeal:
     def __init__(self, key: bytes) -> None:
         if len(key) != 32:
             raise ValueError(f"the key of the directory has {len(key)} bytes, not 32")
-        own = hmac_sha256(key, b"people directory")  # the key has other uses, too
-        self._box = AESGCM(hmac_sha256(own, b"person"))
-        self._who = hmac_sha256(own, b"who")
-        self._where = hmac_sha256(own, b"where")
+        own = hmac.digest(key, b"people directory", "sha256")  # the key has other uses, too
+        self._box = AESGCM(hmac.digest(own, b"person", "sha256"))
+        self._who = hmac.digest(own, b"who", "sha256")
+        self._where = hmac.digest(own, b"where", "sha256")
         #: Tells this key from others, and nothing about it.
-        self.proof = hmac_sha256(own, b"proof")
+        self.proof = hmac.digest(own, b"proof", "sha256")
 
     def who(self, known_as: str) -> bytes:
         """Return the keyed hash of who somebody is."""
-        return hmac_sha256(self._who, known_as.encode(errors="replace"))[:_HASH]
+        return hmac.digest(self._who, known_as.encode(errors="replace"), "sha256")[:_HASH]
 
     def where(self, place: str) -> bytes:
         """Return the keyed hash of a place that people are looked for at."""
-        return hmac_sha256(self._where, place.encode(errors="replace"))[:_HASH]
+        return hmac.digest(self._where, place.encode(errors="replace"), "sha256")[:_HASH]
 
     def seal(self, who: bytes, person: DirectoryPerson) -> bytes:
         """Return *person*, who has the keyed hash *who*, sealed."""

@@ -17,6 +17,7 @@ from structlog import get_logger
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, EventNeeds, RecordedEvent
 from cs.runtime.error_groups import leaf_errors
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -95,7 +96,7 @@ class DamagedStreams:
         self._events = events
         self._retries = RetrySchedule(events, monotonic)
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
-        self._logged_at: dict[str, float] = {}
+        self._throttle = LogThrottle(LOG_EVERY_S)
         self._listeners: list[Callable[[DamagedEvent], Awaitable[None]]] = []
 
     def note(self, damaged: DamagedEvent) -> None:
@@ -104,10 +105,7 @@ class DamagedStreams:
         before = self._damaged.get(place)
         if before is None or damaged.version < before.version:
             self._damaged[place] = damaged
-        now = time.monotonic()
-        logged_at = self._logged_at.get(place)
-        if logged_at is None or now - logged_at >= LOG_EVERY_S:
-            self._logged_at[place] = now
+        if self._throttle.allow(place) is not None:
             log.error(
                 "stream_set_aside",
                 position=damaged.position,
@@ -158,7 +156,7 @@ class DamagedStreams:
             if all(resumed):  # else it is only put off
                 self._retries.tried(place, seen, RETRY_S)
             if place not in self._damaged:
-                self._logged_at.pop(place, None)
+                self._throttle.forget(place)
                 log.info("stream_mended", position=damaged.position, version=damaged.version)
 
     async def _resume(

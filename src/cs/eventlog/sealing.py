@@ -10,6 +10,7 @@ Next to the values the event says which key each of its people was sealed with
 have another key of the same name (docs/decisions/0017-a-sealed-value-names-its-key.md).
 """
 
+import hmac
 import os
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +22,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.domain.codec import ERASED, is_erased
 from cs.keystore.lost import LostValue, Why
-from cs.runtime.hmac_sha256 import hmac_sha256
 
 _MARK = "personal"
 #: In the JSON of every event with a personal value.
@@ -54,7 +54,7 @@ def key_id(key: bytes) -> str:
     A keyed hash under the random key itself: it needs no place in the key store, and stays
     the same when the key is wrapped anew.
     """
-    return hmac_sha256(key, b"key id")[:_ID_BYTES].hex()
+    return hmac.digest(key, b"key id", "sha256")[:_ID_BYTES].hex()
 
 
 def seal_bytes(key: bytes, name: str, plain: bytes) -> bytes:

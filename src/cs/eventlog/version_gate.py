@@ -12,6 +12,7 @@ from typing import TypeVar
 from structlog import get_logger
 
 from cs.eventlog.errors import NewerEvent
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -40,9 +41,8 @@ class VersionGate:
     ) -> None:
         self._who = who
         self._retry_s = retry_s
-        self._monotonic = monotonic
         self._held: dict[object, NewerEvent] = {}
-        self._logged_at: dict[int, float] = {}  # by position
+        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
 
     @property
     def why(self) -> str | None:
@@ -74,10 +74,7 @@ class VersionGate:
             self._release(here)
 
     def _log(self, held: NewerEvent) -> None:
-        now = self._monotonic()
-        logged_at = self._logged_at.get(held.position)
-        if logged_at is None or now - logged_at >= LOG_EVERY_S:
-            self._logged_at[held.position] = now
+        if self._throttle.allow(str(held.position)) is not None:
             log.error(
                 "held_at_newer_event",
                 who=self._who,
@@ -89,4 +86,4 @@ class VersionGate:
     def _release(self, here: object) -> None:
         held = self._held.pop(here, None)
         if held is not None and held.position not in {e.position for e in self._held.values()}:
-            self._logged_at.pop(held.position, None)
+            self._throttle.forget(str(held.position))

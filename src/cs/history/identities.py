@@ -17,6 +17,7 @@ earliest record of that person says; later evidence may show whose it is.  A per
 readable record, erased or with a lost key, has none.
 """
 
+import hmac
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -41,7 +42,6 @@ from cs.eventlog.sealing import key_name
 from cs.history.history import WINDOW, Progress, opened, pass_over, unseen
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
-from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"
@@ -222,7 +222,7 @@ class Identities:
         return [name for (name,) in self._database.execute(_RECORDS, (who,))]
 
     def _pseudonym(self, print_: str) -> str:
-        bits = int.from_bytes(hmac_sha256(self._secret, print_.encode())[:10], "big")
+        bits = int.from_bytes(hmac.digest(self._secret, print_.encode(), "sha256")[:10], "big")
         return "person_" + "".join(_CROCKFORD[bits >> n & 31] for n in range(75, -1, -5))
 
     def _who(self, names: Iterable[str]) -> dict[str, str | None]:

@@ -5,13 +5,13 @@ files, and with them its own calls, its databases' and whoever asks how it is.
 """
 
 import asyncio
-import math
 import resource
-import time
 from pathlib import Path
 from typing import Protocol
 
 from structlog import get_logger
+
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -72,14 +72,14 @@ class ConnectionLimit:
         self.idle: dict[OnTransport, None] = {}
         self.refusing = 0
         self._closed = self._refused = 0
-        self._logged_at = -math.inf
+        self._throttle = LogThrottle(LOG_EVERY_S)
 
     def make_room(self) -> bool:
         """Close the connection that has made no call for longest; false if all make one."""
         longest = next(iter(self.idle), None)
         self._closed += longest is not None
         self._refused += longest is None
-        if (now := time.monotonic()) - self._logged_at >= LOG_EVERY_S:
+        if self._throttle.allow() is not None:
             log.warning(
                 "connections_full",
                 port=self._port,
@@ -87,7 +87,7 @@ class ConnectionLimit:
                 closed=self._closed,
                 refused=self._refused,
             )
-            self._logged_at, self._closed, self._refused = now, 0, 0
+            self._closed = self._refused = 0
         if longest is None:
             return False
         del self.idle[longest]

@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from structlog import get_logger
 
+from cs.runtime.log_throttle import LogThrottle
+
 log = get_logger()
 
 #: How often the log line comes while such values are read.
@@ -56,9 +58,8 @@ class LostValues:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.read: Counter[Why] = Counter()
-        self._monotonic = monotonic
+        self._throttle = LogThrottle(TOLD_EVERY_S, monotonic=monotonic)
         self._why: dict[str, Why] = {}  # by name of the key
-        self._told_at: float | None = None
         self._listeners: list[Listener] = []
 
     @property
@@ -88,10 +89,8 @@ class LostValues:
             self._listeners.remove(listener)
 
     def _tell(self, newest: LostValue) -> None:
-        now = self._monotonic()
-        if self._told_at is not None and now - self._told_at < TOLD_EVERY_S:
+        if self._throttle.allow() is None:
             return
-        self._told_at = now
         log.error(
             "data_keys_lost",
             keys=dict(self.keys),

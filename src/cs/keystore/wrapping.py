@@ -1,6 +1,7 @@
 """Wrapping data keys and secrets with a master key, and keyed hashes made with a secret."""
 
 import hashlib
+import hmac
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -9,7 +10,6 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.keystore.errors import WrongMasterKey
-from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: The secret that fingerprints are made with.
 FINGERPRINTS = "fingerprints"
@@ -21,7 +21,7 @@ PEOPLE_DIRECTORY = "people-directory"
 
 def fingerprint(secret: bytes, kind: str, value: str) -> str:
     """Return the keyed hash (HMAC-SHA-256) of *value*, in hex."""
-    return hmac_sha256(secret, f"{kind}\0{value}".encode()).hex()
+    return hmac.digest(secret, f"{kind}\0{value}".encode(), "sha256").hex()
 
 
 def secret_name(name: str) -> str:
@@ -52,7 +52,7 @@ class Wrapping:
     def __init__(self, master: bytes) -> None:
         self._master = master
         self._wrap = AESGCM(master)
-        self.proof = hmac_sha256(self._derived(b"index"), b"proof")
+        self.proof = hmac.digest(self._derived(b"index"), b"proof", "sha256")
         self.version = version_of(self.proof)
         #: What every named wrap of it begins with.
         self.mark = _NAMED + bytes.fromhex(self.version)
@@ -90,7 +90,7 @@ class Wrapping:
             ) from error
 
     def _derived(self, purpose: bytes) -> bytes:
-        return hmac_sha256(self._master, purpose)
+        return hmac.digest(self._master, purpose, "sha256")
 
 
 class MasterKeys:

@@ -1,11 +1,10 @@
 """The alarm over outcomes of work that was not issued to their sender."""
 
-import math
-
 from structlog import get_logger
 
 from cs.domain.stages.work import Outcome
 from cs.runtime.clock import Clock
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -22,14 +21,11 @@ class ForgeryAlarm:
 
     def __init__(self, clock: Clock) -> None:
         self.count = 0
-        self._clock = clock
-        self._logged_at = -math.inf
+        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=clock.monotonic)
 
     def note(self, outcome: Outcome) -> None:
         self.count += 1
-        now = self._clock.monotonic()
-        if now - self._logged_at >= LOG_EVERY_S:
-            self._logged_at = now
+        if self._throttle.allow() is not None:
             log.error(
                 "outcome_forged",
                 lookup=outcome.lookup,

@@ -20,7 +20,6 @@ from cs.domain.source_cost import SourceFigures
 from cs.domain.stages.fitting import fitted
 from cs.domain.stages.limits import BeyondLimits
 from cs.domain.stages.work import Outcome, StageInput, StageName, Work
-from cs.runtime.hmac_sha256 import hmac_sha256
 
 #: Under which name the key store has the secret (`cs.keystore.port.KeyStore.secret`).
 SHARED = "work"
@@ -45,7 +44,7 @@ class Receipts:
         'z2koEt84Ugku3S9fqTHI5A'
         """
         named = msgspec.json.encode(["work", lookup, stage, item])
-        digest = hmac_sha256(self._secret, named)[:BYTES]
+        digest = hmac.digest(self._secret, named, "sha256")[:BYTES]
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def work(self, issued: StageIssued, figures: tuple[SourceFigures, ...] = ()) -> Work:

@@ -47,6 +47,7 @@ from cs.plugins.sources import (
 )
 from cs.plugins.stages import AnyFinding, Failed, Report, Stage, StageName, Work
 from cs.plugins.verifiers import DomainCheck, DomainFacts, Evidence, Line, Verdict, Verifier
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -210,7 +211,7 @@ class IsolatedVerifier:
         self._now = now
         self._settings = settings
         self._metrics = metrics or Metrics()
-        self._logged_at: dict[str, float] = {}
+        self._throttle = LogThrottle(LOG_EVERY_S)
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
@@ -302,9 +303,7 @@ class IsolatedVerifier:
 
     def _log(self, reason: str, why: str, at: str = "") -> None:
         reason = without_people(reason)
-        now = time.monotonic()
-        if now - self._logged_at.get(reason, -LOG_EVERY_S) >= LOG_EVERY_S:
-            self._logged_at = {**dict(list(self._logged_at.items())[-REASONS:]), reason: now}
+        if self._throttle.allow(reason) is not None:
             where = {"at": at} if at else {}
             why = without_people(why)
             log.warning("verifier_failed", verifier=self.name, reason=reason, why=why, **where)

@@ -1,7 +1,6 @@
 """Waiting out an outage of Kafka: logged at once and then now and then, tried every second."""
 
 import asyncio
-import math
 import time
 from collections.abc import Callable
 
@@ -10,6 +9,7 @@ from structlog import get_logger
 from cs.bus.errors import BusRefused, BusUnavailable
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.settings import KafkaSettings
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -35,7 +35,7 @@ class Outage:
         self._monotonic = monotonic
         self._about = about
         self._since = 0.0
-        self._logged_at: dict[str, float] = {}
+        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
         self.why: str | None = None
 
     def report(self, why: BaseException) -> None:
@@ -43,10 +43,9 @@ class Outage:
         now, reason = self._monotonic(), str(why)
         if self.why is None:
             self._since = now
-            self._logged_at.clear()
+            self._throttle.forget()
         self.why = reason
-        if now - self._logged_at.get(reason, -math.inf) >= LOG_EVERY_S:
-            self._logged_at[reason] = now
+        if self._throttle.allow(reason) is not None:
             log.warning("kafka_away", why=reason, for_s=round(now - self._since), **self._about)
 
     def end(self) -> None:
