@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent, topic_of

@@ -35,7 +35,7 @@ from typing import Any
 import msgspec
 
 from api.http_load import CONNECTIONS, Took, call, load
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent, topic_of

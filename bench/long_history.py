@@ -29,7 +29,7 @@ from typing import Any
 
 import msgspec
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.cli.demo_year import make_year
 from cs.domain.codec import to_plain, topic_of
 from cs.eventlog.port import RecordedEvent

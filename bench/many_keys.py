@@ -26,7 +26,7 @@ import asyncpg
 import msgspec
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.roles.api import run_api
 from cs.domain.codec import topic_of

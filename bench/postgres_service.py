@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from cli.command import environment
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query

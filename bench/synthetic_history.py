@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand import brand as brands
 from cs.domain.brand.brand import Brand, brand_stream
 from cs.domain.brand.events import (

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from cs.api.waiting import TimeLimits
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import build_stages
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_clock import clock_of_data, sandbox_clock
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import clock_of_data, open_folder, sandbox_clock
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from harness.in_process import on_folder

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from contracts.event_log import units
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder, DataFolderError
 

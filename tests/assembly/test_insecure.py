@@ -2,7 +2,7 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from cs.assembly.insecure import (
+from cs.assembly.shared_settings import (
     InsecureReadiness,
     insecure_connections,
     log_insecure_connections,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.open_history import open_history
 from cs.domain.codec import AnyEvent
 from cs.eventlog.port import NO_STREAM, Append

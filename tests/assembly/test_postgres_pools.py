@@ -2,7 +2,7 @@
 
 import pytest
 
-from cs.assembly.postgres_pools import pool_of
+from cs.assembly.databases import pool_of
 from cs.assembly.postgres_stores import open_shared_key_store
 from cs.settings import BadSettings, Settings
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cs.assembly.second_opinion import check_opinion_settings
+from cs.assembly.plugins import check_opinion_settings
 from cs.settings import BadSettings, Settings
 from harness.every_row import check_every
 

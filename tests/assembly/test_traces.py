@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from cs.assembly.otel_traces import OtelTraces
-from cs.assembly.traces import open_traces
+from cs.assembly.process import open_traces
 from cs.bus.headers import root_place
 from cs.metrics.traces import NO_TRACES
 from cs.settings import BadSettings, Settings, load

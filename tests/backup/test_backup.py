@@ -13,9 +13,8 @@ import pytest
 
 from contracts.people_directory import ADA as OWN
 from contracts.people_directory import put
-from cs.assembly.folder_clock import clock_of_data, sandbox_clock
+from cs.assembly.folder import clock_of_data, open_folder, sandbox_clock
 from cs.assembly.folder_keys import make_next_master_key, open_key_store
-from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change
 from cs.assembly.people_directory import open_directory
 from cs.backup.backup import RestoreResult, make, restore

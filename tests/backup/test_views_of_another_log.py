@@ -7,7 +7,7 @@ from pathlib import Path
 
 import structlog.testing
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.projections.reading import Reading

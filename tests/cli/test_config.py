@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from cli.command import Here
-from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.shared_settings import kafka_settings
 from cs.sandbox.certificates import Authority
 from cs.settings import Settings, load
 

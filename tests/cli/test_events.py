@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from cli.command import Here, started
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import LookupStarted, PeopleFound
 from cs.domain.codec import AnyEvent

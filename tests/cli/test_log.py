@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here, Ran
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.operator_command import acting_operator
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent

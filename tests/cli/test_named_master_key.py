@@ -7,7 +7,7 @@ import pytest
 import structlog.testing
 
 from cli.command import Here
-from cs.assembly.embedded import run_embedded
+from cs.assembly.one_process import run_embedded
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
 from harness.outside import tools

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import (
     BrandResolved,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.command import Here
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.rule_sets import RANKING
 from cs.runtime.data_folder import DataFolder

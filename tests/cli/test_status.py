@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.cli.status import _describe_health
 from cs.domain.brand.brand import INITIAL, decide
 from cs.domain.brand.events import (

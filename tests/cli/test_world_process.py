@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.assembly.played_providers import with_played_providers
+from cs.assembly.sandbox_world import with_played_providers
 from cs.cli import sandbox
 from cs.sandbox.providers.adapters import ADAPTERS, KEY
 from cs.settings import load

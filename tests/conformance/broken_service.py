@@ -23,8 +23,8 @@ from conformance.sandboxes import made_in
 from conformance.target import ADMIN, COMMAND, KEYS, URLS, Key
 from cs import settings
 from cs.admin.app import build as admin_app
-from cs.assembly.embedded import clock_advance, run_embedded
-from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.folder import sandbox_clock
+from cs.assembly.one_process import clock_advance, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_world import run_sandbox
 from cs.http_server.serving import address, listen, on_signal, serving

@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
 
-from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus.errors import BusRefused
 from cs.bus.kafka.settings import client_options
 from cs.bus.kafka.topics import describe

@@ -13,7 +13,7 @@ import pytest
 from msgspec import inspect
 
 from cli.command import ran
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand.events import LookupFinished
 from cs.domain.causation import OperatorCause
 from cs.domain.codec import TOPICS

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.operator_command import open_command_context
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator

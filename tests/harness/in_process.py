@@ -10,10 +10,9 @@ from typing import Any
 import httpx
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.one_process import RunningService, memory_bus, run_service
-from cs.assembly.plugins import StagePlugins
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import StagePlugins, build_stages
 from cs.bus.port import Bus
 from cs.domain.service import World
 from cs.eventlog.port import EventLog

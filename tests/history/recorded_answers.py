@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.events import LookupFinished

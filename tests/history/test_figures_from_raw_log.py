@@ -22,7 +22,7 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.brand import events as brand_events
 from cs.eventlog.port import RecordedEvent
 from cs.runtime.data_folder import DataFolder

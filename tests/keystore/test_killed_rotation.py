@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from cs.assembly.folder import open_folder
 from cs.assembly.folder_keys import folder_of, open_key_store
-from cs.assembly.folder_stores import open_folder
 from cs.assembly.master_key import change, versions
 from cs.assembly.postgres_stores import open_shared_key_store
 from cs.keystore.postgres.store import PostgresKeyStore

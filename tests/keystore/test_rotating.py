@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.master_key import change, versions
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.postgres.store import PostgresKeyStore

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.second_opinion import second_opinion
+from cs.assembly.plugins import second_opinion
 from cs.domain.contact import BrandFacts, Opinion, Person
 from cs.domain.opinions import PROMPT
 from cs.domain.ranking import rank

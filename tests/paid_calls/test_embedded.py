@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_paid_calls import open_paid_calls
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder, open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
 from cs.paid_calls.current_lookup import set_current_lookup

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from cs.assembly.postgres_pools import shared_calls
+from cs.assembly.databases import shared_calls
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
 from cs.paid_calls.register import (
     CallInFlight,

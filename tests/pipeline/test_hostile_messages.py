@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bus.kafka.kafka_cases import settings_for
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import StagePlugins, build_stages, open_plugins, unusable_settings
 from cs.domain.contact import Query
 from cs.domain.stages.work import (
     Discovered,

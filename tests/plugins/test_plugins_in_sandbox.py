@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cs.assembly.played_providers import providers_url, with_played_providers
 from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
+from cs.assembly.sandbox_world import providers_url, with_played_providers
 from cs.runtime.redaction import MASK
 from cs.sandbox.providers.adapters import ADAPTERS
 from cs.settings import load

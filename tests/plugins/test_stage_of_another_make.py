@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cli.command import Here
-from cs.assembly.plugins import open_plugins, unusable_settings
-from cs.assembly.stages import build_stage
+from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
 from cs.plugins.contracts.stand_in import ServiceRequest
 from cs.plugins.new_package import PackageKind
 from cs.plugins.registry import stages

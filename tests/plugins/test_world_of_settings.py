@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.folder_clock import sandbox_clock
+from cs.assembly.folder import sandbox_clock
+from cs.assembly.process import check_world
 from cs.assembly.sandbox_world import run_sandbox
-from cs.assembly.world_check import check_world
 from cs.sandbox.world import load as load_world
 from cs.settings import BadSettings, load
 

@@ -43,7 +43,7 @@ async def settings(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.assembly.postgres_pools.open_pool", _impatient)
+    monkeypatch.setattr("cs.assembly.databases.open_pool", _impatient)
     assert settings.postgres is not None
     async with open_pool(settings.postgres, role="test") as pool:
         views = PostgresViews(pool, projections())

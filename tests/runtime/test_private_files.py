@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_clock import CLOCK_FILE
-from cs.assembly.folder_paid_calls import open_paid_calls
-from cs.assembly.folder_stores import open_folder
-from cs.assembly.postgres_pools import read_key
+from cs.assembly.databases import read_key
+from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
 from cs.backup.backup import make
 from cs.backup.files import backup_folders
 from cs.cli.list_journal import Journal, Results

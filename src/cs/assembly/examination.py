@@ -7,11 +7,10 @@ from pathlib import Path
 import dns.resolver
 import msgspec
 
-from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.outside import address_guard, name_resolver
 from cs.assembly.people_directory import look_if_readable, open_directory_if_named
-from cs.assembly.plugins import open_plugins, unusable_settings
+from cs.assembly.plugins import address_guard, name_resolver, open_plugins, unusable_settings
 from cs.assembly.settings_of_plugins import of_verifier
+from cs.assembly.shared_settings import kafka_settings
 from cs.directory.errors import DirectoryUnavailable
 from cs.doctor.finding import DoctorFinding
 from cs.doctor.machine import (

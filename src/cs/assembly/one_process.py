@@ -1,27 +1,36 @@
-"""Every role in one process, whatever the stores: they are connected here, over one bus.
+"""Every role in one process, connected over one bus, on any stores or on a data folder.
 
-`cs.assembly.embedded` runs it on a data folder, tests run it in memory.  The same roles, a
-process each, are in `cs.assembly.roles`.
+``cs serve`` runs it on a data folder, tests run it in memory.  The same roles, a process
+each, are in `cs.assembly.roles`.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import msgspec
 from starlette.types import ASGIApp
+from structlog import get_logger
 
 from cs.admin.app import RecordBounces
 from cs.admin.health import Measures, Readiness
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import build
-from cs.assembly.call_answering import ApiTerms, build_api
+from cs.assembly.call_answering import ApiTerms, api_terms, build_api
 from cs.assembly.erasing import build_suppression, reached_end
+from cs.assembly.folder import check_clock, erase_paid_calls, open_folder
+from cs.assembly.folder_keys import folder_of
+from cs.assembly.people_directory import open_directory
+from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
+from cs.assembly.process import check_world, measured_process
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.directory.port import DirectoryErasure
+from cs.domain.service import World
 from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
@@ -29,6 +38,7 @@ from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure import Erasure
+from cs.operations.operator import Operator
 from cs.operations.retention import Retention
 from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.misconfiguration import Misconfiguration
@@ -44,9 +54,12 @@ from cs.projections.event_counts import EventCounts
 from cs.projections.follower import Follower
 from cs.projections.port import Views
 from cs.projections.reading import Reading
-from cs.projections.runner import ViewRunner
+from cs.projections.runner import REST_S, ViewRunner
 from cs.projections.source_weeks import figures_until
 from cs.runtime.clock import Clock, SystemClock
+from cs.settings import Settings
+
+log = get_logger()
 
 
 class RunningService(msgspec.Struct, frozen=True):
@@ -198,3 +211,67 @@ async def run_service(
         )
         for role in roles:
             role.cancel()
+
+
+@asynccontextmanager
+async def run_embedded(
+    settings: Settings,
+    plugins: StagePlugins,
+    world: World,
+    clock: Clock | None = None,
+    metrics: Metrics | None = None,
+) -> AsyncIterator[RunningService]:
+    """Run the whole service in this process on the settings' data folder.
+
+    Args:
+        settings: Name the folder, and limit what is done at once.
+        plugins: What the stages ask the outside world with.
+        world: Which the data must belong to; new data is tied to it.
+        clock: The machine's if ``None``.
+        metrics: Where all of it is counted.
+
+    Raises:
+        BadSettings: One is for a sandbox, and *world* is live.
+        DataFolderError: The folder cannot be used, or holds a moved clock and *world* is live.
+        Refusal: ``other-world``: the data belongs to the other world.
+    """
+    check_world(settings, world)
+    folder = folder_of(settings)
+    if unused := folder.unused_master_key:
+        log.warning("two_master_keys", used=str(folder.master_key), unused=str(unused))
+    metrics = metrics or Metrics()
+    with folder.held():
+        async with (
+            measured_process(metrics, "serve", world),
+            open_folder(
+                folder, appends_waiting=settings.appends_waiting, metrics=metrics
+            ) as data,
+            open_directory(settings, world, "serve") as directory,
+        ):
+            clock = clock or SystemClock()
+            await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
+            check_clock(folder.path, world)
+            plugins.misconfiguration.begin(unusable_settings(plugins))
+            async with run_service(
+                data.log,
+                data.keys,
+                data.views,
+                build_stages(plugins),
+                bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
+                clock=clock,
+                allowed=api_terms(settings),
+                kept_for_months=settings.people_kept_for,
+                snapshots=data.snapshots,
+                misconfiguration=plugins.misconfiguration,
+                foreign_verifiers=settings.foreign_verifiers,
+                forget_calls=partial(erase_paid_calls, settings),
+                directory=directory,
+                metrics=metrics,
+                rest=partial(asyncio.sleep, REST_S),
+            ) as service:
+                yield service
+
+
+def clock_advance(service: RunningService, clock: SandboxClock) -> ClockAdvancer:
+    """Return what moves *clock*, which *service* goes by."""
+    return ClockAdvancer(clock, service.streams.log, service.views, service.manager)

@@ -12,11 +12,14 @@ from functools import partial
 
 import msgspec
 
-from cs.assembly.folder_clock import clock_of_data
+from cs.assembly.folder import (
+    clock_of_data,
+    erase_paid_calls,
+    open_folder,
+    remembered_paid_calls,
+    world_of,
+)
 from cs.assembly.folder_keys import folder_of
-from cs.assembly.folder_paid_calls import erase_paid_calls, remembered_paid_calls
-from cs.assembly.folder_stores import open_folder
-from cs.assembly.log_world import world_of
 from cs.assembly.people_directory import open_directory
 from cs.directory.port import DirectoryErasure, PeopleDirectory
 from cs.domain.operator_actions import account
@@ -126,13 +129,13 @@ async def open_command_context(
 @asynccontextmanager
 async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
-    from cs.assembly.postgres_pools import (  # noqa: PLC0415
+    from cs.assembly.databases import (  # noqa: PLC0415
+        open_shared_time,
         open_stages_pool,
         read_key,
         shared_calls,
     )
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
-    from cs.assembly.shared_time import open_shared_time  # noqa: PLC0415
     from cs.directory.postgres import PostgresDirectory, PostgresPrints  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:

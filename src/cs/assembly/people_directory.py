@@ -35,7 +35,7 @@ async def open_directory(
     shared = settings.postgres is not None or settings.stages_key_file is not None
     if settings.stages_postgres is not None and shared:
         # A service in one process starts without what only databases need.
-        from cs.assembly.postgres_pools import pool_of, read_key  # noqa: PLC0415
+        from cs.assembly.databases import pool_of, read_key  # noqa: PLC0415
         from cs.directory.postgres import PostgresDirectory  # noqa: PLC0415
 
         key = read_key(settings.stages_key_file, "stages_key_file")

@@ -2,29 +2,40 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
+from ipaddress import ip_address, ip_network
+from typing import assert_never
+from urllib.parse import urlsplit
 
 import msgspec
 
-from cs.assembly.outside import address_guard, name_resolver
 from cs.assembly.sandbox_plugins import (
     KEYED,
     KEYED_VERIFIERS,
     names_in_sandbox,
     played_in_sandbox,
 )
-from cs.assembly.second_opinion import second_opinion
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.directory.port import DirectoryReader
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
+from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
-from cs.opinions.language_model import LanguageModel
+from cs.opinions.language_model import AT_ONCE, AWAY_PAUSE_S, NAME, LanguageModel
+from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient, user_agent
+from cs.outside.port import ApiClient
+from cs.outside.resolver import DnsResolver
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
-from cs.pipeline.contact_discovery import ENOUGH
+from cs.paid_calls.service import PaidService, ServiceSettings
+from cs.pipeline.brand_resolution import BrandResolution
+from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.contact_discovery import ENOUGH, ContactDiscovery
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
-from cs.pipeline.waterfall import PaidCaps
+from cs.pipeline.ranking import Ranking
+from cs.pipeline.verification import Verification
+from cs.pipeline.waterfall import PaidCaps, PaidQuestions
 from cs.plugins.containment import captured_output
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.errors import PluginError
@@ -40,6 +51,9 @@ from cs.plugins.stages import Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import BadSettings, Settings
+
+#: Of one DNS question, retries included.
+DNS_TIMEOUT_S = 5.0
 
 #: The setting without which a verifier is not asked, where that is not its key.
 _SWITCHED_ON_BY = {"smtp": "helo", "reacher": "url"}
@@ -307,3 +321,150 @@ def stages_of_ours(plugins: StagePlugins) -> list[StageRow]:
     """Return the stages whose work no plug-in does."""
     replaced = {stage.name for stage in plugins.stages}
     return [row for name, row in STAGES.items() if name not in replaced]
+
+
+def name_resolver(settings: Settings, metrics: Metrics | None = None) -> DnsResolver:
+    """Return what finds out about names.
+
+    Raises:
+        BadSettings: ``dns`` is not host:port.
+    """
+    return DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S, metrics=metrics)
+
+
+def address_guard(settings: Settings) -> Guard:
+    """Return the judge of addresses that somebody else named."""
+    return Guard(
+        [ip_network(network) for network in settings.allow_networks],
+        frozenset(settings.web_ports),
+        [ip_network(network) for network in settings.deny_networks],
+    )
+
+
+def _nameserver(dns: str | None) -> tuple[str, int] | None:
+    if dns is None:
+        return None
+    host, _, port = dns.rpartition(":")
+    if not host or not port.isdecimal():
+        raise BadSettings(f"dns: {dns!r} is not host:port, for example 127.0.0.1:53")
+    return host.strip("[]"), int(port)
+
+
+def check_opinion_settings(settings: Settings) -> None:
+    """Pass if address and model are both named, or neither, and the address can be asked.
+
+    Raises:
+        BadSettings: One is missing, or what is wrong with the address.
+    """
+    if settings.opinion_url and not settings.opinion_model:
+        raise BadSettings("opinion_model: name the model that opinion_url is asked for")
+    if settings.opinion_model and not settings.opinion_url:
+        raise BadSettings("opinion_url: where is the model of opinion_model asked?")
+    if settings.opinion_url and (
+        wrong := _wrong_with(settings.opinion_url, insecure=settings.insecure_opinion)
+    ):
+        raise BadSettings(f"opinion_url: {wrong}")
+
+
+def _wrong_with(url: str, *, insecure: bool) -> str | None:
+    """Say what is wrong with the address *url*, never what secret stands in it."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "it is no address: its host or its port cannot be read"
+    if not host or port == 0:
+        return "it is no address: it lacks a host, or its port is 0"
+    if parts.username is not None or parts.password is not None:
+        return "it must carry no user name or password: put the key into opinion_key"
+    if parts.query or parts.fragment or url.endswith(("?", "#")):
+        return "it must end with its path: no ? and no #; what is asked is put behind it"
+    if parts.path.rstrip("/").endswith(("/completions", "/models", "/responses")):
+        return (
+            "give the base address, such as http://127.0.0.1:8000/v1: the rest is put behind it"
+        )
+    if parts.scheme == "http" and not insecure and not _is_here(host):
+        return (
+            f"headlines and key would go to {host} in clear: make it https://, or set "
+            "insecure_opinion = true where the network itself keeps others out"
+        )
+    return None
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def second_opinion(
+    settings: Settings,
+    client: ApiClient,
+    *,
+    paid: PaidCalls,
+    budgets: Budgets,
+    world: World,
+    now: Callable[[], datetime],
+) -> LanguageModel | None:
+    """Return the model that *settings* name; ``None``: none, or the people are made up.
+
+    Raises:
+        BadSettings: As `check_opinion_settings`.
+    """
+    check_opinion_settings(settings)
+    if settings.opinion_url is None or settings.opinion_model is None or world == "sandbox":
+        return None
+    key = settings.opinion_key
+    service = PaidService(
+        NAME,
+        ServiceSettings(
+            url=settings.opinion_url,
+            key=key or "",
+            calls_per_s=settings.opinion_calls_per_s,
+            burst=max(AT_ONCE, round(settings.opinion_calls_per_s)),
+            usd_per_call=settings.opinion_usd_per_call,
+            usd_per_day=settings.opinion_usd_per_day,
+            usd_per_month=settings.opinion_usd_per_month,
+        ),
+        client,
+        paid=paid,
+        budgets=budgets,
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        away_pause_s=AWAY_PAUSE_S,
+        now=now,
+    )
+    return LanguageModel(service, settings.opinion_model)
+
+
+def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
+    """Return the stage called *name*: a plug-in, or ours, which asks with *plugins*."""
+    for plugin in plugins.stages:
+        if plugin.name == name:
+            return plugin
+    match name:
+        case "brand-resolution":
+            return BrandResolution(
+                BrandResolver(plugins.brand_sources), plugins.misconfiguration
+            )
+        case "contact-discovery":
+            return ContactDiscovery(
+                plugins.people_sources,
+                plugins.misconfiguration,
+                plugins.enough_people,
+                plugins.source_order,
+            )
+        case "ranking":
+            return Ranking(second_opinion=plugins.second_opinion)
+        case "verification":
+            questions = PaidQuestions(plugins.paid_caps)
+            return Verification(
+                plugins.verifiers, plugins.misconfiguration, questions, plugins.verifier_order
+            )
+        case _:
+            assert_never(name)
+
+
+def build_stages(plugins: StagePlugins) -> Sequence[Stage]:
+    """Return every stage, in the order of a lookup."""
+    return tuple(build_stage(name, plugins) for name in STAGES)

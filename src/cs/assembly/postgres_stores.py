@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
 
+from cs.assembly.databases import check_schema, pool_of, read_key
 from cs.assembly.monitored_keys import MonitoredKeyStore
-from cs.assembly.postgres_pools import check_schema, pool_of, read_key
 from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots, snapshots_away

@@ -1,15 +1,22 @@
 """Whether the services that sources ask can be asked, what that costs and what is left."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, how_to_set_up, open_plugins
-from cs.assembly.service_budgets import open_budgets
+from cs.domain.service import World
+from cs.paid_calls.budgets.account import StoredBudgets, account_away
+from cs.paid_calls.budgets.port import Budgets
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.settings import Settings
+
+#: What was spent, a row a day and service, and how fast each may be asked.  Deleted while the
+#: service is stopped, the caps of this day and month begin anew.
+SPENDING_FILE = "spending.db"
 
 #: Endings of a check that are nobody's fault.
 NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
@@ -91,3 +98,24 @@ async def _checked(plugin: object) -> ServiceCheck:
         return ServiceCheck(ended=NOT_CHECKED, why="it has no check of its own")
     found: ServiceCheck = await check()
     return found
+
+
+@asynccontextmanager
+async def open_budgets(settings: Settings, world: World = "live") -> AsyncIterator[Budgets]:
+    """Yield the account of *settings*: in the stages' database, else in the data folder.
+
+    Neither the database is connected to nor the file made before something is reserved.
+
+    Raises:
+        BadSettings: The stages' database is not named as it has to be.
+    """
+    if settings.stages_postgres is not None:
+        # A service in one process starts without what only databases need.
+        from cs.assembly.databases import pool_of  # noqa: PLC0415
+        from cs.postgres.sql import PostgresDatabase  # noqa: PLC0415
+
+        async with pool_of(settings, "stages_postgres", "command", world) as pool:
+            yield StoredBudgets(PostgresDatabase(pool, account_away))
+        return
+    async with StoredBudgets.in_file(settings.data_dir / SPENDING_FILE) as budgets:
+        yield budgets

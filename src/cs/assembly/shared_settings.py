@@ -1,15 +1,38 @@
-"""The settings of a service over several processes, checked together."""
+"""The settings of a service over several processes: databases, Kafka and who proves itself.
 
-from collections.abc import Mapping
+In the live world a connection that leaves this machine without proof of who answers is
+refused unless the operator says otherwise by ``insecure_postgres`` or ``insecure_kafka``; then
+`/readyz` and the log keep mentioning it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from cs.assembly.insecure import DATABASES, check_databases, insecure_connections
-from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.postgres_pools import read_key, required
+from structlog import get_logger
+
+from cs.admin.health import ReadinessCheck
+from cs.assembly.databases import read_key, required
 from cs.bus.errors import BadKafkaSettings
-from cs.bus.kafka.settings import client_options
+from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.settings import in_clear as kafka_in_clear
+from cs.domain.service import World
+from cs.postgres.pool import check_address
+from cs.postgres.server_identity import unverified_hosts
 from cs.runtime.data_folder import MASTER_KEY
+from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
+
+log = get_logger()
+
+#: Between two mentions in the log.
+EVERY_S = 3600.0
+#: Settings that hold the address of a database.
+DATABASES = ("postgres", "keys_postgres", "stages_postgres")
+#: More is no password: another file was named by mistake.
+_PASSWORD_BYTES = 1_024
+
 
 #: The fix for a connection that others may read or answer.
 _MEND = {
@@ -125,3 +148,140 @@ def _server(dsn: str) -> tuple[str, str]:
     host = parts.netloc.rpartition("@")[2].lower()
     named = ":" in host.rpartition("]")[2]
     return (host if named else f"{host}:5432", parts.path.strip("/"))
+
+
+def check_databases(settings: Settings) -> None:
+    """Pass if every database elsewhere has to prove who it is, or need not by a setting.
+
+    Raises:
+        BadSettings: Naming the address, or what is wrong with it.
+    """
+    for name in DATABASES:
+        if (dsn := getattr(settings, name)) is not None:
+            try:
+                check_address(dsn, insecure=settings.insecure_postgres)
+            except ValueError as error:
+                raise BadSettings(f"{name}: {error}") from error
+
+
+def insecure_connections(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
+    """Return hosts by the setting that names them; none in a sandbox, where nothing is real.
+
+    Raises:
+        BadSettings: An address is wrong.
+    """
+    if world == "sandbox":
+        return {}
+    every = {name: _hosts(settings, name) for name in DATABASES}
+    every["kafka"] = _brokers(settings)
+    return {name: hosts for name, hosts in every.items() if hosts}
+
+
+class InsecureReadiness:
+    """The readiness of a role, with its insecure connections listed; they change nothing."""
+
+    def __init__(self, role: ReadinessCheck, connections: Mapping[str, Sequence[str]]) -> None:
+        self._role = role
+        self._connections = connections
+
+    async def check(self) -> tuple[bool, dict[str, object]]:
+        ready, body = await self._role.check()
+        return ready, body | ({"insecure": self._connections} if self._connections else {})
+
+
+@asynccontextmanager
+async def log_insecure_connections(
+    connections: Mapping[str, Sequence[str]], *, every_s: float = EVERY_S
+) -> AsyncIterator[None]:
+    """Mention *connections* in the log now, and then every *every_s*, until left."""
+    async with asyncio.TaskGroup() as tasks:
+        mentioning = tasks.create_task(_mention(connections, every_s), name="insecure")
+        try:
+            yield
+        finally:
+            mentioning.cancel()
+
+
+async def _mention(connections: Mapping[str, Sequence[str]], every_s: float) -> None:
+    while True:
+        for setting, hosts in connections.items():
+            log.warning("insecure_connection", setting=setting, hosts=list(hosts))
+        await asyncio.sleep(every_s)
+
+
+def _hosts(settings: Settings, name: str) -> Sequence[str]:
+    dsn: str | None = getattr(settings, name)
+    try:
+        return () if dsn is None else unverified_hosts(dsn)
+    except ValueError as error:
+        raise BadSettings(f"{name}: {error}") from error
+
+
+def _brokers(settings: Settings) -> Sequence[str]:
+    if not settings.kafka:
+        return ()
+    try:
+        return kafka_in_clear(
+            KafkaSettings(
+                bootstrap_servers=settings.kafka, tls=settings.kafka_tls, insecure=True
+            )
+        )
+    except BadKafkaSettings as error:
+        raise BadSettings(f"kafka: {error}") from error
+
+
+def kafka_settings(settings: Settings, world: World = "live") -> KafkaSettings:
+    """Return how *settings* say that Kafka is reached in *world*.
+
+    Raises:
+        BadSettings: They do not say, or do not go together.
+    """
+    if not settings.kafka:
+        raise BadSettings("kafka: this role needs it; set CS_KAFKA=host:port of some brokers")
+    try:
+        return KafkaSettings(
+            bootstrap_servers=settings.kafka,
+            prefix=settings.kafka_prefix,
+            tls=settings.kafka_tls,
+            insecure=settings.insecure_kafka or world == "sandbox",
+            ca_file=settings.kafka_ca_file,
+            certificate_file=settings.kafka_certificate_file,
+            key_file=settings.kafka_key_file,
+            sasl_mechanism=settings.kafka_sasl,
+            username=settings.kafka_username,
+            password=_kafka_password(settings),
+            session_timeout_s=settings.kafka_session_timeout_s,
+            rebalance_timeout_s=max(20.0, settings.kafka_session_timeout_s),
+        )
+    except ValueError as error:
+        raise BadSettings(f"kafka: {error}") from error
+
+
+def _kafka_password(settings: Settings) -> str | None:
+    """Return the password of *settings*, itself or what stands in its file.
+
+    Raises:
+        BadSettings: Both are set, or the file holds none, cannot be read, or is open to
+            others.
+    """
+    file, name = settings.kafka_password_file, "kafka_password_file"
+    if file is None:
+        return settings.kafka_password
+    if settings.kafka_password is not None:
+        raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
+    try:
+        if exposure := exposed(file):
+            raise BadSettings(f"{name}: {exposure}")
+        with file.open("rb") as opened:
+            written = opened.read(_PASSWORD_BYTES + 1)
+    except OSError as error:
+        raise BadSettings(f"{name}: {file} cannot be read: {error.strerror}") from error
+    try:
+        password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
+    except UnicodeDecodeError:
+        password = ""
+    if not password.isprintable() or not password or len(written) > _PASSWORD_BYTES:
+        raise BadSettings(
+            f"{name}: {file}: one line of UTF-8 text, at most {_PASSWORD_BYTES} bytes"
+        )
+    return password

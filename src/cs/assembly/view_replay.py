@@ -3,8 +3,8 @@
 import secrets
 from collections.abc import Callable
 
+from cs.assembly.folder import open_folder
 from cs.assembly.folder_keys import folder_of
-from cs.assembly.folder_stores import open_folder
 from cs.eventlog.errors import LogUnavailable
 from cs.projections.anew import NotReplayable
 from cs.projections.catalogue import projections

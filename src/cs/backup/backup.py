@@ -18,9 +18,8 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from cs.assembly.folder_clock import CLOCK_FILE
+from cs.assembly.folder import CLOCK_FILE, open_folder
 from cs.assembly.folder_keys import open_key_store
-from cs.assembly.folder_stores import open_folder
 from cs.assembly.people_directory import DIRECTORY_FILE
 from cs.backup.files import (
     BackupError,

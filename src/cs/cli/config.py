@@ -6,8 +6,8 @@ from cyclopts import App
 
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
+from cs.assembly.process import check_world
 from cs.assembly.shared_settings import check_shared, roles_of, shared_advice
-from cs.assembly.world_check import check_world
 from cs.cli.command import Invocation, Output, on_data
 from cs.settings import load_with_places
 

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from cs.admin.sandbox_clock import PATIENT, SandboxClock
 from cs.assembly.erasing import reached_end
-from cs.assembly.folder_paid_calls import erase_paid_calls
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import erase_paid_calls, open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.contact import LeftOut, Query

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from msgspec.structs import replace
 
-from cs.assembly.insecure import (
+from cs.assembly.roles.running import RunningRole
+from cs.assembly.shared_settings import (
     InsecureReadiness,
     insecure_connections,
     log_insecure_connections,
 )
-from cs.assembly.roles.running import RunningRole
 from cs.cli.command import Invocation, Output, command
 from cs.cli.process import Process
 from cs.domain.service import World

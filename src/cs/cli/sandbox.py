@@ -9,11 +9,9 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.played_providers import providers_url
-from cs.assembly.postgres_pools import open_stages_pool
+from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
-from cs.assembly.sandbox_world import run_sandbox
-from cs.assembly.shared_time import keep_time, open_shared_time
+from cs.assembly.sandbox_world import providers_url, run_sandbox
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors
 from cs.http_server.serving import on_signal

@@ -12,13 +12,10 @@ import msgspec
 
 from cs import settings
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
-from cs.assembly.embedded import clock_advance, run_embedded
-from cs.assembly.folder_clock import sandbox_clock
-from cs.assembly.folder_paid_calls import open_paid_calls
-from cs.assembly.one_process import RunningService
-from cs.assembly.played_providers import providers_url
+from cs.assembly.folder import open_paid_calls, sandbox_clock
+from cs.assembly.one_process import RunningService, clock_advance, run_embedded
 from cs.assembly.plugins import StagePlugins, open_plugins
-from cs.assembly.sandbox_world import run_sandbox
+from cs.assembly.sandbox_world import providers_url, run_sandbox
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets

@@ -9,16 +9,15 @@ from typing import Annotated, TypeAlias
 from cyclopts import Parameter
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.embedded import clock_advance, run_embedded
-from cs.assembly.folder_clock import sandbox_clock
-from cs.assembly.folder_paid_calls import open_paid_calls
+from cs.assembly.folder import open_paid_calls, sandbox_clock
+from cs.assembly.one_process import clock_advance, run_embedded
 from cs.assembly.people_directory import open_asked_directory, status_if_readable
 from cs.assembly.plugins import open_plugins
+from cs.assembly.process import open_traces
 from cs.assembly.roles.running import RunningRole
 from cs.assembly.sandbox_plugins import sandbox_notices
-from cs.assembly.service_budgets import open_budgets
+from cs.assembly.service_checks import open_budgets
 from cs.assembly.setup_lines import setup_lines
-from cs.assembly.traces import open_traces
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
 from cs.cli.process import Process
@@ -146,7 +145,7 @@ async def _start(
         notices = sandbox_notices(given, plugins.names, providers=providers)
         if providers:
             # Imported here: a live service starts sooner without.
-            from cs.assembly.played_providers import providers_url  # noqa: PLC0415
+            from cs.assembly.sandbox_world import providers_url  # noqa: PLC0415
 
             notices.append(f"the bill of the played providers: {providers_url(chosen)}/bill")
         lines = [f"sandbox: {'; '.join(notices)}"] if notices else ()

@@ -9,8 +9,13 @@ from cyclopts import App, Parameter
 
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import open_plugins
-from cs.assembly.service_budgets import open_budgets
-from cs.assembly.service_checks import NO_FAULT, CheckedPlugin, check_sources, check_verifiers
+from cs.assembly.service_checks import (
+    NO_FAULT,
+    CheckedPlugin,
+    check_sources,
+    check_verifiers,
+    open_budgets,
+)
 from cs.cli.command import Invocation, Output, on_data, on_settings
 from cs.cli.options import number
 from cs.cli.output import Table, stop

@@ -16,7 +16,7 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.plugins import StagePlugins, open_plugins
-from cs.assembly.service_budgets import open_budgets
+from cs.assembly.service_checks import open_budgets
 from cs.assembly.settings_of_plugins import of_source
 from cs.cli.choosing import query_of
 from cs.cli.command import Invocation, Output, on_settings

@@ -9,7 +9,7 @@ import msgspec
 from cyclopts import App, Parameter
 from msgspec.structs import replace
 
-from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus.access import access_of_roles, kafka_acls
 from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import KafkaSettings

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
-from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus.errors import BusRefused, BusUnavailable
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.bus import KafkaBus

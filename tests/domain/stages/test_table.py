@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from cs.assembly.stages import build_stage
+from cs.assembly.plugins import build_stage
 from cs.domain.brand.events import BrandEvent
 from cs.domain.stages.limits import LIMITS
 from cs.domain.stages.table import STAGES, StageRow

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Ran, ran
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.operator_command import open_command_context
 from cs.eventlog.fingerprints import profile_print
 from cs.keystore.wrapping import PAID_CALLS

@@ -8,9 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from cs.assembly.embedded import run_embedded
-from cs.assembly.folder_paid_calls import open_paid_calls
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder, open_paid_calls
+from cs.assembly.one_process import run_embedded
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams

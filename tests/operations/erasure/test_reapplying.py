@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder_stores import FolderStores, open_folder
+from cs.assembly.folder import FolderStores, open_folder
 from cs.domain.brand.events import PeopleFound
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog

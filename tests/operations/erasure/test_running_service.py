@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.folder_stores import FolderStores, open_folder
+from cs.assembly.folder import FolderStores, open_folder
 from cs.assembly.plugins import StagePlugins
 from cs.domain.person import PersonErased
 from cs.domain.personal import Personal

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.postgres_pools import open_stages_pool
+from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.assembly.shared_time import keep_time, open_shared_time
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.settings import load

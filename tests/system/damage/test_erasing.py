@@ -11,9 +11,9 @@ import pytest
 
 from cli.command import ran
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import open_folder as opened_folder
+from cs.assembly.folder import open_folder as opened_folder
 from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import build_stages
 from cs.domain.brand.events import DEADLINE, ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased

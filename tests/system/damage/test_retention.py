@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cs.assembly.folder_stores import FolderStores, open_folder
+from cs.assembly.folder import FolderStores, open_folder
 from cs.domain.brand.events import BrandEvent
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cs.assembly.call_answering import ApiTerms
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import build_stages
 from cs.domain.brand.events import DEADLINE
 from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.operations.operator import NewSecret, Operator

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.audit import Audit
 from cs.runtime.data_folder import DataFolder

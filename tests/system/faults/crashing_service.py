@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.cli.app import main
 from cs.domain.contact import Query
 from cs.eventlog.streams import Streams

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.embedded import clock_advance
+from cs.assembly.one_process import clock_advance
 from cs.assembly.plugins import StagePlugins
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.plugins.verifiers import DomainCheck

@@ -21,8 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService, run_service
-from cs.assembly.plugins import StagePlugins
-from cs.assembly.stages import build_stages
+from cs.assembly.plugins import StagePlugins, build_stages
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.domain.messages import STANDS_STILL

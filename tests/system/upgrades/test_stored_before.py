@@ -19,7 +19,7 @@ import pytest
 
 from cli.command import ran
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
-from cs.assembly.embedded import clock_advance, run_embedded
+from cs.assembly.one_process import clock_advance, run_embedded
 from cs.assembly.plugins import open_plugins
 from cs.assembly.postgres_stores import open_shared_stores
 from cs.assembly.sandbox_world import run_sandbox

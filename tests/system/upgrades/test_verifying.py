@@ -7,7 +7,7 @@ import pytest
 
 from cli.command import Here
 from cli.conftest import here as here  # noqa: PLC0414  the fixture
-from cs.assembly.folder_stores import open_folder
+from cs.assembly.folder import open_folder
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock

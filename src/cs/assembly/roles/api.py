@@ -7,10 +7,10 @@ from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
+from cs.assembly.databases import keep_time
 from cs.assembly.postgres_stores import SharedStores
 from cs.assembly.roles.running import RunningRole
 from cs.assembly.roles.shared import open_shared
-from cs.assembly.shared_time import keep_time
 from cs.checks.postgres import PostgresChecks
 from cs.domain.service import World
 from cs.eventlog.port import NOBODY

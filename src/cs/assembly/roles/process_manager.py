@@ -4,13 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from cs.admin.health import Readiness
+from cs.assembly.databases import keep_time, shared_calls
 from cs.assembly.erasing import build_suppression, reached_end
-from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.postgres_pools import shared_calls
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.settings_of_plugins import verifier_names
-from cs.assembly.shared_time import keep_time
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresPrints

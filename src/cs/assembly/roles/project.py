@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from cs.admin.health import Readiness
+from cs.assembly.databases import keep_time
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
-from cs.assembly.shared_time import keep_time
 from cs.domain.service import World
 from cs.eventlog.follow import retry_while_unavailable
 from cs.postgres.lease import Leader

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from cs.admin.health import Readiness
-from cs.assembly.kafka_settings import kafka_settings
+from cs.assembly.databases import keep_time
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
-from cs.assembly.shared_time import keep_time
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus

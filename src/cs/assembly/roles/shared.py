@@ -6,12 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 
 from cs.admin.health import Measures, ReadinessCheck
-from cs.assembly.measured_process import measured_process
-from cs.assembly.postgres_pools import open_stages_pool
+from cs.assembly.databases import SharedTime, open_shared_time, open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
-from cs.assembly.shared_time import SharedTime, open_shared_time
-from cs.assembly.traces import open_traces
-from cs.assembly.world_check import check_world
+from cs.assembly.process import check_world, measured_process, open_traces
 from cs.domain.service import World
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics

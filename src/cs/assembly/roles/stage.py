@@ -4,16 +4,18 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from cs.admin.health import Measures, Readiness
-from cs.assembly.kafka_settings import kafka_settings
-from cs.assembly.measured_process import measured_process
+from cs.assembly.databases import (
+    keep_time,
+    open_shared_time,
+    open_stages_pool,
+    read_key,
+    shared_calls,
+)
 from cs.assembly.people_directory import kept_directory
-from cs.assembly.plugins import open_plugins, unusable_settings
-from cs.assembly.postgres_pools import open_stages_pool, read_key, shared_calls
+from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
+from cs.assembly.process import check_world, measured_process, open_traces
 from cs.assembly.roles.running import RunningRole
-from cs.assembly.shared_time import keep_time, open_shared_time
-from cs.assembly.stages import build_stage
-from cs.assembly.traces import open_traces
-from cs.assembly.world_check import check_world
+from cs.assembly.shared_settings import kafka_settings
 from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus

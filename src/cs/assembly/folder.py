@@ -1,0 +1,213 @@
+"""A data folder of a service in one process: its stores, its clock and its paid calls."""
+
+import os
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from cs.admin.sandbox_clock import SandboxClock
+from cs.assembly.folder_advice import OF_DAMAGE, advice
+from cs.assembly.folder_keys import describe_wrong_key, folder_of, open_key_store
+from cs.assembly.monitored_keys import MonitoredKeyStore
+from cs.domain.service import World, WorldChosen
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.port import NO_STREAM, EventLog
+from cs.eventlog.snapshots import Snapshots
+from cs.eventlog.sqlite.file import LogFile
+from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite.recorder import FAILED
+from cs.keystore.errors import WrongMasterKey
+from cs.keystore.port import KeyStore
+from cs.keystore.wrapping import PAID_CALLS
+from cs.metrics.metrics import Metrics
+from cs.paid_calls.forgetting import forget_expired_calls
+from cs.paid_calls.paid import PaidCalls, PaidOnce
+from cs.paid_calls.register import CallRegister, RememberedCall
+from cs.projections.catalogue import projections
+from cs.projections.sqlite.views import SqliteViews
+from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.data_folder import DataFolder, DataFolderError
+from cs.settings import Settings
+from cs.sqlite.database import LOCK_TIMEOUT_S
+from cs.sqlite.errors import describe
+
+#: In the data folder of a sandbox whose clock was moved: by how many seconds.
+CLOCK_FILE = "clock"
+#: Paid calls of the last hour; can be deleted while the service is stopped, and then those of
+#: running searches may be made again.
+CALLS_FILE = "calls.db"
+
+
+class FolderStores(msgspec.Struct, frozen=True):
+    """What a data folder holds, open."""
+
+    log: SqliteEventLog
+    keys: KeyStore
+    views: SqliteViews
+    snapshots: Snapshots
+
+
+@asynccontextmanager
+async def open_folder(
+    folder: DataFolder,
+    *,
+    appends_waiting: int | None = None,
+    lock_timeout_s: int = LOCK_TIMEOUT_S,
+    metrics: Metrics | None = None,
+) -> AsyncIterator[FolderStores]:
+    """Open what is in *folder*, beside a running service or without one.
+
+    Args:
+        folder: Where the files are.
+        appends_waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+        lock_timeout_s: How long to wait for another process's transaction.
+        metrics: Where appends and data keys are counted.
+
+    Raises:
+        DataFolderError: It cannot be used, now or while it is open, or the keys are not
+            those of the log.  The message says why and what to do.
+    """
+    try:
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(
+                open_key_store(folder, lock_timeout_s=lock_timeout_s, metrics=metrics)
+            )
+            file = LogFile(folder.data_keys)
+            file.opened()
+            keys = MonitoredKeyStore(store, file)
+            events = await stack.enter_async_context(
+                SqliteEventLog(
+                    folder.log,
+                    keys,
+                    waiting=appends_waiting,
+                    lock_timeout_s=lock_timeout_s,
+                    metrics=metrics,
+                )
+            )
+            snapshots = await stack.enter_async_context(Snapshots.in_file(folder.log))
+            views = SqliteViews(folder.views, projections())
+            stack.push_async_callback(views.close)
+            yield FolderStores(events, keys, views, snapshots)
+    except DamagedEvent as damaged:
+        raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
+    except (WrongMasterKey, LogUnavailable, *FAILED) as error:
+        if isinstance(error, WrongMasterKey) and not folder.own_master_key:
+            raise DataFolderError(describe_wrong_key(folder, error)) from error
+        raise DataFolderError(
+            f"the data in {folder.path} cannot be used: {describe(error)}; "
+            f"{advice(error, folder.path)}"
+        ) from error
+
+
+def sandbox_clock(data_dir: Path) -> SandboxClock:
+    """Return the clock of the sandbox service on *data_dir*, which may not exist yet.
+
+    Raises:
+        DataFolderError: The file that says how far it was moved is damaged.
+    """
+    return SandboxClock.on_file(data_dir / CLOCK_FILE)
+
+
+async def clock_of_data(log: EventLog, data_dir: Path) -> Clock:
+    """Return the clock of the service on *data_dir*, for a command that runs next to it.
+
+    If *log* is too damaged to say whether it is a sandbox's, that is the machine's: an event
+    is never stored with a time before those of its stream, and never with one yet to come.
+
+    Raises:
+        DataFolderError: The clock was moved and the data is not a sandbox's.
+    """
+    if not (data_dir / CLOCK_FILE).exists():
+        return SystemClock()
+    try:
+        world = await world_of(log)
+    except DamagedEvent:
+        return SystemClock()
+    check_clock(data_dir, world)
+    return sandbox_clock(data_dir)
+
+
+def check_clock(data_dir: Path, world: World | None) -> None:
+    """Pass if the clock of *data_dir* was not moved, or may be in *world*.
+
+    Raises:
+        DataFolderError: It was moved, and *world* is not the sandbox's.
+    """
+    file = data_dir / CLOCK_FILE
+    if world != "sandbox" and file.exists():
+        raise DataFolderError(
+            f"{file} moves the clock, which only a sandbox may; delete it, or name another "
+            "folder with --data-dir"
+        )
+
+
+async def world_of(log: EventLog) -> World | None:
+    """Return the world of *log*, ``None`` if no service has run on it yet.
+
+    The first event of the stream says it, for good, and is the only one that is read.
+
+    Raises:
+        DamagedEvent: That one is damaged.
+        LogUnavailable: It cannot be read now.
+    """
+    for recorded in await log.read("service", NO_STREAM, 1):
+        if isinstance(recorded.event, WorldChosen):
+            return recorded.event.world
+    return None
+
+
+@asynccontextmanager
+async def open_paid_calls(
+    settings: Settings, metrics: Metrics | None = None
+) -> AsyncIterator[PaidCalls]:
+    """Yield what makes paid calls, and remembers them in the data folder of *settings*.
+
+    The file is made at the first such call: most services never make one.
+    """
+    async with (
+        CallRegister.in_file(
+            settings.data_dir / CALLS_FILE, partial(_calls_key, settings)
+        ) as calls,
+        forget_expired_calls(calls),
+    ):
+        yield PaidOnce(calls, metrics=metrics)
+
+
+async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
+    """Forget the paid calls of *lookups* in the data folder of *settings*; return how many.
+
+    Raises:
+        CallsUnavailable: They cannot be forgotten now.
+    """
+    file = settings.data_dir / CALLS_FILE
+    if not os.access(file, os.F_OK):
+        return 0
+
+    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
+        return await calls.erase(lookups)
+
+
+async def remembered_paid_calls(
+    settings: Settings, lookups: Iterable[str]
+) -> Sequence[RememberedCall]:
+    """Return what is remembered of paid calls for *lookups* in the data folder.
+
+    Raises:
+        CallsUnavailable: They cannot be read now.
+    """
+    file = settings.data_dir / CALLS_FILE
+    if not os.access(file, os.F_OK):
+        return ()
+    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
+        return await calls.remembered(lookups)
+
+
+def _calls_key(settings: Settings) -> bytes:
+    keys = open_key_store(folder_of(settings, make=False))
+    try:
+        return keys.stored_secret(PAID_CALLS)
+    finally:
+        keys.close()

@@ -1,0 +1,79 @@
+"""A process of the service as such: its metrics, its traces, and settings for its world."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from ipaddress import ip_network
+from typing import NoReturn
+
+from cs.assembly.settings_of_plugins import of_verifier
+from cs.domain.service import World
+from cs.metrics.loop_delay import measure_loop_delay
+from cs.metrics.metrics import Metrics
+from cs.metrics.traces import NO_TRACES, Traces
+from cs.settings import BadSettings, Settings
+
+#: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
+SMTP_PORT = 25
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+@asynccontextmanager
+async def measured_process(metrics: Metrics, role: str, world: World) -> AsyncIterator[None]:
+    """Measure this process, which is of *role*, until left."""
+    metrics.info.of(role, version("contact-search"), world).set(1)
+    measuring = asyncio.create_task(measure_loop_delay(metrics), name="loop-delay")
+    try:
+        yield
+    finally:
+        measuring.cancel()
+        await asyncio.gather(measuring, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
+    """Yield where the spans of *role* go; on leaving what is left is sent.
+
+    Raises:
+        BadSettings: The setting names a place, and the extra ``otel`` is not installed.
+    """
+    if settings.traces_to is None:
+        yield NO_TRACES
+        return
+    try:
+        # Here: nobody pays for the library who does not use it.
+        from cs.assembly.otel_traces import OtelTraces  # noqa: PLC0415
+    except ImportError as error:
+        raise BadSettings(
+            f"traces_to: {error.name} is not installed; pip install 'contact-search[otel]'"
+        ) from error
+    traces = OtelTraces(settings.traces_to, role)
+    try:
+        yield traces
+    finally:
+        await asyncio.to_thread(traces.close)
+
+
+def check_world(settings: Settings, world: World) -> None:
+    """Pass if *settings* go with *world*.
+
+    A live log must get no answers of a made-up world: its "nobody" would be stored as
+    established.
+
+    Raises:
+        BadSettings: *world* is live and one is for a sandbox only.
+    """
+    if world == "sandbox":
+        return
+    port = of_verifier(settings, "smtp")["port"]
+    if port != SMTP_PORT:
+        _only_in_a_sandbox("smtp_port", f"{SMTP_PORT}, not {port}")
+    for text in settings.allow_networks:
+        network = ip_network(text)
+        if any(network.overlaps(own) for own in LOOPBACK if own.version == network.version):
+            _only_in_a_sandbox("allow_networks", f"no loopback addresses, not {text}")
+
+
+def _only_in_a_sandbox(name: str, right: str) -> NoReturn:
+    raise BadSettings(f"{name}: {right}: that is for a sandbox; serve with --sandbox")
