@@ -13,8 +13,9 @@ SEED ?= 1
 BROKERS ?= 3
 EACH ?= 2
 JSON ?=
-# Of `make bench`: parts of the report; all of them without a name.
+# Of `make bench`: its parts, all but `flat` without a name; a checkout to compare with.
 ONLY ?=
+AGAINST ?=
 # Of `make fresh-machine`: newcomer or root. (make has an AS of its own, so that ?= would keep it.)
 AS = newcomer
 
@@ -76,8 +77,8 @@ format: setup ## put code into the one style; make generated files anew
 	$(BIN)/python dev/blocking_client.py
 	$(BIN)/python dev/table_reference.py
 
-bench: setup ## what bench/report.md says, measured again: make bench ONLY="thin live"
-	@PYTHONPATH=tests $(BIN)/python bench/report.py $(ONLY)
+bench: setup ## measure the service against its goals: make bench ONLY="http live" AGAINST=CHECKOUT
+	@PYTHONPATH=tests $(BIN)/python bench/goals.py $(ONLY) $(if $(AGAINST),--against $(AGAINST))
 
 profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
 	@$(BIN)/python dev/flame_graph.py $(BENCH) $(ARGS)

@@ -2,18 +2,15 @@
 
     PYTHONPATH=tests .venv/bin/python bench/event_log_postgres.py [EVENTS] [DSN] [--json]
 
-Without a DSN a private server is started, with fsync.  With ``--json`` appends of 16 callers
-are measured and nothing else, in rounds: all by turns.  Every event is about 114 bytes, one
-an append; each caller has a stream of its own.  Columns:
+Without a DSN a private server is started, with fsync.  Appends of 16 callers are measured in
+rounds, all ways by turns.  Every event is about 114 bytes, one an append; each caller has a
+stream of its own.
 
-* ours: `PostgresEventLog`, whole, with encoding and decoding of domain events;
-* by itself: asyncpg, the same function, one append a statement, a connection a caller (64
-  at most), no group writer and no codec; its tail reads the rows without decoding them;
-* library: the eventsourcing library's own recorder for PostgreSQL, a thread a caller.  It needs
-  another driver, which this project does not use; the column is left out without it:
-  ``.venv/bin/pip install --target DIR 'psycopg[binary,pool]'``, then run with ``DIR`` in
-  ``PYTHONPATH`` too;
-* SQLite: the library's own SQLite recorder, a thread a caller.
+* ours: `PostgresEventLog`, whole, with encoding of domain events;
+* one append a statement: asyncpg, the same function, a connection a caller, no group writer and
+  no codec;
+* the library's recorder for PostgreSQL, a thread a caller; left out without its driver
+  (``make bench`` fetches it), and its SQLite recorder.
 """
 
 import argparse
@@ -23,7 +20,7 @@ import importlib.util
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -53,11 +50,9 @@ from harness.servers.postgres import running_postgres
 
 Recorder: TypeAlias = ApplicationRecorder
 
-CALLERS = (1, 16, 256)
 ROUNDS = 5
 #: Of one that has a connection or a thread to each caller.
 MOST_CONNECTIONS = 64
-PAGE = 500
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -162,45 +157,6 @@ def library_append(recorder: Recorder, callers: int, events: int, turn: int = 0)
     return events // threads * threads / took
 
 
-async def our_tail(dsn: str) -> float:
-    async with (
-        open_pool(dsn, role="bench") as pool,
-        PostgresEventLog(pool, MemoryKeyStore()) as log,
-    ):
-        head = await log.head()
-        began = time.perf_counter()
-        after = 0
-        while page := await log.tail(after, PAGE):
-            after = page[-1].position
-        assert after == head, after
-        return head / (time.perf_counter() - began)
-
-
-async def rows_tail(dsn: str) -> float:
-    """The same pages, not decoded."""
-    connection = await asyncpg.connect(dsn)
-    began = time.perf_counter()
-    after = 0
-    while page := await connection.fetch(
-        "SELECT notification_id, originator_id, originator_version, topic, state "
-        "FROM stored_events WHERE notification_id > $1 ORDER BY notification_id LIMIT $2",
-        after,
-        PAGE,
-    ):
-        after = page[-1][0]
-    took = time.perf_counter() - began
-    await connection.close()
-    return after / took
-
-
-def library_tail(recorder: Recorder) -> float:
-    began = time.perf_counter()
-    after = told = 0
-    while page := recorder.select_notifications(after, PAGE, inclusive_of_start=False):
-        after, told = page[-1].id, told + len(page)
-    return told / (time.perf_counter() - began)
-
-
 async def migrated(dsn: str) -> None:
     async with open_pool(dsn, role="bench") as pool, pool.acquire() as connection:
         await migrate(connection, STORES[0])
@@ -218,21 +174,12 @@ def main(events: int, dsn: str | None, *, as_json: bool) -> None:
         if importlib.util.find_spec("psycopg") is not None:
             libraries = {"library": in_postgres(dsn, MOST_CONNECTIONS), **libraries}
         recorders = {name: stack.enter_context(library) for name, library in libraries.items()}
+        rows = rounds(dsn, recorders, events)
         if as_json:
-            print(json.dumps({"rows": rounds(dsn, recorders, events)}))
+            print(json.dumps({"rows": rows}))
             return
-        names = ["ours", "by itself", *recorders]
-        print(f"{'events/s':<20}" + "".join(f"{name:>20}" for name in names))
-        for callers in CALLERS:
-            count = events // 10 if callers == 1 else events
-            speeds = [
-                asyncio.run(our_append(dsn, callers, count)),
-                asyncio.run(single_append(dsn, callers, count // 4)),
-                *(library_append(each, callers, count // 4) for each in recorders.values()),
-            ]
-            show(f"append, {callers} callers", speeds)
-        tails = [asyncio.run(our_tail(dsn)), asyncio.run(rows_tail(dsn))]
-        show(f"tail, pages of {PAGE}", tails + [library_tail(r) for r in recorders.values()])
+        for row in rows:
+            print(f"{row['name']:<36}" + f"{row['median']:>12,.0f} events/s")
 
 
 def rounds(
@@ -253,12 +200,6 @@ def rounds(
         {"name": name, "median": median(each), "low": min(each), "high": max(each)}
         for name, each in speeds.items()
     ]
-
-
-def show(what: str, speeds: Sequence[float]) -> None:
-    """Print *speeds*, and how many times each of the others goes into the first."""
-    ratios = [f"{speed:,.0f} ({speeds[0] / speed:.1f}x)" for speed in speeds[1:]]
-    print(f"{what:<20}" + "".join(f"{told:>20}" for told in [f"{speeds[0]:,.0f}", *ratios]))
 
 
 if __name__ == "__main__":

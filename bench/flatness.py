@@ -22,6 +22,7 @@ import json
 import os
 import random
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -210,7 +211,7 @@ async def main(events: int, keys: int, brands: int, folder: Path | None) -> dict
             began = time.perf_counter()
             long_keys = await made(long, others(events, keys, brands, at), at)
             kept.write_bytes(msgspec.json.encode(long_keys))
-            print(f"made in {time.perf_counter() - began:.0f} s", flush=True)
+            print(f"made in {time.perf_counter() - began:.0f} s", file=sys.stderr)
         folders = {"short": (own / "short", short_keys), "long": (long, long_keys)}
         services, first_s = {}, {}
         for name, (path, of) in folders.items():

@@ -9,7 +9,7 @@ connections:
   and told in headers, a POST charged in the transaction that stores it, and answered whole;
 - ours: the whole service on SQLite in its sandbox, with keys, limits, quota and reuse;
 - ours on PostgreSQL, with ``--postgres``: ``cs api`` beside ``cs project``, what is answered
-  found before.  With ``--nodes 2`` two ``cs api`` share the calls as well.
+  found before.
 
 Every kind of call is made in rounds, one kind after the other, so that what else the machine
 does meets all of them; told is the median of the rounds, and how far they are apart
@@ -21,12 +21,12 @@ figure is of the whole service.
 
 ``of_crud`` and ``of_keyed`` are calls a second against those of CRUD without and with keys (the
 call alike, on the same kind of store), more is better.  ``cpu_ms`` is what a
-call took of the serving process's processor time (of all nodes), less is better; it depends
+call took of the serving process's processor time, less is better; it depends
 little on what else the machine does.  Calls are made by a protocol on uvloop: ``caller`` is
 which part of a core that took; near 1 it is the caller that is measured.
 
     PYTHONPATH=tests .venv/bin/python bench/thin_path.py [CALLS_A_ROUND] [--json]
-        [--postgres postgresql://USER@HOST/DATABASE | --postgres own] [--nodes N]
+        [--postgres postgresql://USER@HOST/DATABASE | --postgres own]
         [--only KIND]
 
 ``--only "POST from reuse"`` makes no other calls than those whose name has these words, and
@@ -34,7 +34,6 @@ those that they are held against.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -113,10 +112,9 @@ class Kind:
     status: int
     rounds: list[list[bytes]]
     against: str  # the kind of the hand-written service that does the like
-    beside: Sequence[Target] = ()  # which share the calls with it
 
     def cpu_s(self) -> float:
-        return sum(each.cpu_s() for each in (self.at, *self.beside))
+        return self.at.cpu_s()
 
 
 async def search(client: httpx.AsyncClient, key: str, *, wait: bool = False) -> str:
@@ -145,13 +143,10 @@ def spread(keys: Sequence[str], each: int, total: int) -> list[str]:
 NewKeys = Callable[[int], Awaitable[list[str]]]
 
 
-async def our_kinds(
-    at: Target, new_keys: NewKeys, calls: int, *, shared: bool, others: Sequence[Target] = ()
-) -> list[Kind]:
+async def our_kinds(at: Target, new_keys: NewKeys, calls: int, *, shared: bool) -> list[Kind]:
     """Return the kinds of calls to our service; if it is *shared*, on PostgreSQL.
 
-    There every brand was searched for before, and nothing is searched for anew.  *others* are
-    nodes that share the calls of one more kind.
+    There every brand was searched for before, and nothing is searched for anew.
     """
     name, crud = ("ours on PostgreSQL", "CRUD on PostgreSQL") if shared else ("ours", "CRUD")
     total, fewer = calls * ROUNDS, 0 if shared else calls * ROUNDS // 5
@@ -178,17 +173,12 @@ async def our_kinds(
         Kind(f"{name}, GET usage", at, 200, rounds(usages), f"{crud}, GET"),
         Kind(f"{name}, POST from reuse", at, 200, rounds(reuses), f"{crud}, POST"),
     ]
-    if others:
-        told = f"{name}, GET finished search, {1 + len(others)} nodes"
-        kinds.append(Kind(told, at, 200, rounds(gets), f"{crud}, GET", others))
     if news:
         kinds.append(Kind(f"{name}, POST new", at, 202, rounds(news), f"{crud}, POST"))
     return kinds
 
 
-async def shared_kinds(
-    stack: ExitStack, dsn: str, folder: Path, calls: int, nodes: int
-) -> list[Kind]:
+async def shared_kinds(stack: ExitStack, dsn: str, folder: Path, calls: int) -> list[Kind]:
     """Return the kinds of calls to services on PostgreSQL; *folder* has ours on SQLite."""
     crud = by_hand(stack, "crud_postgres", folder, dsn)
     kinds = await crud_kinds(crud, calls, "CRUD on PostgreSQL")
@@ -197,12 +187,9 @@ async def shared_kinds(
     shared = SharedService(stack, dsn, folder)
     await shared.make(folder / "data", BRAND)
     shared.start("project")
-    apis = [shared.start("api", "--port=0") for _ in range(nodes)]
-    targets = [Target(url_of(api), api.pid) for api in apis]
-    kinds += await our_kinds(
-        targets[0], shared.new_keys, calls, shared=True, others=targets[1:]
-    )
-    return kinds
+    api = shared.start("api", "--port=0")
+    target = Target(url_of(api), api.pid)
+    return kinds + await our_kinds(target, shared.new_keys, calls, shared=True)
 
 
 async def crud_kinds(at: Target, calls: int, name: str = "CRUD") -> list[Kind]:
@@ -260,13 +247,7 @@ class Measured:
 
 async def one_round(kind: Kind, turn: int) -> Measured:
     before, caller = kind.cpu_s(), time.process_time()
-    nodes, calls = (kind.at, *kind.beside), kind.rounds[turn]
-    shares = [calls[n :: len(nodes)] for n in range(len(nodes))]
-    all_took = await asyncio.gather(
-        *(load(node.url, share, kind.status) for node, share in zip(nodes, shares, strict=True))
-    )
-    times_s = [each for took in all_took for each in took.times_s]
-    took = Took(times_s, max(took.total_s for took in all_took))
+    took = await load(kind.at.url, kind.rounds[turn], kind.status)
     return Measured(took, kind.cpu_s() - before, time.process_time() - caller)
 
 
@@ -319,7 +300,7 @@ def chosen(kinds: Sequence[Kind], only: str) -> list[Kind]:
     return [kind for kind in kinds if kind in meant or kind.name in beside]
 
 
-async def main(calls: int, postgres: str, nodes: int, only: str, *, as_json: bool) -> None:
+async def main(calls: int, postgres: str, only: str, *, as_json: bool) -> None:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         data = folder / "data"
@@ -336,7 +317,7 @@ async def main(calls: int, postgres: str, nodes: int, only: str, *, as_json: boo
             server = stack.enter_context(running_postgres(at / "postgres", durable=True))
             postgres = server.dsn
         if postgres:
-            kinds += await shared_kinds(stack, postgres, folder, calls, nodes)
+            kinds += await shared_kinds(stack, postgres, folder, calls)
         kinds = chosen(kinds, only)
         began = time.perf_counter()
         measured = await measure(kinds)
@@ -358,9 +339,6 @@ if __name__ == "__main__":
     parser.add_argument("calls", nargs="?", type=int, default=1500)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--postgres", default="", help="a database, or `own`: a new server")
-    parser.add_argument("--nodes", type=int, default=1, help="of ours on PostgreSQL")
     parser.add_argument("--only", default="", help="words in the names of the kinds of calls")
     given = parser.parse_args()
-    event_loop.run(
-        main(given.calls, given.postgres, given.nodes, given.only, as_json=given.json)
-    )
+    event_loop.run(main(given.calls, given.postgres, given.only, as_json=given.json))

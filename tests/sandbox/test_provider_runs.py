@@ -1,7 +1,4 @@
-"""The whole service with every provider played: what they add, and what the waterfall saves.
-
-`bench/providers.py` does the same over 120 brands.
-"""
+"""The whole service with every provider played: what they add, and what the waterfall saves."""
 
 import pytest
 

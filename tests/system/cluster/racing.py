@@ -1,7 +1,6 @@
 """Sixteen calls at one moment over all nodes, and what may come of them.
 
 No stage runs here: a search that was begun runs on, so that nothing but the race decides.
-Used by `test_races.py` and, over a thousand rounds, by `bench/cluster_races.py`.
 """
 
 import asyncio

@@ -10,7 +10,6 @@ from system.cluster.racing import RACERS, Race, Round, expected, racing, rounds,
 
 pytestmark = pytest.mark.slow
 
-#: `bench/cluster_races.py` runs a thousand of each.
 ROUNDS = 100
 #: Of 150 calls each.
 OF_CHECKS = 10

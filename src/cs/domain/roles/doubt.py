@@ -2,7 +2,7 @@
 
 A reading without a doubt is clear, and stands whatever anybody else says of the headline; one
 with a doubt is clear in all that the doubt leaves alone (`OPEN`).  How many headlines are
-unsure, and how many of the wrong readings are among them: `bench/second_opinion.py`.
+unsure, and how many of the wrong readings are among them.
 """
 
 from collections.abc import Mapping

@@ -171,7 +171,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """Return what is stored after position *after*, at most *limit* rows.
 
         Plain tuples: the library's rows by name and notification objects cost more than
-        reading them (bench/event_log.py).
+        reading them.
         """
         return self._select("WHERE rowid > ? ORDER BY rowid LIMIT ?", (after, limit))
 
