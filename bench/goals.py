@@ -4,9 +4,9 @@
 
 ``make bench`` is this command, ``make bench ONLY="http live"`` some parts.  A part is a
 program of its own in this folder, which measures pairs in one run and prints JSON; what is
-compared with what is at the top of each.  ``flat`` needs 6 GB and some 20 minutes, so it runs only by name.
-With a checkout of another version, live searches of both are measured by turns: the goal is
-that a search takes no more processor time than there.
+compared with what is at the top of each.  ``flat`` needs 6 GB and some 20 minutes, so it runs
+only by name.  With a checkout of another version, live searches of both are measured: the
+goal is that a search takes no more processor time than there.
 """
 
 import argparse
