@@ -13,14 +13,12 @@ import pytest
 from client.answering import DONE, FAILED, RUNNING, USAGE, Answer, Time, answering, refusal
 from cs.client import (
     AsyncClient,
-    BadRequest,
     Client,
     ClientError,
     Done,
     Failed,
     Patience,
     Query,
-    RateLimited,
     Running,
     Unauthorized,
     Unreachable,
@@ -143,66 +141,6 @@ def test_a_key_of_the_callers_own_is_sent(call: Twin) -> None:
         call(server.url, "start", "Acme", idempotency_key="order-66")
 
     assert server.got[0].headers["idempotency-key"] == "order-66"
-
-
-def test_retry_after_is_obeyed(call: Twin) -> None:
-    time = Time()
-    limited = refusal(429, "rate_limited", Retry_After="42")
-    with answering(limited, ok(DONE)) as server:
-        call(server.url, "search", "Acme", time=time)
-
-    (slept,) = time.slept
-    assert 42 <= slept <= 43
-
-
-@pytest.mark.parametrize("method", ["search", "search_many"])
-def test_patience_for_longer_than_a_search_is_had(call: Twin, method: str) -> None:
-    time = Time()
-    days = Patience(longest_s=90_000, total_s=360_000)
-    full = refusal(429, "rate_limited", Retry_After="86000")
-    with answering(full, ok(RUNNING, 202), full, ok(DONE)) as server:
-        brands = "Acme" if method == "search" else ["Acme"]
-        found = call(server.url, method, brands, time=time, patience=days)
-
-    assert isinstance(found if method == "search" else found[0].search, Done)
-    assert 2 * 86_000 <= time.at <= 2 * 86_000 + 10
-    assert len(server.got) == 4
-
-
-@pytest.mark.parametrize("full", [[], ["minute"]], ids=["checks", "line"])
-def test_too_many_checks_and_too_long_a_line_are_waited_out(
-    call: Twin, full: list[str]
-) -> None:
-    time = Time()
-    left = ", ".join(f'"{name}";r=0;t=61' for name in full)
-    limited = refusal(429, "rate_limited", Retry_After="61", RateLimit=left)
-    with answering(limited, ok(RUNNING, 202), limited, ok(DONE)) as server:
-        (ended,) = call(server.url, "search_many", ["Acme"], time=time)
-
-    assert isinstance(ended.search, Done)
-    assert 61 + 5 + 61 <= time.at <= 61 + 5 + 61 + 2
-    assert [got.method for got in server.got] == ["POST", "POST", "GET", "GET"]
-
-
-def test_a_longer_wait_than_the_cap_is_an_error_at_once(call: Twin) -> None:
-    with (
-        answering(refusal(429, "rate_limited", Retry_After="86400")) as server,
-        pytest.raises(RateLimited) as caught,
-    ):
-        call(server.url, "search", "Acme")
-
-    assert caught.value.retry_after_s == 86_400
-    assert len(server.got) == 1
-
-
-def test_a_no_that_will_not_change_is_asked_once(call: Twin) -> None:
-    with (
-        answering(refusal(400, "invalid_request")) as server,
-        pytest.raises(BadRequest),
-    ):
-        call(server.url, "search", "A")
-
-    assert len(server.got) == 1
 
 
 def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:

@@ -1,8 +1,7 @@
 """Configuration: every setting, where it comes from, and what may stand in it."""
 
 from cs.settings.errors import BadSettings
-from cs.settings.forms import allowed
-from cs.settings.loading import ENV_PREFIX, load, load_with_places
+from cs.settings.loading import ENV_PREFIX, allowed, load, load_with_places
 from cs.settings.settings import Settings
 
 __all__ = [

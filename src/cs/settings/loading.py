@@ -5,6 +5,7 @@ Settings of plug-ins stand in tables of their own: ``[sources.NAME]`` and ``[ver
 or ``CS_SOURCES__NAME__KEY``.
 """
 
+import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -12,13 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from cs.plugins.check_settings import SECTIONS, SectionSettings
 from cs.plugins.errors import BadPluginSetting
 from cs.plugins.plugin_settings import AllPluginSettings
-from cs.plugins.setting_kind import from_text
+from cs.plugins.setting_kind import describe_kind, from_text
+from cs.runtime.redaction import MASK, redacted
 from cs.settings.errors import BadSettings
-from cs.settings.forms import TYPES, convert
-from cs.settings.settings import Settings
+from cs.settings.forms import Form
+from cs.settings.settings import SECRET_SETTINGS, TYPES, Settings
 
 ENV_PREFIX = "CS_"
 
@@ -27,6 +31,48 @@ NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "bus_faults", "conforma
 
 #: Sections of plug-ins' settings whose names are settings as well: which of them are used.
 ALSO_A_LIST = ("verifiers", "stages")
+
+
+def allowed(name: str) -> str:
+    """Return what may stand in the setting *name*, for people.
+
+    >>> allowed("port"), allowed("log_format")
+    ('a whole number from 0 to 65535', 'one of console, json')
+    """
+    form = _form(name)
+    return describe_kind(TYPES[name]) if form is None else form.text
+
+
+def _form(name: str) -> Form | None:
+    marks = getattr(TYPES[name], "__metadata__", ())
+    return next((mark for mark in marks if isinstance(mark, Form)), None)
+
+
+def convert(place: str, name: str, value: Any) -> Any:
+    """Return *value*, which stands at *place*, in the type of the setting *name*.
+
+    Raises:
+        BadSettings: There is no such setting, or *value* is none for it.
+    """
+    if name not in TYPES:
+        near = difflib.get_close_matches(name, TYPES, n=1)
+        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(TYPES)}"
+        raise BadSettings(f"{place}: there is no setting {name!r}; {meant}")
+    form = _form(name)
+    try:
+        found = msgspec.convert(value, TYPES[name], strict=False, dec_hook=_path)
+        if form is None or found is None or form.fits(found):
+            return found
+    except (ValueError, OSError):  # msgspec's own errors are ValueErrors; both quote *value*
+        pass
+    given = MASK if name in SECRET_SETTINGS else redacted(value)
+    raise BadSettings(f"{place}: {name}: {allowed(name)}, not {given!r}")
+
+
+def _path(_: type, value: Any) -> Path:
+    if not isinstance(value, str | Path) or not str(value):
+        raise ValueError
+    return Path(value).expanduser()
 
 
 def load(

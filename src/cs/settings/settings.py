@@ -11,6 +11,7 @@ from cs.domain.operator_actions import ACCOUNT
 from cs.plugins.declared_settings import SECRET
 from cs.plugins.plugin_settings import AllPluginSettings
 from cs.runtime.redaction import MASK, all_texts, redacted, secrets_in
+from cs.settings import forms
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
@@ -21,28 +22,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # Where it runs.
     data_dir: Path = Path("cs-data")
-    host: str = "127.0.0.1"
+    host: Annotated[str, forms.HOST] = "127.0.0.1"
     port: Port = 8080
-    admin_host: str = "127.0.0.1"
+    admin_host: Annotated[str, forms.HOST] = "127.0.0.1"
     admin_port: Port = 8081
     admin_names: tuple[str, ...] = ()  # that the admin port may be called by
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
-    traces_to: str | None = None  # an OTLP receiver; needs the extra `otel`
+    traces_to: Annotated[str | None, forms.web_address("http://127.0.0.1:4318")] = (
+        None  # an OTLP receiver; needs the extra `otel`
+    )
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes
     # (docs/deploy.md); a service in one process needs none of it.
-    postgres: str | None = None  # events, views, leases
-    keys_postgres: str | None = None  # data keys: a database of its own
-    stages_postgres: str | None = None  # what stages remember: a database of its own
+    postgres: Annotated[str | None, forms.DSN] = None  # events, views, leases
+    keys_postgres: Annotated[str | None, forms.DSN] = None  # data keys: a database of its own
+    stages_postgres: Annotated[str | None, forms.DSN] = (
+        None  # what stages remember: a database of its own
+    )
     insecure_postgres: bool = False  # databases elsewhere need not prove who they are
     postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
     next_master_key_file: Path | None = None  # while the master key is changed: the new one
     stages_key_file: Path | None = None  # 32 bytes that seal what stages remember
-    kafka: tuple[str, ...] = ()  # host:port of some brokers
-    kafka_prefix: str = ""  # before every topic and group
+    kafka: Annotated[tuple[str, ...], forms.BROKERS] = ()  # host:port of some brokers
+    kafka_prefix: Annotated[str, forms.KAFKA_PREFIX] = ""  # before every topic and group
     kafka_tls: bool = False
     insecure_kafka: bool = False  # to brokers elsewhere in clear
     kafka_ca_file: Path | None = None
@@ -80,8 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     foreign_verifiers: tuple[str, ...] = ()  # that a stage of another make asks
     stages: tuple[str, ...] = ()  # whose work an installed plug-in does, instead of ours
     contact: str | None = None  # in our User-Agent: who runs this service
-    wikidata_url: str = "https://www.wikidata.org/w/api.php"
-    searxng_url: str | None = None
+    wikidata_url: Annotated[str, forms.web_address("https://www.wikidata.org/w/api.php")] = (
+        "https://www.wikidata.org/w/api.php"
+    )
+    searxng_url: Annotated[str | None, forms.web_address("http://127.0.0.1:8888")] = None
 
     # An operator's own language model, asked about headlines that the rules are unsure of.
     opinion_url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None  # ".../v1"
@@ -95,16 +102,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     opinion_usd_per_month: Annotated[float, Meta(ge=0, le=1e9)] = 100.0
 
     # How it reaches the outside.
-    allow_networks: tuple[str, ...] = ()  # private networks that found hosts may be on
-    deny_networks: tuple[str, ...] = ()  # our own public ranges, never visited
+    # Private networks that found hosts may be on.
+    allow_networks: Annotated[tuple[str, ...], forms.networks("10.0.0.0/8")] = ()
+    # Our own public ranges, never visited.
+    deny_networks: Annotated[tuple[str, ...], forms.networks("198.51.100.0/24")] = ()
     web_ports: tuple[Port, Port] = (80, 443)
-    ca_file: Path | None = None  # trusted besides the public authorities
-    dns: str | None = None  # host:port; None: the system's resolver
+    ca_file: Annotated[Path | None, forms.CA_FILE] = (
+        None  # trusted besides the public authorities
+    )
+    dns: Annotated[str | None, forms.NAME_SERVER] = (
+        None  # host:port; None: the system's resolver
+    )
 
     # Who it is to mail servers.
     smtp_port: Port = 25
-    smtp_helo: str | None = None  # our host name there; None: this machine's own
-    smtp_mail_from: str = ""  # empty: the null sender <>
+    # Our host name there; None: this machine's own.
+    smtp_helo: Annotated[str | None, forms.HOST_NAME] = None
+    smtp_mail_from: Annotated[str, forms.SENDER] = ""  # empty: the null sender <>
 
     # What plug-ins were given; what they take, they say themselves.
     plugins: AllPluginSettings = AllPluginSettings()
@@ -132,9 +146,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"Settings({self.shown()})"
 
 
+#: The type of each setting that is no plug-in's, with its limits and its form.
+TYPES = get_type_hints(Settings, include_extras=True)
+del TYPES["plugins"]
+
 #: Settings that are never shown: those that are marked so above.
 SECRET_SETTINGS = frozenset(
-    name
-    for name, kind in get_type_hints(Settings, include_extras=True).items()
-    if SECRET in getattr(kind, "__metadata__", ())
+    name for name, kind in TYPES.items() if SECRET in getattr(kind, "__metadata__", ())
 )
