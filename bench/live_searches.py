@@ -34,7 +34,6 @@ from api.http_load import CONNECTIONS, Took, call, load
 from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import Served
-from sandbox.provider_world import SYLLABLES
 from system.faults.lasting_world import WorldClock, lasting_world
 
 HERE = Path(__file__).parents[1]
@@ -42,6 +41,8 @@ MODEL = "Veltrana"
 BUNDLED = HERE / "src/cs/sandbox/worlds/bundled.json"
 #: Of one key: below 6 a minute and, since the callers take turns, 2 in flight.
 OF_A_KEY = 5
+#: Of names that nobody bears.
+SYLLABLES = ("ba", "co", "du", "fe", "gi", "ka", "lo", "mu", "ne", "po", "ri", "sa", "ta", "ve")
 
 
 def brands(number: int) -> list[str]:

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
@@ -12,6 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LASTS = timedelta(days=30)
 _SKEW = timedelta(days=1)
+_PURPOSES = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
 
 
 class Authority:
@@ -52,12 +54,12 @@ class Authority:
         )
 
     def pem(self, names: list[str]) -> bytes:
-        """Return a key, and a certificate for *names*."""
+        """Return a key, and a certificate for *names*, which may be IP addresses."""
         certificate = self._signed(
             self._hosts_key.public_key(),
             names[0],
-            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]),
-            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+            x509.SubjectAlternativeName(list(map(_general_name, names))),
+            x509.ExtendedKeyUsage(_PURPOSES),
             self._issued,
             is_ca=False,
         )
@@ -117,6 +119,13 @@ class Authority:
             builder = builder.add_extension(extension, critical=critical)
         certificate = builder.sign(self._key, hashes.SHA256())
         return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _name(text: str) -> x509.Name:

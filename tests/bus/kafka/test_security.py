@@ -23,8 +23,8 @@ from cs.bus.kafka.lag import lag
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import describe
 from cs.bus.topics import TopicPlan
+from cs.sandbox.certificates import Authority
 from cs.settings import load
-from harness.servers.certificates import CertificateAuthority
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.kafka_listeners import Listener, sasl, tls
 from harness.servers.own_folder import own_folder
@@ -72,22 +72,24 @@ class SecuredKafka:
 @pytest.fixture(scope="module")
 def secured() -> Iterator[SecuredKafka]:
     with own_folder() as folder:
-        authority = CertificateAuthority(folder)
-        broker, client = authority.certify("broker"), authority.certify("client")
+        authority = Authority(folder)
+        broker, client = folder / "broker.pem", folder / "client.pem"
+        for file in (broker, client):
+            file.write_bytes(authority.pem(["127.0.0.1"]))
         listeners = (
-            Listener("TLS", "SSL", tls(broker.both)),
-            Listener("MUTUAL", "SSL", tls(broker.both, authority.file)),
-            Listener(
-                "BOTH", "SASL_SSL", tls(broker.both) | sasl(["SCRAM-SHA-512", "PLAIN"], USERS)
-            ),
+            Listener("TLS", "SSL", tls(broker)),
+            Listener("MUTUAL", "SSL", tls(broker, authority.ca_file)),
+            Listener("BOTH", "SASL_SSL", tls(broker) | sasl(["SCRAM-SHA-512", "PLAIN"], USERS)),
             Listener("USERS", "SASL_PLAINTEXT", sasl(["SCRAM-SHA-512"], USERS)),
         )
         files = {
-            "CS_KAFKA_CA_FILE": authority.file,
-            "CS_KAFKA_CERTIFICATE_FILE": client.certificate,
-            "CS_KAFKA_KEY_FILE": client.key,
+            "CS_KAFKA_CA_FILE": authority.ca_file,
+            "CS_KAFKA_CERTIFICATE_FILE": client,
+            "CS_KAFKA_KEY_FILE": client,
         }
-        stranger = CertificateAuthority(folder, "stranger").file
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        stranger = Authority(elsewhere).ca_file
         running = running_kafka(folder / "kafka", listeners=listeners, users=USERS)
         with running as kafka:
             yield SecuredKafka(kafka, files, stranger)
