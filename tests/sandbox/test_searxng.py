@@ -47,30 +47,22 @@ async def test_profile_is_titled_like_a_profile(sandbox: Sandbox) -> None:
     assert set(answer) >= {"query", "infoboxes", "suggestions", "unresponsive_engines"}
 
 
-async def test_site_keeps_company_pages_and_profiles_apart(sandbox: Sandbox) -> None:
-    async with sandbox() as world:
+async def test_company_pages_strangers_and_namesakes_are_kept_apart(sandbox: Sandbox) -> None:
+    quiet = {"outcome": "no_contacts"}
+    longer = acme_with(name="Acmeon", domain="acmeon.test", linkedin="acmeon", intends=quiet)
+    async with sandbox(brands=[ACME, longer], pages=[STRANGER]) as world:
         company = await titles(world, 'site:linkedin.com/company "Acme"')
+        people = await titles(world, 'site:linkedin.com/in "acme" brand')
         everything = await titles(world, '"Acme"')
+    async with sandbox(brands=[acme_with(known_by=["wikidata", "website"])]) as world:
+        unknown = await titles(world, 'site:linkedin.com/company "Acme"')
 
     assert company == ["Acme | LinkedIn"]
-    assert len(everything) == 3
-
-
-async def test_brand_that_the_search_does_not_know_has_no_company_page(
-    sandbox: Sandbox,
-) -> None:
-    async with sandbox(brands=[acme_with(known_by=["wikidata", "website"])]) as world:
-        assert await titles(world, 'site:linkedin.com/company "Acme"') == []
-
-
-async def test_strangers_and_articles_are_found_among_the_people(sandbox: Sandbox) -> None:
-    async with sandbox(pages=[STRANGER]) as world:
-        found = await titles(world, 'site:linkedin.com/in "acme" brand')
-
-    assert sorted(found) == [
+    assert sorted(people) == [
         "Jo Ek - Brand Manager - Acme | LinkedIn",
         "Joan Eck - Brand Manager - Acorn Ltd | LinkedIn",
     ]
+    assert (len(everything), unknown) == (4, [])
 
 
 async def test_results_come_ten_to_a_page_each_once(sandbox: Sandbox) -> None:
@@ -138,31 +130,14 @@ async def test_brand_may_be_well_while_the_service_fails(sandbox: Sandbox) -> No
         assert (await ask(world, q='"Other"')).status_code == 503
 
 
-async def test_service_takes_its_time(sandbox: Sandbox) -> None:
+async def test_service_takes_its_time_and_wants_words_and_json(sandbox: Sandbox) -> None:
     clock = asyncio.get_running_loop().time
     async with sandbox(services={"searxng": {"latency_s": 0.1}}) as world:
         start = clock()
         await ask(world, q="Acme")
-
-    assert clock() - start >= 0.1
-
-
-async def test_question_without_words_or_format_gets_no_results(sandbox: Sandbox) -> None:
-    async with sandbox() as world:
+        took_s = clock() - start
         empty, page = await ask(world, q=" "), await ask(world, q="Acme", format="html")
 
+    assert took_s >= 0.1
     assert empty.status_code == 400
     assert page.headers["Content-Type"].startswith("text/html")
-
-
-async def test_brand_is_not_mistaken_for_one_whose_name_it_begins(sandbox: Sandbox) -> None:
-    longer = acme_with(
-        name="Acmeon",
-        domain="acmeon.test",
-        linkedin="acmeon",
-        intends={"outcome": "no_contacts"},
-    )
-    async with sandbox(brands=[ACME, longer]) as world:
-        found = await titles(world, 'site:linkedin.com/company "Acme"')
-
-    assert found == ["Acme | LinkedIn"]

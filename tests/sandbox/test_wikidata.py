@@ -86,49 +86,33 @@ async def test_item_holds_the_statements_of_the_brand(sandbox: Sandbox) -> None:
     ]
     assert values("P749")[0]["id"] == holding["id"]
     assert values("P31")[0]["id"] == "Q431289"
-
-
-async def test_former_sites_have_ended_or_are_deprecated(sandbox: Sandbox) -> None:
-    async with sandbox(brands=[CHILD, PARENT]) as world, wikidata(world) as api:
-        (hit,) = await api.search("Acme")
-        ended, deprecated, current = (await api.claims(hit["id"]))["P856"]
-
+    ended, deprecated, current = claims["P856"]
     until = ended["qualifiers"]["P582"][0]["datavalue"]["value"]["time"]
     assert (until, ended["rank"]) == ("+2021-06-30T00:00:00Z", "normal")
     assert deprecated["rank"] == "deprecated"
     assert (current["rank"], "qualifiers" in current) == ("preferred", False)
 
 
-async def test_brand_that_wikidata_does_not_know_is_not_found(sandbox: Sandbox) -> None:
+async def test_only_known_brands_and_other_items_of_the_name_are_found(
+    sandbox: Sandbox,
+) -> None:
+    item = {"label": "Acme", "description": "genus of snails", "instance_of": "Q16521"}
     unknown = acme_with(known_by=["website", "searxng"])
     async with sandbox(brands=[unknown]) as world, wikidata(world) as api:
         assert await api.search("Acme") == []
-
-
-async def test_other_items_share_a_name_and_have_no_site(sandbox: Sandbox) -> None:
-    item = {"label": "Acme", "description": "genus of snails", "instance_of": "Q16521"}
+        missing = await api.response(action="wbgetentities", ids="Q42")
     async with sandbox(items=[item]) as world, wikidata(world) as api:
         brand, snail = await api.search("Acme")
         claims = await api.claims(snail["id"])
-
-    assert brand["description"] == "consumer brand"
-    assert list(claims) == ["P31"]
-
-
-async def test_ids_follow_from_the_seed(sandbox: Sandbox) -> None:
     ids = []
     for seed in (1, 1, 2):
         async with sandbox(seed=seed) as world, wikidata(world) as api:
             ids.append((await api.search("Acme"))[0]["id"])
 
+    assert missing.json()["entities"] == {"Q42": {"id": "Q42", "missing": ""}}
+    assert brand["description"] == "consumer brand"
+    assert list(claims) == ["P31"]
     assert ids[0] == ids[1] != ids[2]
-
-
-async def test_unknown_id_is_missing(sandbox: Sandbox) -> None:
-    async with sandbox() as world, wikidata(world) as api:
-        answer = await api.response(action="wbgetentities", ids="Q42")
-
-    assert answer.json()["entities"] == {"Q42": {"id": "Q42", "missing": ""}}
 
 
 @pytest.mark.parametrize(
@@ -151,51 +135,42 @@ async def test_error_is_json_with_status_200(
     assert answer.headers["MediaWiki-API-Error"] == code
 
 
-async def test_lag_is_an_error_with_status_200_and_retry_after(sandbox: Sandbox) -> None:
-    services = {"wikidata": {"failure": {"kind": "maxlag", "retry_after_s": 7}}}
-    async with sandbox(services=services) as world, wikidata(world) as api:
-        answer = await api.response(action="wbsearchentities", search="Acme", language="en")
+SEARCH = {"action": "wbsearchentities", "search": "Acme", "language": "en"}
 
-    assert answer.status_code == 200
-    assert answer.headers["Retry-After"] == "7"
+
+async def test_service_may_lag_or_refuse_the_connection(sandbox: Sandbox) -> None:
+    lag = {"wikidata": {"failure": {"kind": "maxlag", "retry_after_s": 7}}}
+    async with sandbox(services=lag) as world, wikidata(world) as api:
+        answer = await api.response(**SEARCH)
+    down = {"wikidata": {"failure": {"kind": "down"}}}
+    async with sandbox(services=down) as world, wikidata(world) as api:
+        with pytest.raises(httpx.ConnectError):
+            await api.response(**SEARCH)
+
+    assert (answer.status_code, answer.headers["Retry-After"]) == (200, "7")
     assert answer.json()["error"]["code"] == "maxlag"
 
 
-async def test_trouble_with_one_brand_leaves_the_others_alone(sandbox: Sandbox) -> None:
+async def test_trouble_with_one_brand_by_name_or_id_leaves_the_others_alone(
+    sandbox: Sandbox,
+) -> None:
+    async with sandbox() as world, wikidata(world) as api:
+        (hit,) = await api.search("Acme")
     status = {"kind": "status", "code": 429, "retry_after_s": 9}
     troubled = acme_with(trouble={"wikidata": {"failure": status}})
     async with sandbox(brands=[troubled, PARENT]) as world, wikidata(world) as api:
-        answer = await api.response(action="wbsearchentities", search="acme", language="en")
+        answers = [
+            await api.response(**SEARCH),
+            await api.response(action="wbgetentities", ids=hit["id"]),
+        ]
         other = await api.search("Holding")
-
-    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "9")
-    assert len(other) == 1
-
-
-async def test_trouble_reaches_the_brand_by_its_id(sandbox: Sandbox) -> None:
-    async with sandbox() as world, wikidata(world) as api:
-        (hit,) = await api.search("Acme")
-    troubled = acme_with(trouble={"wikidata": {"failure": {"kind": "not_json"}}})
-    async with sandbox(brands=[troubled]) as world, wikidata(world) as api:
-        answer = await api.response(action="wbgetentities", ids=hit["id"])
-
-    assert answer.headers["Content-Type"].startswith("text/html")
-
-
-async def test_service_that_is_down_refuses_the_connection(sandbox: Sandbox) -> None:
-    services = {"wikidata": {"failure": {"kind": "down"}}}
-    async with sandbox(services=services) as world, wikidata(world) as api:
-        with pytest.raises(httpx.ConnectError):
-            await api.response(action="wbsearchentities", search="Acme", language="en")
-
-
-async def test_service_that_is_down_for_one_brand_closes_without_a_word(
-    sandbox: Sandbox,
-) -> None:
     troubled = acme_with(trouble={"wikidata": {"failure": {"kind": "down"}}})
     async with sandbox(brands=[troubled]) as world, wikidata(world) as api:
         with pytest.raises(httpx.RemoteProtocolError):
             await api.search("Acme")
+
+    assert {(a.status_code, a.headers["Retry-After"]) for a in answers} == {(429, "9")}
+    assert len(other) == 1
 
 
 async def test_client_without_a_user_agent_is_turned_away(sandbox: Sandbox) -> None:
