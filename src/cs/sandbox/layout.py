@@ -6,10 +6,9 @@ from random import SystemRandom
 
 from cs.sandbox.dns import Zone
 from cs.sandbox.mail_behaviour import Down, MailboxState
-from cs.sandbox.mail_policy import Mailboxes
 from cs.sandbox.shapes import MailHost, World, WorldMailDomain
 from cs.sandbox.sites import hosts_of
-from cs.sandbox.smtp import MailServer
+from cs.sandbox.smtp import Mailboxes, MailServer
 
 
 class Layout:

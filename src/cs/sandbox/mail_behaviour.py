@@ -1,6 +1,6 @@
 """How the mail servers of a world behave: one struct a behaviour, as a world file names it.
 
-What each one answers is in `cs.sandbox.mail_policy`.
+What each one answers is in `cs.sandbox.smtp`.
 """
 
 from typing import Annotated, Literal

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 import msgspec
 
 from cs.sandbox.mail_behaviour import Behaviour, MailboxState, Plain, Seconds
-from cs.sandbox.provider_shapes import Providers, Share
 
 # `$(?!\n)`: in Python a bare `$` would let a line end through.
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
@@ -39,6 +38,8 @@ Slug = Annotated[
 Text = Annotated[
     str, msgspec.Meta(min_length=1, max_length=300, description="1 to 300 characters.")
 ]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1, description="A share, from 0 to 1.")]
+Credits = Annotated[int, msgspec.Meta(ge=0, le=10**9, description="0 to 1000000000.")]
 Outcome = Literal[
     "done", "no_linkedin", "no_contacts", "no_emails", "scrape_error", "timeout", "error"
 ]
@@ -257,6 +258,60 @@ class Item(_Part, frozen=True, kw_only=True):
     label: Text
     description: Text
     instance_of: Annotated[str, msgspec.Meta(pattern=r"^Q[1-9][0-9]{0,9}$(?!\n)")]
+
+
+class _Provider(_Part, frozen=True, kw_only=True):
+    credits: Credits = 10**9
+    """How much it sells before the account is empty, in its own units."""
+
+
+class SearchEngine(_Provider, frozen=True, kw_only=True):
+    """A web search: which profiles it has, and how old its copies are."""
+
+    coverage: Share = 0.8
+    """Of all profiles."""
+    outdated: Share = 0.1
+    """Of the profiles of people who worked elsewhere before: still shown as of that time."""
+
+
+class PeopleFile(_Provider, frozen=True, kw_only=True):
+    """A file of people and companies."""
+
+    coverage: Share = 0.5
+    """Of all people."""
+    outdated: Share = 0.5
+    """Of those who worked elsewhere before: still listed there."""
+    misplaced: Share = 0.02
+    """Of all its people: listed at another company."""
+    addresses: Share = 0.7
+    """Of its people: with an address."""
+    invented: Share = 0.15
+    """Of its addresses: made from the name, whether there is such a mailbox or not."""
+    companies: Share = 0.8
+    """Of all companies."""
+
+
+class MailboxService(_Provider, frozen=True, kw_only=True):
+    """A verifier."""
+
+    unknown: Share = 0.04
+    """Of all addresses: it cannot tell."""
+
+
+class Providers(_Part, frozen=True, kw_only=True):
+    """What each provider knows, drawn with the world's seed; see `cs.sandbox.providers`."""
+
+    brave: SearchEngine = SearchEngine(coverage=0.75)
+    serper: SearchEngine = SearchEngine(coverage=0.85)
+    hunter: PeopleFile = PeopleFile(coverage=0.45, addresses=1.0)
+    hunter_verifier: MailboxService = MailboxService()
+    pdl: PeopleFile = PeopleFile(coverage=0.6, addresses=0.5)
+    apollo: PeopleFile = PeopleFile(coverage=0.55)
+    reacher: MailboxService = MailboxService(unknown=0.02)
+    zerobounce: MailboxService = MailboxService()
+    neverbounce: MailboxService = MailboxService()
+    millionverifier: MailboxService = MailboxService(unknown=0.08)
+    kickbox: MailboxService = MailboxService()
 
 
 class World(_Part, frozen=True, kw_only=True):

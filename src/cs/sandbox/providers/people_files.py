@@ -11,7 +11,6 @@ from cs.domain.mail.patterns import TEMPLATES, local_part
 from cs.sandbox.drawing import drawn, fold
 from cs.sandbox.failing import json_reply
 from cs.sandbox.page_index import profile_slug
-from cs.sandbox.provider_shapes import PeopleFile
 from cs.sandbox.providers.answers import (
     BadQuestion,
     Provider,
@@ -19,7 +18,7 @@ from cs.sandbox.providers.answers import (
     Route,
     body_of,
 )
-from cs.sandbox.shapes import Brand, Person, World
+from cs.sandbox.shapes import Brand, PeopleFile, Person, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
 _USUAL = "first.last"

@@ -6,13 +6,12 @@ from typing import Any
 import msgspec
 
 from cs.sandbox.failing import json_reply
-from cs.sandbox.provider_shapes import Providers
 from cs.sandbox.providers.adapters import KEY
 from cs.sandbox.providers.answers import BadQuestion
 from cs.sandbox.providers.people_files import apollo, hunter_file, people_data_labs
 from cs.sandbox.providers.search_engines import brave, serper
 from cs.sandbox.providers.verifiers import MailboxTruth, hunter_verifier, single_checks
-from cs.sandbox.shapes import World
+from cs.sandbox.shapes import Providers, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
 METHODS = ("GET", "POST")

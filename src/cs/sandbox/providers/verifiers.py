@@ -20,8 +20,6 @@ from cs.sandbox.mail_behaviour import (
     Silent,
     Slow,
 )
-from cs.sandbox.mail_policy import Mailboxes
-from cs.sandbox.provider_shapes import Providers
 from cs.sandbox.providers.answers import (
     BadQuestion,
     Provider,
@@ -29,7 +27,8 @@ from cs.sandbox.providers.answers import (
     Route,
     body_of,
 )
-from cs.sandbox.shapes import Brand, World, WorldMailDomain
+from cs.sandbox.shapes import Brand, Providers, World, WorldMailDomain
+from cs.sandbox.smtp import Mailboxes
 from cs.sandbox.web import HttpRequest
 
 #: ``exists`` and ``absent`` are proved; ``no-answer``: the server or its DNS says nothing.
