@@ -107,7 +107,7 @@ async def proxy(
         assert usual in text
         text = text.replace(usual, other)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(name_server(zone, "127.0.0.1", names))
+        await stack.enter_async_context(name_server(zone.respond, "127.0.0.1", names))
         await stack.enter_async_context(first.at("127.0.0.1", api))
         running = stack.enter_context(running_proxy(nginx, folder, text, listen))
         one = Proxied(folder, running, listen)

@@ -2,8 +2,6 @@ import asyncio
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cs.outside.port import Response, Unreachable
 from cs.outside.robots import (
@@ -12,7 +10,6 @@ from cs.outside.robots import (
     RULES_OF_ALL,
     SITES,
     Robots,
-    read,
 )
 from cs.outside.robots_rules import RULES
 
@@ -211,11 +208,3 @@ async def test_others_go_on_while_rules_are_read() -> None:
 
     assert await robots(site).allow(HOME) is False
     assert turns > 10, "the loop stood still"
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_can_be_rules(body: bytes) -> None:
-    site = read(Response(status=200, headers={}, body=body, url=""), robot="contact-search")
-
-    assert site.rules is not None
-    assert site.rules.allow("/") in {True, False}

@@ -7,8 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cs.sandbox.run import _free_port as free_port
-from cs.sandbox.run import open_sandbox
+from cs.sandbox.run import free_port, open_sandbox
 from cs.sandbox.world import load
 from sandbox.raw_smtp import smtp
 from sandbox.small_world import ACME, Sandbox, acme_with, world_of
@@ -74,7 +73,7 @@ async def test_port_that_turns_out_to_be_taken_leads_elsewhere(
         asked.append(host)
         return taken if len(asked) <= 6 else free_port(host)
 
-    monkeypatch.setattr("cs.sandbox.run._free_port", late)
+    monkeypatch.setattr("cs.sandbox.run.free_port", late)
     async with open_sandbox(world_of(), folder=tmp_path) as addresses:
         http, https = addresses.web_ports
 

@@ -5,7 +5,7 @@ Names of the world answer with authority; every other name does not exist.
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Literal, cast
 
@@ -18,9 +18,11 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from cs.sandbox.listening import Connected, listening
+from cs.sandbox.listening import listening
 
 DnsTrouble = Literal["answers", "servfail", "refused", "silent"]
+#: Makes an answer of a question and whether it came over TCP; `None` is silence.
+Respond = Callable[[bytes, bool], bytes | None]
 _TTL_S = 60
 _IDLE_S = 10.0
 
@@ -42,6 +44,18 @@ class Zone:
         """Give *domain* its MX records, as (preference, host); ``(0, ".")`` is a null MX."""
         self._exchangers[domain] = exchangers
         self._trouble[domain] = trouble
+
+    def respond(self, data: bytes, tcp: bool) -> bytes | None:
+        """Return the answer to *data*, cut to what UDP takes unless it came over *tcp*."""
+        try:
+            query = dns.message.from_wire(data)
+            response = self.answer(query)
+        except (dns.exception.DNSException, ValueError):
+            return None  # not even a header to answer to, or a response
+        if response is None:
+            return None
+        size = 65_535 if tcp else max(512, min(query.payload, 1_232))
+        return response.to_wire(max_size=size, prefer_truncation=True)
 
     def answer(self, query: dns.message.Message) -> dns.message.Message | None:
         """Return the response to *query*; ``None`` is silence."""
@@ -85,26 +99,37 @@ class Zone:
 
 
 @asynccontextmanager
-async def name_server(zone: Zone, host: str, port: int) -> AsyncIterator[None]:
-    """Answer for *zone* on UDP and TCP.
+async def name_server(respond: Respond, host: str, port: int) -> AsyncIterator[None]:
+    """Send what *respond* makes of each question, over UDP and TCP.
 
     Raises:
         OSError: The port is taken.
     """
+
+    async def over_tcp(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            async with asyncio.timeout(_IDLE_S):
+                (length,) = struct.unpack("!H", await reader.readexactly(2))
+                data = await reader.readexactly(length)
+            answer = respond(data, True)
+            if answer is not None:
+                writer.write(struct.pack("!H", len(answer)) + answer)
+                await writer.drain()
+
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(
-        lambda: _Datagrams(zone), local_addr=(host, port)
+        lambda: _Datagrams(respond), local_addr=(host, port)
     )
     try:
-        async with listening(_over_tcp(zone), [host], port):
+        async with listening(over_tcp, [host], port):
             yield
     finally:
         transport.close()
 
 
 class _Datagrams(asyncio.DatagramProtocol):
-    def __init__(self, zone: Zone) -> None:
-        self._zone = zone
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -112,33 +137,6 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        answer = _answer(self._zone, data, most=None)
+        answer = self._respond(data, False)
         if answer is not None and self._transport is not None:
             self._transport.sendto(answer, addr)
-
-
-def _over_tcp(zone: Zone) -> Connected:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            async with asyncio.timeout(_IDLE_S):
-                (length,) = struct.unpack("!H", await reader.readexactly(2))
-                data = await reader.readexactly(length)
-            answer = _answer(zone, data, most=65_535)
-            if answer is not None:
-                writer.write(struct.pack("!H", len(answer)) + answer)
-                await writer.drain()
-
-    return serve
-
-
-def _answer(zone: Zone, data: bytes, *, most: int | None) -> bytes | None:
-    """Return the wire form of the answer to *data*, cut to *most* bytes (None: UDP's limit)."""
-    try:
-        query = dns.message.from_wire(data)
-        response = zone.answer(query)
-    except (dns.exception.DNSException, ValueError):
-        return None  # not even a header to answer to, or a response
-    if response is None:
-        return None
-    size = most or max(512, min(query.payload, 1_232))
-    return response.to_wire(max_size=size, prefer_truncation=True)

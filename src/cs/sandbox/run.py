@@ -117,14 +117,14 @@ async def _start(
     tls = await asyncio.to_thread(authority.by_name, layout.names)
     mail_tls = await asyncio.to_thread(authority.context, _mail_names(layout))
     dns, wikidata, searxng = (
-        _free_port(host) for host in (layout.name_server, layout.wikidata, layout.searxng)
+        free_port(host) for host in (layout.name_server, layout.wikidata, layout.searxng)
     )
-    http, https, smtp = (_free_port(layout.name_server) for _ in range(3))
+    http, https, smtp = (free_port(layout.name_server) for _ in range(3))
     sites = Sites(world, scheme="http", port=http)
     safe_sites = Sites(world, scheme="https", port=https)
     mail = MailServers(layout.mail, mail_tls, sleep)
 
-    await stack.enter_async_context(name_server(layout.zone, layout.name_server, dns))
+    await stack.enter_async_context(name_server(layout.zone.respond, layout.name_server, dns))
     for server in (
         listening(speaking_http(sites.respond, sleep), layout.web, http),
         listening(speaking_http(safe_sites.respond, sleep), layout.web, https, tls=tls),
@@ -156,7 +156,7 @@ async def _with_providers(
 ) -> Addresses:
     """Play the providers on a port of the name server's address."""
     host = addresses.dns.partition(":")[0]
-    port = _free_port(host)
+    port = free_port(host)
     server = await asyncio.to_thread(ProviderServer, world)
     await stack.enter_async_context(
         listening(speaking_http(server.respond, sleep, METHODS), [host], port)
@@ -169,7 +169,7 @@ def _mail_names(layout: Layout) -> list[str]:
     return [server.host for server in layout.mail.values()] or ["mail.invalid"]
 
 
-def _free_port(host: str) -> int:
+def free_port(host: str) -> int:
     """Return a port that is free on *host* now; another address may yet refuse it."""
     with socket.socket() as probe:
         probe.bind((host, 0))

@@ -1,16 +1,18 @@
 """A DNS server on loopback, UDP and TCP, that answers from a dictionary."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Literal, cast
+from typing import Literal
 
 import dns.flags
 import dns.message
 import dns.rcode
 import dns.rdatatype
 import dns.rrset
+
+from cs.sandbox.dns import name_server
+from cs.sandbox.run import free_port
 
 Trouble = Literal["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE", "TRUNCATED"]
 
@@ -34,7 +36,7 @@ class Zone:
     def trouble(self, name: str, kind: str, trouble: Trouble) -> None:
         self.troubles[name.lower(), kind] = trouble
 
-    def answer(self, wire: bytes, *, tcp: bool) -> bytes | None:
+    def answer(self, wire: bytes, tcp: bool) -> bytes | None:
         query = dns.message.from_wire(wire)
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True).lower()
@@ -81,39 +83,10 @@ class Zone:
             return
 
 
-class _Udp(asyncio.DatagramProtocol):
-    def __init__(self, zone: Zone) -> None:
-        self._zone = zone
-        self._transport: asyncio.DatagramTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.DatagramTransport", transport)
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        if (answer := self._zone.answer(data, tcp=False)) and self._transport:
-            self._transport.sendto(answer, addr)
-
-
 @asynccontextmanager
 async def dns_server(address: str = "127.77.53.1") -> AsyncIterator[Zone]:
     """Serve a zone; ``zone.address`` says where."""
     zone = Zone()
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        size = int.from_bytes(await reader.readexactly(2), "big")
-        if answer := zone.answer(await reader.readexactly(size), tcp=True):
-            writer.write(len(answer).to_bytes(2, "big") + answer)
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(talk, address, 0)
-    zone.address = address, server.sockets[0].getsockname()[1]
-    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: _Udp(zone), local_addr=zone.address
-    )
-    try:
+    zone.address = address, free_port(address)
+    async with name_server(zone.answer, *zone.address):
         yield zone
-    finally:
-        transport.close()
-        server.close()
-        await server.wait_closed()
