@@ -29,14 +29,11 @@ OF_CALLERS = {
     "cs",
     "cs.__main__",
     "cs.domain",
-    "cs.domain.causation",
     "cs.domain.names",
     "cs.domain.names.plain_text",
-    "cs.domain.rule_sets",
-    "cs.history",
-    "cs.history.words",
     "cs.runtime",
     "cs.runtime.csv_records",
+    "cs.runtime.durations",
     "cs.runtime.private_files",
 }
 

@@ -101,53 +101,42 @@ def _with_brands(world: World, names: Sequence[str]) -> World:
 
 
 def _joins(name: str, brand: str, headline: str, mailbox: str) -> _Change:
-    return lambda world: _employed(
-        world, brand, Person(name=name, headline=headline, mailbox=mailbox)
-    )
+    return _employs(brand, Person(name=name, headline=headline, mailbox=mailbox))
 
 
 def _leaves(name: str) -> _Change:
-    return lambda world: _without(world, name)[0]
+    return _staff(lambda brand: [p for p in brand.people if p.name != name])
 
 
 def _moves(name: str, brand: str, headline: str, mailbox: str) -> _Change:
     """Return the change of *name*, who leaves for *brand* with the same profile."""
 
     def change(world: World) -> World:
-        without, person = _without(world, name)
-        return _employed(without, brand, replace(person, headline=headline, mailbox=mailbox))
+        person = next(p for each in world.brands for p in each.people if p.name == name)
+        moved = replace(person, headline=headline, mailbox=mailbox)
+        return _employs(brand, moved)(_leaves(name)(world))
 
     return change
 
 
 def _is_promoted(name: str, headline: str) -> _Change:
-    def promoted(person: Person) -> Person:
-        return replace(person, headline=headline) if person.name == name else person
+    return _staff(
+        lambda brand: [
+            replace(p, headline=headline) if p.name == name else p for p in brand.people
+        ]
+    )
 
+
+def _employs(name: str, person: Person) -> _Change:
+    return _staff(lambda brand: [*brand.people, *([person] if brand.name == name else [])])
+
+
+def _staff(people: Callable[[Brand], Sequence[Person]]) -> _Change:
+    """Return the change of the people of every brand to what *people* makes of it."""
     return lambda world: replace(
         world,
-        brands=tuple(
-            replace(brand, people=tuple(map(promoted, brand.people))) for brand in world.brands
-        ),
+        brands=tuple(replace(brand, people=tuple(people(brand))) for brand in world.brands),
     )
-
-
-def _employed(world: World, name: str, person: Person) -> World:
-    def hired(brand: Brand) -> Brand:
-        if brand.name != name:
-            return brand
-        return replace(brand, people=(*brand.people, person))
-
-    return replace(world, brands=tuple(map(hired, world.brands)))
-
-
-def _without(world: World, name: str) -> tuple[World, Person]:
-    person = next(p for brand in world.brands for p in brand.people if p.name == name)
-    brands = tuple(
-        replace(brand, people=tuple(p for p in brand.people if p.name != name))
-        for brand in world.brands
-    )
-    return replace(world, brands=brands), person
 
 
 def _mail_is(domain: str, behaviour: Behaviour) -> _Change:
