@@ -9,13 +9,14 @@ from typing import NoReturn
 
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.domain.service import World
-from cs.metrics.loop_delay import measure_loop_delay
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import NO_TRACES, Traces
 from cs.settings import BadSettings, Settings
 
 #: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
 SMTP_PORT = 25
+#: Between two measurements of the event loop's delay.
+DELAY_EVERY_S = 0.25
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
@@ -23,12 +24,22 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 async def measured_process(metrics: Metrics, role: str, world: World) -> AsyncIterator[None]:
     """Measure this process, which is of *role*, until left."""
     metrics.info.of(role, version("contact-search"), world).set(1)
-    measuring = asyncio.create_task(measure_loop_delay(metrics), name="loop-delay")
+    measuring = asyncio.create_task(_measure_loop_delay(metrics), name="loop-delay")
     try:
         yield
     finally:
         measuring.cancel()
         await asyncio.gather(measuring, return_exceptions=True)
+
+
+async def _measure_loop_delay(metrics: Metrics) -> NoReturn:
+    """Measure how late the event loop wakes tasks: work that blocks it delays all of them."""
+    loop = asyncio.get_running_loop()
+    late_s = metrics.loop_late_seconds.of()
+    while True:
+        due = loop.time() + DELAY_EVERY_S
+        await asyncio.sleep(DELAY_EVERY_S)
+        late_s.observe(loop.time() - due)
 
 
 @asynccontextmanager

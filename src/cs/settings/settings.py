@@ -29,18 +29,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_names: tuple[str, ...] = ()  # that the admin port may be called by
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
-    traces_to: Annotated[str | None, forms.web_address("http://127.0.0.1:4318")] = (
-        None  # an OTLP receiver; needs the extra `otel`
-    )
+    # An OTLP receiver; needs the extra `otel`.
+    traces_to: Annotated[str | None, forms.web_address("http://127.0.0.1:4318")] = None
     operator: Annotated[str, Meta(max_length=ACCOUNT)] | None = None  # who acts, in the trail
 
     # What the roles of one service share, when it runs as several processes
     # (docs/deploy.md); a service in one process needs none of it.
     postgres: Annotated[str | None, forms.DSN] = None  # events, views, leases
     keys_postgres: Annotated[str | None, forms.DSN] = None  # data keys: a database of its own
-    stages_postgres: Annotated[str | None, forms.DSN] = (
-        None  # what stages remember: a database of its own
-    )
+    # What stages remember: a database of its own.
+    stages_postgres: Annotated[str | None, forms.DSN] = None
     insecure_postgres: bool = False  # databases elsewhere need not prove who they are
     postgres_connections: Annotated[int, Meta(ge=2, le=100)] = 10  # of one process to each
     master_key_file: Path | None = None  # 32 bytes that wrap the data keys
@@ -107,12 +105,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Our own public ranges, never visited.
     deny_networks: Annotated[tuple[str, ...], forms.networks("198.51.100.0/24")] = ()
     web_ports: tuple[Port, Port] = (80, 443)
-    ca_file: Annotated[Path | None, forms.CA_FILE] = (
-        None  # trusted besides the public authorities
-    )
-    dns: Annotated[str | None, forms.NAME_SERVER] = (
-        None  # host:port; None: the system's resolver
-    )
+    # Trusted besides the public authorities.
+    ca_file: Annotated[Path | None, forms.CA_FILE] = None
+    # Host:port; None: the system's resolver.
+    dns: Annotated[str | None, forms.NAME_SERVER] = None
 
     # Who it is to mail servers.
     smtp_port: Port = 25
