@@ -36,7 +36,7 @@ from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
-from cs.runtime.ids import RandomIds
+from cs.runtime.ids import random_id
 
 log = get_logger()
 
@@ -100,7 +100,6 @@ class SearchAdmission:
         self._contacts = contacts
         self._lookups = lookups
         self._reusable = reusable
-        self._ids = RandomIds()
 
     async def admit(
         self,
@@ -117,7 +116,7 @@ class SearchAdmission:
             LogUnavailable: Nothing was stored.
             Exception: Whatever else went wrong; a stored search was not found.
         """
-        call = _Call(caller, asked, request_id, self._ids.new("srch_"))
+        call = _Call(caller, asked, request_id, random_id("srch_"))
         try:
             async with within(time_limits.admit_s), self._streams.lock(caller.stream):
                 return await self._streams.retry_on_conflict(partial(self._attempt, call))
@@ -192,7 +191,7 @@ class SearchAdmission:
             query=call.asked.query,
             stream=brand_stream(call.asked.query),
             secret_hash=call.caller.secret_hash,
-            nonce=self._ids.new("", NONCE),
+            nonce=random_id("", NONCE),
             idempotency=call.asked.idempotency,
             request=call.request_id,
             deadline=self._deadline,

@@ -19,7 +19,7 @@ from cs.api.errors import ApiError, cut_off, server_error, unavailable
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.reads import check_secret, get_search, get_usage
 from cs.eventlog.errors import LogUnavailable
-from cs.runtime.ids import RandomIds
+from cs.runtime.ids import random_id
 from cs.runtime.log_throttle import LogThrottle
 
 Endpoint = Callable[[Api, Request], Awaitable[Response]]
@@ -51,12 +51,11 @@ class Gate:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._request_ids = RandomIds()
         self._keyless = LogThrottle(1.0, KEYLESS_PER_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "the server takes no other protocol"
-        request_id = self._request_ids.new("req_")
+        request_id = random_id("req_")
         state = scope.setdefault("state", {})
         state["request_id"] = request_id
         call = CallRecord(scope, self._keyless, self._api.metrics)
