@@ -8,7 +8,8 @@ import pytest
 
 from api.frozen import Frozen
 from cs.api import keys as api_keys
-from cs.api.keys import READ_THROUGH_PER_S
+from cs.api.errors import ApiError
+from cs.api.keys import READ_THROUGH_PER_S, Caller
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
@@ -245,6 +246,22 @@ async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
     ring.on_events([rotated, RecordedEvent(4, "key-key_3", 1, KeyRevoked(at=AT))])
 
     assert [ring.known(f"s{n}") for n in (1, 2, 3)] == [None, "key_1", None]
+
+
+async def test_events_that_come_again_turn_no_newer_secret_away() -> None:
+    ring = ring_of(Secrets())
+    rotations = [
+        RecordedEvent(n, "key-key_1", n, KeyRotated(secret_hash=f"s{n}", last4="", at=AT))
+        for n in (2, 3)
+    ]
+    ring.on_events([issued("key_1", "s1"), *rotations])
+    ring.on_events([issued("key_1", "s1"), *rotations])
+
+    ring.require_not_shut(Caller("key_1", "s3"))
+    assert ring.known("s3") == "key_1"
+    for old in ("s1", "s2"):
+        with pytest.raises(ApiError):
+            ring.require_not_shut(Caller("key_1", old))
 
 
 # On a log that nobody follows.
