@@ -40,8 +40,8 @@ from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.postgres.schema_steps import STORES
 from cs.projections.catalogue import projections
-from cs.projections.port import Views
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
+from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
@@ -170,7 +170,7 @@ async def make_postgres(postgres: str, folder: Path, keys: int) -> None:
             await Operator(Streams(log), SystemClock()).choose_world("live")
         await fill_postgres(settings.postgres or "", keys)
         async with PostgresEventLog(pool, MemoryKeyStore()) as log:
-            views = PostgresViews(pool, projections())
+            views = postgres_views(pool, projections())
             await build_views(log, views)
             await views.close()
         await pool.execute("ANALYZE")

@@ -16,10 +16,10 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
-from cs.projections.port import Changed
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import SqliteViewDatabase
+from cs.projections.views import Changed, Views
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service
 from harness.memory_keys import MemoryKeyStore
@@ -100,11 +100,11 @@ class AwayLog(MemoryEventLog):
             await self._back.wait()
 
 
-class AwayViews(SqliteViews):
+class AwayViews(Views):
     """Views whose file can be locked by somebody else, or broken."""
 
     def __init__(self) -> None:
-        super().__init__(None, projections())
+        super().__init__(SqliteViewDatabase(None), projections())
         self.locked = False
         self.broken = False
 

@@ -26,11 +26,11 @@ from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.follower import Follower
 from cs.projections.following import ViewFollower
-from cs.projections.port import Views
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from harness.memory_keys import MemoryKeyStore
@@ -77,7 +77,7 @@ async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
     keys = MemoryKeyStore()
     async with AsyncExitStack() as stack:
         log = await stack.enter_async_context(SqliteEventLog(folder / "log.db", keys))
-        views = SqliteViews(folder / "views.db", projections())
+        views = sqlite_views(folder / "views.db", projections())
         stack.push_async_callback(views.close)
         clock = ManualClock(AT + timedelta(minutes=5))
 
@@ -98,7 +98,7 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
     async with migrated(dsn), AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_pool(dsn, role="operator"))
         log = await stack.enter_async_context(PostgresEventLog(pool, keys))
-        views = PostgresViews(pool, projections())
+        views = postgres_views(pool, projections())
         stack.push_async_callback(views.close)
         clock = ManualClock(AT + timedelta(minutes=5))
 
@@ -108,7 +108,7 @@ async def on_postgres(dsn: str) -> AsyncIterator[Frozen]:
             async with AsyncExitStack() as own:
                 pool = await own.enter_async_context(open_pool(dsn, role="api"))
                 events = await own.enter_async_context(PostgresEventLog(pool, keys))
-                read = PostgresViews(pool, projections())
+                read = postgres_views(pool, projections())
                 own.push_async_callback(read.close)
                 follower = ViewFollower(events, read)
                 checks = PostgresChecks(pool)

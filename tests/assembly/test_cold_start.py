@@ -6,7 +6,7 @@ from typing import Any
 
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from harness.in_process import one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -43,7 +43,7 @@ class CountedLog(MemoryEventLog):
 
 async def test_a_start_folds_nothing_of_a_log_whose_views_are_at_its_end() -> None:
     keys = MemoryKeyStore()
-    log, views = CountedLog(keys), SqliteViews(None, projections())
+    log, views = CountedLog(keys), sqlite_views(None, projections())
     await write_long(log, EVENTS)
     await ViewRunner(log, views, keys).catch_up()
     assert log.events["tail"] >= EVENTS

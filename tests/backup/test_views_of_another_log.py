@@ -60,7 +60,7 @@ async def test_views_at_the_same_position_of_another_history(tmp_path: Path) -> 
 async def test_views_without_a_checkpoint_are_made_anew(tmp_path: Path) -> None:
     folder = await with_keys(tmp_path / "one", "mine")
     with closing(sqlite3.connect(folder / "views.db")) as db, db:
-        db.execute("DELETE FROM view_sets")
+        db.execute("DELETE FROM view_builds")
         db.execute(f"DELETE FROM {table_of('usage')}")
 
     assert await labels(folder) == ["mine"]

@@ -14,12 +14,11 @@ from itertools import count
 from typing import Any
 
 from cs.cli.app import main
-from cs.projections import replay
-from cs.projections.postgres.anew import PostgresAnewViews
-from cs.projections.postgres.table_sets import TableSet
-from cs.projections.replay import ViewReplay
-from cs.projections.sqlite.anew import SqliteAnewViews
-from cs.projections.sqlite.table_sets import FileTableSet
+from cs.projections import rebuild, views
+from cs.projections.postgres import PostgresViewDatabase
+from cs.projections.rebuild import ViewRebuild
+from cs.projections.sqlite import SqliteViewDatabase
+from cs.projections.views import Views
 
 #: Small, so that there are some of them.
 PAGE = 10
@@ -57,47 +56,56 @@ def before(owner: Any, name: str, stop: Callable[[], None], number: int = 1) -> 
     setattr(owner, name, stopping_awaited if iscoroutinefunction(done) else stopping)
 
 
-def after(owner: Any, name: str, stop: Callable[[], None]) -> None:
-    """Stop when *name* of *owner*, a coroutine or not, has done its work."""
-    done = getattr(owner, name)
+def after(owner: Any, name: str, stop: Callable[[], None], number: int = 1) -> None:
+    """Stop when *name* of *owner*, a coroutine, has done its work for the *number*-th time."""
+    done, calls = getattr(owner, name), count(1)
 
-    async def stopping_later(result: Any) -> Any:
-        found = await result
-        stop()
+    async def stopping(*args: Any, **named: Any) -> Any:
+        found = await done(*args, **named)
+        if next(calls) == number:
+            await asyncio.to_thread(stop)
         return found
-
-    def stopping(*args: Any, **named: Any) -> Any:
-        result = done(*args, **named)
-        if hasattr(result, "__await__"):
-            return stopping_later(result)
-        stop()
-        return result
 
     setattr(owner, name, stopping)
 
 
-def both(change: Callable[..., None], one: Any, other: Any, name: str) -> Callable[..., None]:
-    def apply(stop: Callable[[], None]) -> None:
-        change(one, name, stop)
-        change(other, name, stop)
+def in_the_exchange(stop: Callable[[], None]) -> None:
+    """Stop when the old rows are forgotten, and the new ones do not serve yet."""
+    database_run: dict[type, Any] = {}
+    for database in (SqliteViewDatabase, PostgresViewDatabase):
+        database_run[database] = database.run
 
-    return apply
+        async def run(self: Any, work: Any, *, writing: bool = False) -> Any:
+            async def watched(session: Any) -> Any:
+                fetch = session.fetch
+
+                async def fetching(statement: str, *values: object) -> Any:
+                    if statement is views._SERVE:
+                        stop()
+                    return await fetch(statement, *values)
+
+                session.fetch = fetching
+                return await work(session)
+
+            return await database_run[type(self)](self, watched, writing=writing)
+
+        setattr(database, "run", run)  # noqa: B010 - as a test does
 
 
 #: At which point, and whether the rows have changed places by then.
 POINTS: dict[str, tuple[Callable[[Callable[[], None]], None], bool]] = {
-    "begun": (lambda stop: before(replay, "read_past", stop), False),
-    "in the third page": (lambda stop: before(replay, "read_past", stop, 3), False),
-    "made": (lambda stop: before(ViewReplay, "_compare", stop), False),
-    "compared": (lambda stop: after(ViewReplay, "_compare", stop), False),
-    "before the exchange": (both(before, FileTableSet, TableSet, "exchange"), False),
-    "in the exchange": (both(after, FileTableSet, TableSet, "exchange"), False),
-    "exchanged": (both(after, SqliteAnewViews, PostgresAnewViews, "take_place"), True),
-    "old rows gone": (both(after, SqliteAnewViews, PostgresAnewViews, "discard"), True),
+    "begun": (lambda stop: before(rebuild, "read_past", stop), False),
+    "in the third page": (lambda stop: before(rebuild, "read_past", stop, 3), False),
+    "made": (lambda stop: before(ViewRebuild, "_compare", stop), False),
+    "compared": (lambda stop: after(ViewRebuild, "_compare", stop), False),
+    "before the exchange": (lambda stop: before(Views, "take_over", stop), False),
+    "in the exchange": (in_the_exchange, False),
+    "exchanged": (lambda stop: after(Views, "take_over", stop), True),
+    "old rows gone": (lambda stop: after(Views, "drop_shadows", stop, 2), True),
 }
 
 if __name__ == "__main__":
     point, act, *words = sys.argv[1:]
-    replay.PAGE = PAGE
+    rebuild.PAGE = PAGE
     POINTS[point][0](Stop(act))
     main(words)

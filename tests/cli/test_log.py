@@ -44,6 +44,7 @@ def planted(folder: Path, on_key: Sequence[AnyEvent], on_brand: Sequence[AnyEven
             first = (await data.log.tail(0))[0]
             await data.log.append([Append("brand-acme", NO_STREAM, on_brand)])
             await data.log.append([Append(first.stream, first.version, on_key)])
+            assert await data.views.position() == 0  # makes their tables
 
     asyncio.run(append())
 
@@ -109,7 +110,7 @@ def test_only_a_log_at_rest_must_have_settled_everything(folder: Path, here: Her
 @pytest.mark.parametrize(
     ("change", "kind", "what"),
     [
-        ("UPDATE view_sets SET position = 9", "position", "position 9, the log ends at 6"),
+        ("UPDATE view_builds SET position = 9", "position", "position 9, the log ends at 6"),
         ("DELETE FROM stored_events WHERE rowid = 3", "damaged", "the log is damaged"),
         ("UPDATE stored_events SET state = 'x' WHERE rowid = 2", "damaged", "brand-acme"),
     ],
@@ -118,7 +119,7 @@ def test_damage_is_named_and_the_rest_is_checked(
     change: str, kind: str, what: str, folder: Path, here: Here
 ) -> None:
     planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
-    database = folder / ("views.db" if "view_sets" in change else "log.db")
+    database = folder / ("views.db" if "view_builds" in change else "log.db")
     with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute(change)
 

@@ -146,7 +146,7 @@ def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None
     with served(tmp_path / "data", CS_LOG_LEVEL="error") as service:
         key = service.new_key()
         assert within_a_second(lambda: usage_status(service, key) == 200)
-        without("view_sets", service.folder / "views.db")
+        without("view_builds", service.folder / "views.db")
 
         assert status_of(service, key) == 202
 

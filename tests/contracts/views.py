@@ -11,7 +11,6 @@ from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
-from cs.projections.port import Views, named
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Rows, Table
 from cs.projections.runner import ViewRunner
@@ -20,6 +19,7 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
+from cs.projections.views import Views, named
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from projections.history import LIVE, write
@@ -92,7 +92,7 @@ class ViewsContract:
 
     async def test_views_without_events_are_at_0_and_empty(self, views: Views) -> None:
         assert await views.position() == 0
-        assert await views.last_event() == ""
+        assert (await views.checkpoint()).last_event == ""
         assert await all_rows(views) == []
         assert await views.get(SEARCHES, "s-done") is None
 
@@ -111,7 +111,7 @@ class ViewsContract:
         await history.apply(views, events[:5])
 
         assert await views.position() == 5
-        assert await views.last_event() == named(events[4])
+        assert (await views.checkpoint()).last_event == named(events[4])
 
     async def test_pages_applied_again_change_nothing(
         self, views: Views, history: History
@@ -150,7 +150,7 @@ class ViewsContract:
 
         await views.reset()
         assert await views.position() == 0
-        assert await views.last_event() == ""
+        assert (await views.checkpoint()).last_event == ""
         assert await all_rows(views) == []
         await history.runner(views).catch_up()
 

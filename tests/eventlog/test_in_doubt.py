@@ -19,7 +19,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.outside import tools
@@ -127,7 +127,7 @@ class OnSqlite(Service):
 @asynccontextmanager
 async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
     keys = MemoryKeyStore()
-    views = SqliteViews(None, projections())
+    views = sqlite_views(None, projections())
     try:
         async with (
             SqliteEventLog(path, keys, recorder=losing.recorder()) as log,

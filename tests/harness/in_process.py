@@ -20,8 +20,8 @@ from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
-from cs.projections.port import Views
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.memory_keys import MemoryKeyStore
@@ -103,7 +103,7 @@ async def in_memory(
     allowed: ApiTerms | None = None,
 ) -> AsyncIterator[Service]:
     keys = keys or MemoryKeyStore()
-    views = SqliteViews(None, projections())
+    views = sqlite_views(None, projections())
     try:
         async with one_process(
             log or MemoryEventLog(keys),

@@ -31,9 +31,9 @@ from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
-from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
@@ -79,7 +79,7 @@ class InMemory:
 
     @asynccontextmanager
     async def stores(self) -> AsyncIterator[Stores]:
-        views = SqliteViews(None, projections())
+        views = sqlite_views(None, projections())
         try:
             yield Stores(self._log, self._keys, views)
         finally:

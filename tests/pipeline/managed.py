@@ -23,7 +23,7 @@ from cs.pipeline.process_manager import ProcessManager
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY, STREAM
 from harness.memory_keys import MemoryKeyStore
@@ -41,7 +41,7 @@ class Managed:
         self.keys = MemoryKeyStore()
         self.log = log or MemoryEventLog(self.keys)
         self.streams = Streams(self.log)
-        self.views = SqliteViews(None, projections())
+        self.views = sqlite_views(None, projections())
         self.clock = ManualClock(AT)
         self.bus = MemoryBus()
         self.others = 0

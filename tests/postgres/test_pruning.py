@@ -23,7 +23,7 @@ from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.pruning import prune_forever
 from cs.postgres.schema import migrate
 from cs.projections.catalogue import projections
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
@@ -94,7 +94,7 @@ async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path
             await Operator(Streams(log), SystemClock()).choose_world("live")
             for n, hour in enumerate([0, 1, 100]):
                 await start(log, n, AT + hour * HOUR, None)
-            views = PostgresViews(pool, projections())
+            views = postgres_views(pool, projections())
             await ViewRunner(log, views, MemoryKeyStore()).catch_up()
             await views.close()
             await PostgresChecks(pool).count("one", AT)

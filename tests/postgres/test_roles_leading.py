@@ -19,7 +19,7 @@ from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.projections.catalogue import projections
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
 from cs.runtime.clock import ManualClock
 from cs.settings import Settings
 from domain.acme_run import AT
@@ -46,14 +46,14 @@ async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     monkeypatch.setattr("cs.assembly.databases.open_pool", _impatient)
     assert settings.postgres is not None
     async with open_pool(settings.postgres, role="test") as pool:
-        views = PostgresViews(pool, projections())
+        views = postgres_views(pool, projections())
         assert await views.position() == 0  # makes their tables
         await views.close()
     other = await asyncpg.connect(settings.postgres)
     try:
         lock = other.transaction()
         await lock.start()
-        await other.execute("LOCK TABLE view_sets IN ACCESS EXCLUSIVE MODE")
+        await other.execute("LOCK TABLE view_builds IN ACCESS EXCLUSIVE MODE")
         with capture_logs() as logs:
             async with run_project(settings, "live") as role:
                 async with asyncio.timeout(20):

@@ -17,20 +17,20 @@ from cs.postgres.pool import open_pool
 from cs.projections import newer_rows
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.port import Views
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
 from cs.projections.reading import Reading
 from cs.projections.searches import SEARCHES
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from domain.acme_run import AT, AcmeRun
 from harness.servers.postgres import Postgres
 from projections.history import LIVE, write
 
 
 @asynccontextmanager
-async def postgres_views(dsn: str) -> AsyncIterator[PostgresViews]:
+async def in_postgres(dsn: str) -> AsyncIterator[Views]:
     async with open_pool(dsn, role="test") as pool:
-        views = PostgresViews(pool, projections())
+        views = postgres_views(pool, projections())
         yield views
         await views.close()
 
@@ -241,7 +241,7 @@ class FollowerCases:
 class TestOverSqlite(FollowerCases):
     @pytest.fixture
     async def views(self) -> AsyncIterator[Views]:
-        views = SqliteViews(None, projections())
+        views = sqlite_views(None, projections())
         yield views
         await views.close()
 
@@ -249,14 +249,14 @@ class TestOverSqlite(FollowerCases):
 class TestOverPostgres(FollowerCases):
     @pytest.fixture
     async def views(self, database: str) -> AsyncIterator[Views]:
-        async with postgres_views(database) as views:
+        async with in_postgres(database) as views:
             yield views
 
 
 async def test_a_database_that_restarts_is_followed_on(
     own_postgres: Postgres, history: History
 ) -> None:
-    async with postgres_views(own_postgres.dsn) as views:
+    async with in_postgres(own_postgres.dsn) as views:
         runner, follower = history.runner(views), ViewFollower(history.log, views)
         await runner.catch_up()
         await follower.catch_up()

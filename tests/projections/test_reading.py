@@ -20,7 +20,7 @@ from cs.projections.reading import Reading
 from cs.projections.result_contacts import ResultContacts
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import SqliteViewDatabase, sqlite_views
 from cs.projections.usage import USAGE
 from domain.acme_run import AT, AcmeRun
 from harness.memory_keys import MemoryKeyStore
@@ -34,7 +34,7 @@ class Reader:
     def __init__(self) -> None:
         self.keys = MemoryKeyStore()
         self.log = MemoryEventLog(self.keys)
-        self.store = SqliteViews(None, projections())
+        self.store = sqlite_views(None, projections())
         self.runner = ViewRunner(self.log, self.store, self.keys)
         self.reading = Reading(self.log, self.store, self.runner, self.keys)
 
@@ -324,7 +324,10 @@ async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> 
 
     def listen(page: object) -> None:
         del page
-        _, row = reader.store.store.get_at(SEARCHES, "s-new")
+        database, build = reader.store._database, reader.store._build
+        assert isinstance(database, SqliteViewDatabase)
+        assert build is not None
+        _, row = database._row(build, build.table(SEARCHES.name), "s-new")
         heard.append(row is not None)
 
     reader.runner.listen(listen)

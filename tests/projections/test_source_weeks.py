@@ -14,7 +14,8 @@ from cs.pipeline.learned_figures import FRESH_S, LearnedFigures
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.source_weeks import figures_until
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from domain.golden_files import golden_event
@@ -25,11 +26,11 @@ DISCOVERED = golden_event("brand.contacts-discovered.v1+costs")
 WEEK = timedelta(weeks=1)
 
 
-async def views_of(*events: AnyEvent) -> SqliteViews:
+async def views_of(*events: AnyEvent) -> Views:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     await log.append([Append("brand-a", NO_STREAM, events)])
-    views = SqliteViews(None, projections())
+    views = sqlite_views(None, projections())
     await ViewRunner(log, views, keys).catch_up()
     return views
 

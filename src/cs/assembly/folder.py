@@ -27,7 +27,8 @@ from cs.paid_calls.forgetting import forget_expired_calls
 from cs.paid_calls.paid import PaidCalls, PaidOnce
 from cs.paid_calls.register import CallRegister, RememberedCall
 from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
@@ -46,7 +47,7 @@ class FolderStores(msgspec.Struct, frozen=True):
 
     log: SqliteEventLog
     keys: KeyStore
-    views: SqliteViews
+    views: Views
     snapshots: Snapshots
 
 
@@ -88,7 +89,7 @@ async def open_folder(
                 )
             )
             snapshots = await stack.enter_async_context(Snapshots.in_file(folder.log))
-            views = SqliteViews(folder.views, projections())
+            views = sqlite_views(folder.views, projections())
             stack.push_async_callback(views.close)
             yield FolderStores(events, keys, views, snapshots)
     except DamagedEvent as damaged:

@@ -52,10 +52,10 @@ from cs.pipeline.verification import Verification
 from cs.plugins.stages import Stage
 from cs.projections.event_counts import EventCounts
 from cs.projections.follower import Follower
-from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import REST_S, ViewRunner
 from cs.projections.source_weeks import figures_until
+from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import Settings
 

@@ -29,9 +29,9 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
 from cs.paid_calls.register import RememberedCall
-from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
+from cs.projections.views import Views
 from cs.runtime.clock import Clock
 from cs.settings import Settings
 

@@ -18,7 +18,8 @@ from cs.postgres.clock import DatabaseTime
 from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
 from cs.projections.catalogue import projections
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
+from cs.projections.views import Views
 from cs.settings import Settings
 
 
@@ -28,7 +29,7 @@ class SharedStores(msgspec.Struct, frozen=True):
     pool: Pool
     log: PostgresEventLog
     keys: KeyStore
-    views: PostgresViews
+    views: Views
     snapshots: Snapshots
     time: DatabaseTime
 
@@ -65,7 +66,7 @@ async def open_shared_stores(
         snapshots = await stack.enter_async_context(
             Snapshots(PostgresDatabase(pool, snapshots_away))
         )
-        views = PostgresViews(pool, projections())
+        views = postgres_views(pool, projections())
         stack.push_async_callback(views.close)
         yield SharedStores(pool, events, keys, views, snapshots, time)
 

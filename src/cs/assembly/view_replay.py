@@ -1,16 +1,13 @@
-"""Making the views anew beside a running service, on a data folder or on databases."""
+"""Rebuilding the views next to a running service, in a data folder or in databases."""
 
-import secrets
 from collections.abc import Callable
 
 from cs.assembly.folder import open_folder
 from cs.assembly.folder_keys import folder_of
 from cs.eventlog.errors import LogUnavailable
-from cs.projections.anew import NotReplayable
+from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
-from cs.projections.generation import generation
-from cs.projections.replay import ReplayProgress, ReplaySummary, ViewReplay
-from cs.projections.sqlite.anew import SqliteAnewViews
+from cs.projections.rebuild import NotReplayable, ReplayProgress, ReplaySummary, ViewRebuild
 from cs.settings import Settings
 
 Progress = Callable[[ReplayProgress], None]
@@ -19,31 +16,23 @@ Progress = Callable[[ReplayProgress], None]
 async def replay_views(
     settings: Settings, *, switch: bool, progress: Progress
 ) -> ReplaySummary:
-    """Make the views of *settings* anew, compare them, and switch if *switch*.
+    """Rebuild the views of *settings*, compare them, and switch if *switch*.
 
     Raises:
-        DataFolderError: The folder cannot be used, or somebody else does the same on it.
-        NotReplayable: There is nothing to compare with, or somebody else does the same.
+        DataFolderError: The folder cannot be used, or another process does the same on it.
+        NotReplayable: There is nothing to compare with, or another process does the same.
         LogUnavailable: Log, views or keys cannot be used now.
         BadSettings, WrongSchema, WrongMasterKey, DatabaseUnavailable: The databases cannot.
     """
     if settings.postgres is None:
-        return await _in_folder(settings, switch=switch, progress=progress)
-    return await _in_databases(settings, switch=switch, progress=progress)
-
-
-async def _in_folder(settings: Settings, *, switch: bool, progress: Progress) -> ReplaySummary:
-    folder = folder_of(settings, make=False)
-    async with open_folder(folder) as data:
-        with folder.replaying_views():
-            anew = SqliteAnewViews(folder.views, projections(), secrets.token_hex(4))
-            try:
-                replay = ViewReplay(
-                    data.log, data.views, anew, data.keys, projections(), progress=progress
+        folder = folder_of(settings, make=False)
+        async with open_folder(folder) as data:
+            with folder.replaying_views():
+                rebuild = ViewRebuild(
+                    data.log, data.views, data.keys, projections(), progress=progress
                 )
-                return await replay.run(switch=switch)
-            finally:
-                await anew.close()
+                return await rebuild.run(switch=switch)
+    return await _in_databases(settings, switch=switch, progress=progress)
 
 
 async def _in_databases(
@@ -53,28 +42,22 @@ async def _in_databases(
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
     from cs.assembly.roles.running import lease_holder  # noqa: PLC0415
     from cs.postgres.lease import Leader  # noqa: PLC0415
-    from cs.projections.postgres.anew import PostgresAnewViews  # noqa: PLC0415
 
     done: list[ReplaySummary] = []
     async with open_shared_stores(settings, "command") as shared:
 
         async def work(_epoch: int) -> None:
-            anew = PostgresAnewViews(shared.pool, projections(), secrets.token_hex(4))
-            try:
-                replay = ViewReplay(
-                    shared.log,
-                    shared.views,
-                    anew,
-                    shared.keys,
-                    projections(),
-                    progress=progress,
-                    pause=lambda _: 0.0,  # others write their own rows meanwhile
-                )
-                done.append(await replay.run(switch=switch))
-            finally:
-                await anew.close()
+            rebuild = ViewRebuild(
+                shared.log,
+                shared.views,
+                shared.keys,
+                projections(),
+                progress=progress,
+                pause=lambda _: 0.0,  # others write their own rows meanwhile
+            )
+            done.append(await rebuild.run(switch=switch))
 
-        lease = f"views anew {generation(projections())}"
+        lease = f"views anew {version_of(projections())}"
         leader = Leader(shared.pool, lease, lease_holder(), work)
         if not await leader.lead_once():
             raise NotReplayable(

@@ -12,9 +12,7 @@ from cs.cli.output import Table, stop
 from cs.cli.progress import Progress
 from cs.history.changes import changes
 from cs.history.masking import plain_state
-from cs.projections.anew import NotReplayable
-from cs.projections.comparing import RowDifference
-from cs.projections.replay import ReplayProgress, ReplaySummary
+from cs.projections.rebuild import NotReplayable, ReplayProgress, ReplaySummary, RowDifference
 
 #: What differs of rows whose values are not compared.
 _WHY = {

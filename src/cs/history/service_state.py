@@ -19,8 +19,8 @@ from cs.history.runs import Run
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
-from cs.projections.port import Views
 from cs.projections.searches import SEARCHES
+from cs.projections.views import Views
 from cs.runtime.clock import Clock
 
 #: Newest events of which the runs are read, for how sources, verifiers and lookups ended.

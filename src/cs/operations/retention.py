@@ -12,8 +12,8 @@ from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.erasure import Erasure
-from cs.projections.port import Views
 from cs.projections.returned import RETURNED
+from cs.projections.views import Views
 from cs.runtime.clock import Clock
 from cs.runtime.private_files import DeletedDataRemains
 

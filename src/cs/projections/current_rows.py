@@ -14,8 +14,8 @@ from cs.eventlog.damage import read_past
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import EventLog
 from cs.projections.follower import Follower
-from cs.projections.port import Changed, Views
 from cs.projections.rows import Table
+from cs.projections.views import Changed, Views
 
 R = TypeVar("R", bound=msgspec.Struct)
 

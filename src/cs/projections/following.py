@@ -19,9 +19,9 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
-from cs.projections.follower import Edition, Listener, Reads, ReplacedListener
-from cs.projections.port import Views
+from cs.projections.follower import Listener, Reads
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
+from cs.projections.views import Views
 from cs.runtime.broadcast import Broadcast
 
 log = get_logger()
@@ -43,7 +43,6 @@ class ViewFollower:
         self._early: list[Listener] = []
         self._early_position = 0  # the same of early listeners
         self._moved = Broadcast()
-        self._edition = Edition(views)
         self.gate = VersionGate("views")
         self._early_gate = VersionGate("keys")
 
@@ -54,9 +53,6 @@ class ViewFollower:
     def listen(self, listener: Listener, reads: Reads = None) -> None:
         self._listeners.append(listener)
         self._want(reads)
-
-    def listen_replaced(self, listener: ReplacedListener) -> None:
-        self._edition.listen(listener)
 
     def listen_early(self, listener: Listener, reads: Reads = None) -> None:
         self._early.append(listener)
@@ -104,7 +100,6 @@ class ViewFollower:
         self._checkpoint = await retry_while_unavailable(
             partial(self._views.moved, self._checkpoint)
         )
-        await retry_while_unavailable(self._edition.look)
         self._moved.notify_all()
 
     async def _look_on(self, checkpoint: int) -> None:

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, Mapping
 from collections.abc import Set as AbstractSet
 
 from cs.projections.current_rows import CurrentRows
-from cs.projections.port import Views
 from cs.projections.usage import USAGE
+from cs.projections.views import Views
 
 #: Keys read at once when their secrets are gone through: some 0.5 MB.
 SECRETS_PAGE = 5_000

@@ -9,9 +9,9 @@ from cs.eventlog.damage import PAGE, DamagedStreams, RetrySchedule
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.projections.port import Views
 from cs.projections.sealer import sealer
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
+from cs.projections.views import Views
 
 log = get_logger()
 

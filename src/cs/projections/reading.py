@@ -21,7 +21,6 @@ from cs.projections.ended import EndedSearches
 from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
 from cs.projections.newer_rows import NewerRows
-from cs.projections.port import Views, check_since
 from cs.projections.result_contacts import ResultContacts, spliced
 from cs.projections.reused_results import ReusedResults
 from cs.projections.search_record import SearchParts
@@ -29,6 +28,7 @@ from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.settled_waits import SettledWaits
 from cs.projections.usage import USAGE, UsageRow
+from cs.projections.views import Views, check_since
 
 
 class Reusable(msgspec.Struct, frozen=True):
@@ -85,8 +85,8 @@ class Reading:
         self._reused = ReusedResults(metrics=metrics)
         self.secrets = KeySecrets(views, self._rows)
         follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
-        follower.listen_replaced(self._ended.forget)
-        follower.listen_replaced(self._reused.forget)
+        views.on_replaced(self._ended.forget)
+        views.on_replaced(self._reused.forget)
 
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""

@@ -15,12 +15,10 @@ from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.version_gate import VersionGate
-from cs.projections.copied_rows import begin_with_copies, is_of_log
-from cs.projections.follower import Edition, Listener, Reads, ReplacedListener
-from cs.projections.generation import CopiedRows
+from cs.projections.follower import Listener, Reads
 from cs.projections.mended_streams import MendedStreams
-from cs.projections.port import Views
 from cs.projections.sealer import SHOWN, sealer
+from cs.projections.views import UNREADABLE, Checkpoint, Views, named
 from cs.runtime import failpoints
 from cs.runtime.broadcast import Broadcast
 
@@ -75,7 +73,6 @@ class ViewRunner:
         self._early: list[Listener] = []
         self._early_position = 0  # up to where early listeners were notified
         self._moved = Broadcast()
-        self._edition = Edition(views)
         self._mended = MendedStreams(
             events,
             views,
@@ -93,9 +90,6 @@ class ViewRunner:
         del reads  # it reads all of them itself
         self._listeners.append(listener)
 
-    def listen_replaced(self, listener: ReplacedListener) -> None:
-        self._edition.listen(listener)
-
     def listen_early(self, listener: Listener, reads: Reads = None) -> None:
         del reads
         self._early.append(listener)
@@ -108,36 +102,32 @@ class ViewRunner:
         Raises:
             NewerEvent: The views hold all up to that event, and nothing of it.
         """
-        self.position = await self._views.position()
-        copies = await self._views.copies()
-        if not self.position and not copies.projections:
-            await begin_with_copies(self._events, self._views, self._epoch)
-            self.position = await self._views.position()
-            copies = await self._views.copies()
-        reached = max(self.position, copies.position)
+        checkpoint = await self._views.checkpoint()
+        self.position = checkpoint.position
         # After the views: others move them on, and a log that was read before is shorter.
         head = await self._events.head()
-        if reached > head:
-            log.warning("views_ahead_of_log", views=reached, log=head)
-            await self._views.reset()
-            self.position = 0
-        elif not (await self._same_history() and await is_of_log(self._events, copies)):
+        if self.position > head:
+            log.warning("views_ahead_of_log", views=self.position, log=head)
+            await self._reset()
+        elif not await self._is_of_log(checkpoint):
             log.warning("views_of_another_log", views=self.position, log=head)
-            await self._views.reset()
-            self.position = 0
+            await self._reset()
         while self.position < head:
             await self._apply(await self._page())
         await self._mended.note()
-        await self._edition.look()
         self._early_position = max(self._early_position, self.position)
 
-    async def _same_history(self) -> bool:
-        """Return whether the event at the checkpoint is the one that was applied."""
-        applied = await self._views.last_event()
-        if await self._views.position() != self.position:
-            return True  # a running service moves them on; it looked when it started
-        reached = CopiedRows(position=self.position, last_event=applied)
-        return await is_of_log(self._events, reached)
+    async def _is_of_log(self, checkpoint: Checkpoint) -> bool:
+        """Return whether the event at *checkpoint* is the one that was applied."""
+        if not checkpoint.position:
+            return True
+        found = await read_past(self._events, checkpoint.position - 1, 1)
+        names = [named(recorded) for recorded in found]
+        return names == [checkpoint.last_event] or UNREADABLE in [*names, checkpoint.last_event]
+
+    async def _reset(self) -> None:
+        await self._views.reset()
+        self.position = 0
 
     async def _page(self) -> Sequence[RecordedEvent]:
         return await read_past(
@@ -194,7 +184,6 @@ class ViewRunner:
                     await self._look()
                 with suppress(LogUnavailable):  # it is looked at again
                     await self._take_up_mended()
-                    await self._edition.look()
 
     async def _look(self) -> None:
         before = self.position
@@ -207,8 +196,7 @@ class ViewRunner:
     async def _take_up_mended(self) -> None:
         if await self._mended.take_up(self.position):
             before = self.position
-            await self._views.reset()
-            self.position = 0
+            await self._reset()
             await self._apply_up_to(before)
 
     async def reached(self, position: int) -> None:

@@ -20,9 +20,9 @@ from cs.domain.messages import Event
 from cs.domain.source_cost import SourceFigures
 from cs.domain.source_figures import WEEKS, figures_of, summed, week_of
 from cs.eventlog.port import RecordedEvent
-from cs.projections.port import Views
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
+from cs.projections.views import Views
 
 
 class WeekRow(msgspec.Struct, frozen=True):

@@ -19,7 +19,8 @@ from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
@@ -85,7 +86,7 @@ def outside(
 class Erasable(Service):
     keys: MemoryKeyStore
     log: MemoryEventLog
-    views: SqliteViews
+    views: Views
     erasure: Erasure
 
     @property
@@ -110,7 +111,7 @@ class Erasable(Service):
 
     async def rebuilt(self, key_id: str, search: str) -> bytes | None:
         """Return the body of *search* as views made anew from the log's start have it."""
-        fresh = SqliteViews(None, projections())
+        fresh = sqlite_views(None, projections())
         runner = ViewRunner(self.log, fresh, self.keys)
         await runner.catch_up()
         found = await Reading(self.log, fresh, runner, self.keys).search(search, key_id)
@@ -128,7 +129,7 @@ async def erasable(
     log: MemoryEventLog | None = None,
 ) -> AsyncIterator[Erasable]:
     keys = keys or MemoryKeyStore()
-    log, views = log or MemoryEventLog(keys), SqliteViews(None, projections())
+    log, views = log or MemoryEventLog(keys), sqlite_views(None, projections())
     clock = clock or SystemClock()
     try:
         async with one_process(log, keys, views, tools, clock=clock, months=months) as service:

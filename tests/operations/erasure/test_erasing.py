@@ -11,7 +11,7 @@ from cs.domain.codec import topic_of
 from cs.domain.contact import Sighting
 from cs.domain.person import PersonErased, PersonSuppressed
 from cs.projections.searches import RESULTS
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.views import Views
 from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA, BEN, Mailboxes
 from operations.erasure.service import (
@@ -282,7 +282,7 @@ class Watched(MemoryKeyStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.views: SqliteViews | None = None
+        self.views: Views | None = None
         self.needed: set[str] = set()
 
     async def destroy(self, names: Iterable[str]) -> None:

@@ -22,7 +22,8 @@ from cs.operations.retention import EVERY, MONTH, PAGE, Retention
 from cs.projections.catalogue import projections
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import SqliteViewDatabase
+from cs.projections.views import Views
 from cs.runtime.clock import ManualClock
 from cs.settings import BadSettings, Settings, load
 from harness.memory_keys import MemoryKeyStore
@@ -100,7 +101,7 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         assert await told(service) == [], "nobody was suppressed, and all are forgotten again"
 
 
-class CountedIds(SqliteViews):
+class CountedIds(Views):
     """Counts the ids that it gave."""
 
     given = 0
@@ -116,7 +117,7 @@ async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
 ) -> None:
     monkeypatch.setattr("cs.operations.retention.PAGE", 5)
     clock, keys = ManualClock(AT), MemoryKeyStore()
-    log, views = MemoryEventLog(keys), CountedIds(None, projections())
+    log, views = MemoryEventLog(keys), CountedIds(SqliteViewDatabase(None), projections())
     streams = Streams(log)
     for n in range(23):
         stream = f"brand-{n}"

@@ -70,7 +70,7 @@ _QUESTIONS = (
     """,
     """
     SELECT name, position, epoch FROM checkpoints
-    UNION ALL SELECT 'views', position, epoch FROM view_sets
+    UNION ALL SELECT 'views', position, epoch FROM view_builds
     """,
 )
 

@@ -18,13 +18,13 @@ from cs.eventlog.sealing import open_bytes
 from cs.keystore.port import KeyStore
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
-from cs.projections.port import Views
 from cs.projections.returned import RETURNED
 from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.projections.usage import USAGE
+from cs.projections.views import Views
 from cs.settings import load
 from system.cluster.cluster import Cluster
 from system.cluster.storm_paid import Question
@@ -78,7 +78,7 @@ def verified(cluster: Cluster) -> tuple[Mapping[str, int], Sequence[str]]:
 
 async def compared(log: EventLog, views: Views, keys: KeyStore) -> tuple[int, Sequence[str]]:
     """Replay *log*; return how many rows that gives, and where *views* differ from them."""
-    fresh = SqliteViews(None, projections())
+    fresh = sqlite_views(None, projections())
     await ViewRunner(log, fresh, keys).catch_up()
     wrong = []
     if (here := await views.position()) != (there := await fresh.position()):

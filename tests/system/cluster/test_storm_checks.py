@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from contracts.views import History
 from cs.projections.catalogue import projections
 from cs.projections.searches import SEARCHES
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from outside.loopback_web import WebRequest
 from projections.history import write
 from projections.stored import table_of
@@ -52,8 +53,8 @@ GOOD = Report(
 )
 
 
-async def history(path: Path | None = None) -> tuple[History, SqliteViews]:
-    made, views = History(), SqliteViews(path, projections())
+async def history(path: Path | None = None) -> tuple[History, Views]:
+    made, views = History(), sqlite_views(path, projections())
     await write(made.log)
     await made.runner(views).catch_up()
     return made, views
@@ -83,7 +84,7 @@ async def test_a_row_that_is_not_as_replayed_is_found(tmp_path: Path) -> None:
 
 async def test_views_that_are_behind_are_found() -> None:
     made, views = await history()
-    behind = SqliteViews(None, projections())
+    behind = sqlite_views(None, projections())
     await made.apply(behind, list(await made.log.tail(0, 3)))
 
     _, wrong = await compared(made.log, behind, made.keys)

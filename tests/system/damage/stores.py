@@ -14,9 +14,9 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
-from cs.projections.port import Views
-from cs.projections.postgres.views import PostgresViews
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.postgres import postgres_views
+from cs.projections.sqlite import sqlite_views
+from cs.projections.views import Views
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
@@ -45,8 +45,8 @@ class SqliteStores:
         return SqliteEventLog(self._folder / "log.db", self.keys)
 
     @asynccontextmanager
-    async def views(self) -> AsyncIterator[SqliteViews]:
-        views = SqliteViews(self._folder / "views.db", projections())
+    async def views(self) -> AsyncIterator[Views]:
+        views = sqlite_views(self._folder / "views.db", projections())
         yield views
         await views.close()
 
@@ -73,9 +73,9 @@ class PostgresStores:
             yield log
 
     @asynccontextmanager
-    async def views(self) -> AsyncIterator[PostgresViews]:
+    async def views(self) -> AsyncIterator[Views]:
         async with open_pool(self._dsn, role="views") as pool:
-            views = PostgresViews(pool, projections())
+            views = postgres_views(pool, projections())
             yield views
             await views.close()
 

@@ -24,8 +24,8 @@ from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure, ErasureResult
 from cs.operations.operator import NewSecret, Operator
-from cs.projections.port import Views
 from cs.projections.runner import ViewRunner
+from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import Service

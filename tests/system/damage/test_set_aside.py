@@ -24,13 +24,13 @@ from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.relay import relay
 from cs.projections.following import ViewFollower
-from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.returned import RETURNED, ReturnedRow
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
+from cs.projections.views import Views
 from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY
 from harness.memory_keys import MemoryKeyStore

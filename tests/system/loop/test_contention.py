@@ -26,7 +26,7 @@ from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.runtime.clock import SystemClock
 from harness.memory_keys import MemoryKeyStore
 
@@ -89,7 +89,7 @@ async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> Async
     async with AsyncExitStack() as stack:
         for _ in range(number):
             log = await stack.enter_async_context(SqliteEventLog(path, keys))
-            views = SqliteViews(None, projections())
+            views = sqlite_views(None, projections())
             stack.push_async_callback(views.close)
             service = await stack.enter_async_context(
                 run_service(

@@ -28,7 +28,7 @@ from cs.domain.messages import STANDS_STILL
 from cs.eventlog.audit import Audit
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.runtime.clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -94,7 +94,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def start(self) -> None:
         self.stack = AsyncExitStack()
-        views = SqliteViews(None, projections())
+        views = sqlite_views(None, projections())
         self.stack.push_async_callback(views.close)
         self.bus = UnreliableBus(self.chance, self.lost)
         since = await self.log.head()

@@ -124,7 +124,7 @@ class OnDatabases(Form):
         )
 
     async def forget_views(self) -> None:
-        await self._execute(self.settings.postgres, "DELETE FROM view_sets")
+        await self._execute(self.settings.postgres, "DELETE FROM view_builds")
 
     async def _execute(self, dsn: str | None, *statements: str) -> None:
         assert dsn is not None

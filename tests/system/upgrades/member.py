@@ -28,10 +28,10 @@ from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.postgres.lease import Leader
 from cs.postgres.pool import open_pool
 from cs.postgres.sql import PostgresDatabase
+from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.generation import generation
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import postgres_views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.usage import USAGE
@@ -51,14 +51,14 @@ class Member:
         pool = await enter(open_pool(dsn, role="member"))
         self.keys = MemoryKeyStore()
         self.log = await enter(PostgresEventLog(pool, self.keys))
-        self.views = PostgresViews(pool, projections())
+        self.views = postgres_views(pool, projections())
         self._stack.push_async_callback(self.views.close)
         snapshots = await enter(Snapshots(PostgresDatabase(pool, snapshots_away)))
         self.streams = Streams(self.log, snapshots)
         self.follower = ViewFollower(self.log, self.views)
         self.reading = Reading(self.log, self.views, self.follower, self.keys)
         self.leaders = {
-            "views": Leader(pool, f"views {generation(projections())}", "m", self._project),
+            "views": Leader(pool, f"views {version_of(projections())}", "m", self._project),
             "driver": Leader(pool, "driver", "m", self._drive),
         }
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from cs.postgres.pool import Pool
-from cs.projections.catalogue import projections
-from cs.projections.postgres.table_sets import TableSet
 from postgres.migrated import migrated
+from projections.stored import table_of
 from system.upgrades.next_version import this_version
 from system.upgrades.quota_granted import V1, V2, that_reads, that_writes
 from system.upgrades.test_two_versions import running
@@ -55,8 +54,7 @@ async def test_views_go_over_from_one_release_to_the_next_as_they_are(
             head = await old("grant", "a", 3)
             await old("lead", "views")
             await old("reflect", head)
-        usage = TableSet(projections()).names.table("usage")
-        await pool.execute(_MARK.format(table=usage))
+        await pool.execute(_MARK.format(table=table_of("usage")))
 
         async with running(writes, database) as new:
             await new("lead", "views")

@@ -13,7 +13,7 @@ from cs.domain.person import PersonErased
 from cs.eventlog.port import NO_STREAM, Append
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.projections.usage import USAGE
 from domain.golden_files import golden, golden_event
 from harness.memory_keys import MemoryKeyStore
@@ -80,7 +80,7 @@ async def test_views_are_not_taken_for_those_of_another_log_at_an_event_that_is_
     log = MemoryEventLog(keys)
     issued = golden_event("key.issued.v1")
     await log.append([Append("key-a", NO_STREAM, [issued, QuotaGranted(units=3, at=AT)])])
-    views = SqliteViews(None, projections())
+    views = sqlite_views(None, projections())
     await ViewRunner(log, views, keys).catch_up()
 
     with second_version(), capture_logs() as lines:

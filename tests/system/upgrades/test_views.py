@@ -12,11 +12,11 @@ from cs.eventlog.errors import NewerEvent
 from cs.eventlog.port import EventLog
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.port import Views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite.views import SqliteViews
+from cs.projections.sqlite import sqlite_views
 from cs.projections.usage import USAGE
+from cs.projections.views import Views
 from projections.history import write
 from system.upgrades.newer import TOPIC, quickly, upgraded, write_newer
 
@@ -31,7 +31,7 @@ async def history(monkeypatch: pytest.MonkeyPatch) -> History:
 
 @pytest.fixture
 async def views() -> AsyncIterator[Views]:
-    views = SqliteViews(None, projections())
+    views = sqlite_views(None, projections())
     yield views
     await views.close()
 

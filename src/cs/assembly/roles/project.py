@@ -12,9 +12,9 @@ from cs.assembly.roles.shared import open_shared
 from cs.domain.service import World
 from cs.eventlog.follow import retry_while_unavailable
 from cs.postgres.lease import Leader
+from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
-from cs.projections.generation import generation
 from cs.projections.runner import REST_S, ViewRunner
 from cs.settings import Settings
 
@@ -43,7 +43,7 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
             with metrics.follower_position.measured(lambda: runner.position, "views"):
                 await runner.run()
 
-        lease = f"views {generation(projections())}"
+        lease = f"views {version_of(projections())}"
         leader = Leader(data.pool, lease, lease_holder(), project, metrics=metrics)
         ready = Readiness(
             data.log,

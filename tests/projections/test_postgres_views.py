@@ -1,14 +1,12 @@
-"""Views in PostgreSQL: the contract, several processes, several versions, lost tables."""
+"""Views in PostgreSQL: the contracts, several processes, lost tables."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
-import asyncpg
 import pytest
 
-from contracts.view_generations import Opened, ViewGenerationsContract, upgraded
+from contracts.view_rebuild import HARM, Place, ViewRebuildContract, ViewVersionsContract
 from contracts.views import EVERY, History, ViewsContract
 from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
@@ -17,48 +15,100 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
+from cs.projections import postgres
+from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.generation import table_names
-from cs.projections.postgres import views as postgres_views
-from cs.projections.postgres.views import PostgresViews
+from cs.projections.postgres import PostgresViewDatabase, postgres_views
 from cs.projections.projection import Projection
 from cs.projections.reading import Reading
+from cs.projections.rebuild import NotReplayable
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
+from cs.projections.views import GRACE_S, Views
 from domain.acme_run import AT
 from harness.servers.postgres import Postgres
 from projections.history import ADA_IS_AT, DONE, issued, write
 from projections.long_history import write_long
+from projections.stored import table_of
+
+STORED = {table.name: table_of(table.name) for table in tables_of(projections())}
 
 
 class TestPostgresViews(ViewsContract):
     @pytest.fixture
-    async def views(self, every_database: str) -> AsyncIterator[PostgresViews]:
+    async def views(self, every_database: str) -> AsyncIterator[Views]:
         async with node(every_database) as views:
             yield views
 
 
-class TestGenerationsInPostgres(ViewGenerationsContract):
+class TestBuildsInADatabase(ViewRebuildContract, ViewVersionsContract):
     @pytest.fixture
-    def opened(self, database: str) -> Opened:
-        return lambda versions: node(database, list(versions))
+    async def place(self, every_database: str) -> AsyncIterator[Place]:
+        async with open_pool(every_database, role="test") as pool:
+
+            async def execute(statement: str) -> None:
+                words = {"blob": "as_blob", "text": "as_text", "time": "TIMESTAMPTZ"}
+                said = statement.format(**STORED, **words, now="now()")
+                assert await pool.execute(said) not in {"UPDATE 0", "DELETE 0", "INSERT 0 0"}
+
+            async def tables() -> Sequence[str]:
+                found = await pool.fetch(
+                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'view%' "
+                    "AND relkind IN ('r', 'i') ORDER BY 1"
+                )
+                return [name for (name,) in found]
+
+            @asynccontextmanager
+            async def opened(
+                versions: Sequence[Projection] = projections(), *, grace_s: float = GRACE_S
+            ) -> AsyncIterator[Views]:
+                views = postgres_views(pool, versions, grace_s=grace_s)
+                yield views
+                await views.close()
+
+            await pool.execute(_FUNCTIONS)
+            async with opened() as running:
+                place = Place(running, execute, tables, opened)
+                await place.fill()
+                yield place
+
+    async def test_rights_that_new_tables_would_not_have_are_not_lost(
+        self, place: Place
+    ) -> None:
+        await place.execute(HARM["changed"][0])
+        await place.execute("GRANT SELECT ON {usage} TO PUBLIC")
+        tables = await place.tables()
+
+        with pytest.raises(NotReplayable, match="or have grants"):
+            await place.run()
+
+        assert (await place.run(switch=False)).different == {"usage": 1}
+        assert await place.tables() == tables
+
+
+_FUNCTIONS = """
+CREATE FUNCTION as_blob(said text) RETURNS bytea LANGUAGE sql AS $$
+    SELECT convert_to(said, 'UTF8')
+$$;
+CREATE FUNCTION as_text(said bytea) RETURNS text LANGUAGE sql AS $$
+    SELECT convert_from(said, 'UTF8')
+$$;
+"""
 
 
 @asynccontextmanager
-async def node(
-    dsn: str, versions: Sequence[Projection] | None = None, **more: Any
-) -> AsyncIterator[PostgresViews]:
+async def node(dsn: str) -> AsyncIterator[Views]:
     """Yield views as one process has them."""
     async with open_pool(dsn, role="test") as pool:
-        views = PostgresViews(pool, versions or projections(), **more)
+        views = postgres_views(pool, projections())
         yield views
         await views.close()
 
 
 @asynccontextmanager
-async def nodes(dsn: str, number: int) -> AsyncIterator[list[PostgresViews]]:
+async def nodes(dsn: str, number: int) -> AsyncIterator[list[Views]]:
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(node(dsn)) for _ in range(number)]
 
@@ -75,22 +125,6 @@ async def history() -> History:
     history = History()
     await write(history.log)
     return history
-
-
-class NewerSearches(type(projections()[0])):  # type: ignore[misc]
-    version = 99
-
-
-TABLES = table_names(projections())
-
-
-def newer() -> list[Projection]:
-    return [NewerSearches(), *projections()[1:]]
-
-
-async def tables(pool: Pool) -> set[str]:
-    found = await pool.fetch("SELECT tablename FROM pg_tables WHERE tablename LIKE 'view\\_%'")
-    return {row["tablename"] for row in found} - {"view_sets", "view_copies", "view_editions"}
 
 
 # Several processes.
@@ -122,7 +156,7 @@ async def test_a_page_of_whatever_size_is_a_few_statements(
 ) -> None:
     pages = [[*await history.log.tail(after, 25)] for after in (0, 25)]
     async with open_pool(database, role="test", most=1) as pool:
-        views = PostgresViews(pool, projections())
+        views = postgres_views(pool, projections())
         await history.apply(views, pages[0])
         sent: list[str] = []
         async with pool.acquire() as connection:
@@ -130,42 +164,41 @@ async def test_a_page_of_whatever_size_is_a_few_statements(
         await history.apply(views, pages[1])
         await views.close()
 
-    # The checkpoint, what stands beside the rows, rows that are there, rows and checkpoint.
+    # The checkpoint, what is set aside, rows that are there; the rows, the checkpoint.
     assert sent[:4] == ["BEGIN;", "SELECT", "SELECT", "SELECT"]
-    assert sent[-2:] == ["WITH", "COMMIT;"]
-    assert len(sent) <= 7, "one more question for rows that others name"
+    assert sent[-3:] == ["WITH", "UPDATE", "COMMIT;"]
+    assert len(sent) <= 8, "one more question for rows that others name"
 
 
 async def test_what_many_reuse_is_read_once_until_its_brand_changes(
-    database: str, history: History
+    database: str, history: History, pool: Pool
 ) -> None:
     async with node(database) as views:
         await history.runner(views).catch_up()
         reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
         changed_at = (await Streams(history.log).brand(DONE)).position
         read = await reading.reusable(f"{DONE}.1", changed_at)
-        await views.drop()
+        await pool.execute(f"DELETE FROM {table_of('results')}")
 
         assert read.body is not None
         assert ADA_IS_AT.encode() in read.body
         assert await reading.reusable(f"{DONE}.1", changed_at) == read
-        with pytest.raises(LogUnavailable):  # the views are asked, and gone
-            await reading.reusable(f"{DONE}.1", await history.log.head() + 1)
-        assert (await reading.reusable(f"{DONE}.1")).body is None, "they are made anew"
+        later = await history.log.head() + 1
+        assert (await reading.reusable(f"{DONE}.1", later)).body is None, "the views are asked"
+        assert (await reading.reusable(f"{DONE}.1")).body is None
 
 
 async def test_a_row_from_before_its_brand_changed_is_not_kept(
-    database: str, history: History
+    database: str, history: History, pool: Pool
 ) -> None:
     async with node(database) as views:
         await history.runner(views).catch_up()
         reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
         ahead = await views.position() + 1
         assert (await reading.reusable(f"{DONE}.1", ahead)).body is not None
-        await views.drop()
+        await pool.execute(f"DELETE FROM {table_of('results')}")
 
-        with pytest.raises(LogUnavailable):
-            await reading.reusable(f"{DONE}.1", ahead)
+        assert (await reading.reusable(f"{DONE}.1", ahead)).body is None
 
 
 async def test_a_move_that_was_notified_is_not_asked_for(
@@ -183,7 +216,7 @@ async def test_a_move_that_was_notified_is_not_asked_for(
             return await look()
 
         monkeypatch.setattr(reader, "position", counted)
-        monkeypatch.setattr(postgres_views, "POLL_S", 60.0)  # nobody looks before
+        monkeypatch.setattr(postgres, "POLL_S", 60.0)  # nobody looks before
         for before, upto in ((2, 3), (3, 5)):
             waiting = asyncio.create_task(reader.moved(before))
             await history.apply(writer, events[before:upto])
@@ -204,14 +237,15 @@ async def test_a_move_is_not_missed_for_one_of_another_version(
     async with nodes(database, 2) as (writer, reader), asyncio.timeout(10):
         await history.apply(writer, events[:2])
         assert await reader.moved(0) == 2
-        monkeypatch.setattr(postgres_views, "POLL_S", 60.0)  # nobody looks before
-        session = reader._listener._session
+        monkeypatch.setattr(postgres, "POLL_S", 60.0)  # nobody looks before
+        assert isinstance(reader._database, PostgresViewDatabase)
+        session = reader._database._listener._session
         assert session is not None
         session.woken.clear()
         await history.apply(writer, events[2:3])
         await session.woken.wait()
         session.woken.clear()
-        await pool.execute("SELECT pg_notify($1, 'another 900')", postgres_views.CHANNEL)
+        await pool.execute("SELECT pg_notify($1, 'another 900')", postgres.CHANNEL)
         await session.woken.wait()
 
         assert await reader.moved(2) == 3
@@ -250,7 +284,7 @@ async def test_rows_and_checkpoint_are_of_one_moment_while_pages_are_applied(
     """A row read with the checkpoint says no less than the checkpoint."""
     reads = 0
 
-    async def read(views: PostgresViews) -> None:
+    async def read(views: Views) -> None:
         nonlocal reads
         while (at := await views.position()) < await history.log.head():
             found = {search for search, _ in await views.all(SEARCHES, at)}
@@ -272,67 +306,6 @@ async def test_rows_and_checkpoint_are_of_one_moment_while_pages_are_applied(
     assert reads > 3
 
 
-# Several versions.
-
-
-async def test_another_version_is_built_beside_the_one_that_is_read(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as old, node(database, newer()) as new:
-        await history.runner(old).catch_up()
-        before = await history.rows(old)
-        await history.apply(new, [*await history.log.tail(0, 4)])
-
-        assert (await old.position(), await new.position()) == (await history.log.head(), 4)
-        assert await history.rows(old) == before
-        await history.runner(new).catch_up()
-        await new.retire()
-
-        assert await history.rows(new) == before
-        assert await history.rows(old) == before
-        assert len(await tables(pool)) == 2 * len(TABLES)
-
-
-async def test_tables_that_nobody_used_for_the_grace_are_dropped(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as old:
-        await history.runner(old).catch_up()
-    async with node(database, newer()) as new:
-        await history.runner(new).catch_up()
-        await pool.execute("UPDATE view_sets SET used_at = used_at - interval '2 days'")
-        await new.retire()
-
-        assert len(await tables(pool)) == len(TABLES)
-        assert await history.rows(new) == await history.replayed()
-
-
-async def test_a_reader_keeps_its_tables_from_being_dropped(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as old, node(database, newer()) as new:
-        await history.runner(old).catch_up()
-        await pool.execute("UPDATE view_sets SET used_at = used_at - interval '2 days'")
-        await old.moved(1_000)
-        await new.retire()
-
-        assert await history.rows(old) == await history.replayed()
-
-
-async def test_a_version_whose_tables_were_dropped_begins_again(
-    database: str, history: History
-) -> None:
-    async with node(database) as old, node(database, newer(), grace_s=0) as new:
-        await history.runner(old).catch_up()
-        await new.retire()
-
-        with pytest.raises(LogUnavailable, match="made anew"):
-            await old.get(SEARCHES, "s-done", 1)
-        await history.runner(old).catch_up()
-
-        assert await history.rows(old) == await history.replayed()
-
-
 # Lost and damaged.
 
 
@@ -340,9 +313,9 @@ async def test_a_version_whose_tables_were_dropped_begins_again(
     "harm",
     [
         "DROP TABLE {usage}",
-        "DROP TABLE view_sets",
-        "DROP TABLE view_sets, {usage}, {searches}, {results}, {brands}",
-        "DELETE FROM view_sets",
+        "DROP TABLE view_builds",
+        "DROP TABLE view_builds, {usage}, {searches}, {results}, {brands}",
+        "DELETE FROM view_builds",
         "ALTER TABLE {usage} DROP COLUMN row",
     ],
 )
@@ -352,8 +325,7 @@ async def test_lost_tables_are_made_anew_while_a_runner_follows(
     async with node(database) as views:
         runner = history.runner(views)
         await runner.catch_up()
-        names = {name: views._set.names.table(name) for name in TABLES}
-        await pool.execute(harm.format(**names))
+        await pool.execute(harm.format(**STORED))
         following = asyncio.create_task(runner.run())
         await write_more(history)
 
@@ -374,8 +346,7 @@ async def test_a_row_that_cannot_be_read_empties_the_views_rather_than_mislead(
 ) -> None:
     async with node(database) as views:
         await history.runner(views).catch_up()
-        usage = views._set.names.table("usage")
-        await pool.execute(f"UPDATE {usage} SET row = 'noise' WHERE id = 'one'")
+        await pool.execute(f"UPDATE {table_of('usage')} SET row = 'noise' WHERE id = 'one'")
 
         with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
             await views.get(USAGE, "one")
@@ -391,19 +362,18 @@ async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(
     async with node(database) as views:
         runner = history.runner(views)
         await runner.catch_up()
-        usage = views._set.names.table("usage")
-        spoil = f"UPDATE {usage} SET row = $1 WHERE id = 'two'"
+        spoil = "UPDATE {table} SET row = $1 WHERE id = 'two'"
         more = [Append("key-two", 3, [QuotaGranted(units=3, at=AT)])]
         await history.log.append(more)
         newer = await history.log.tail(runner.position)
 
-        await pool.execute(spoil, b"noise")
+        await pool.execute(spoil.format(table=table_of("usage")), b"noise")
         with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
             await views.ahead(newer, lambda _, body: body)
         assert await views.position() == 0
         await history.runner(views).catch_up()
 
-        await pool.execute(spoil, b'{"label":"Jo\xff"}')
+        await pool.execute(spoil.format(table=table_of("usage", 2)), b'{"label":"Jo\xff"}')
         again = [Append("key-two", 4, [QuotaGranted(units=4, at=AT)])]
         await history.log.append(again)
         await history.runner(views).catch_up()
@@ -456,39 +426,8 @@ async def test_after_a_crash_rows_and_checkpoint_still_belong_together(
         assert await history.rows(views) == await history.replayed()
 
 
-def test_every_table_of_the_projections_is_in_a_set() -> None:
-    assert {table.name for table in EVERY} == set(TABLES)
-
-
-async def test_two_that_copy_at_once_both_begin(database: str, history: History) -> None:
-    async with node(database) as old:
-        await history.runner(old).catch_up()
-    async with (
-        node(database, upgraded("usage")) as one,
-        node(database, upgraded("usage")) as two,
-    ):
-        for each in (one, two):
-            assert await each.position() == 0
-        runners = [history.runner(each) for each in (one, two)]
-        await asyncio.gather(*(retry_while_unavailable(each.catch_up) for each in runners))
-
-        assert await history.rows(one) == await history.replayed()
-
-
-async def test_rows_that_may_not_be_read_are_made_from_the_log(
-    database: str, history: History
-) -> None:
-    async with node(database) as old:
-        await history.runner(old).catch_up()
-        connection = await asyncpg.connect(database)
-        await connection.execute(
-            f"ALTER TABLE {old._set.names.table('returned')} ALTER row TYPE text USING 'x'"
-        )
-        await connection.close()
-    async with node(database, upgraded("usage")) as new:
-        await history.runner(new).catch_up()
-
-        assert await history.rows(new) == await history.replayed()
+def test_every_table_of_the_projections_is_in_a_build() -> None:
+    assert set(EVERY) == set(tables_of(projections()))
 
 
 # A long log.

@@ -1,7 +1,8 @@
-"""What views made anew beside running ones do, wherever both keep their rows."""
+"""What a rebuild does next to running views, and several versions in one place."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -10,21 +11,25 @@ import msgspec
 import pytest
 
 from contracts.views import History
-from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, EventNeeds, RecordedEvent
-from cs.projections.anew import AnewViews, NotReplayable
 from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
-from cs.projections.comparing import RowDifference
 from cs.projections.following import ViewFollower
-from cs.projections.port import Views
-from cs.projections.projection import SealBody
-from cs.projections.replay import ReplayProgress, ReplaySummary, ViewReplay
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rebuild import (
+    NotReplayable,
+    ReplayProgress,
+    ReplaySummary,
+    RowDifference,
+    ViewRebuild,
+)
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
+from cs.projections.views import Views
 from cs.runtime.broadcast import Broadcast
 from projections.history import DONE, issued, write
 
@@ -34,12 +39,12 @@ Execute = Callable[[str], Awaitable[None]]
 
 @dataclass
 class Place:
-    """Where views are kept: running ones, and room for others beside them."""
+    """Where views are kept: running ones, and room for others next to them."""
 
     running: Views
-    make: Callable[[], AnewViews]
     execute: Execute
     tables: Callable[[], Awaitable[Sequence[str]]]
+    opened: Callable[..., AbstractAsyncContextManager[Views]]
     history: History = field(default_factory=History)
     told: list[ReplayProgress] = field(default_factory=list)
 
@@ -47,11 +52,10 @@ class Place:
         await write(self.history.log)
         await self.history.runner(self.running).catch_up()
 
-    def replay(self, anew: AnewViews | None = None) -> ViewReplay:
-        return ViewReplay(
+    def replay(self) -> ViewRebuild:
+        return ViewRebuild(
             self.history.log,
             self.running,
-            anew or self.make(),
             self.history.keys,
             projections(),
             progress=self.told.append,
@@ -70,21 +74,17 @@ class Place:
         await self.history.runner(self.running).catch_up()
 
 
-class Between:
-    """*anew*, with *first* done before anybody changes places, once."""
+def before_switching(rebuild: ViewRebuild, first: Callable[[], Awaitable[None]]) -> ViewRebuild:
+    """Return *rebuild*, with *first* done before the new build takes over, once."""
+    take_over, todo = rebuild._shadow.take_over, [first]
 
-    def __init__(self, anew: AnewViews, first: Callable[[], Awaitable[None]]) -> None:
-        self._anew = anew
-        self._first: Callable[[], Awaitable[None]] | None = first
+    async def taking_over(page: Sequence[RecordedEvent], seal: SealBody) -> bool:
+        if todo:
+            await todo.pop()()
+        return await take_over(page, seal)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._anew, name)
-
-    async def take_place(self, page: Sequence[RecordedEvent], seal: SealBody) -> bool:
-        first, self._first = self._first, None
-        if first is not None:
-            await first()
-        return await self._anew.take_place(page, seal)
+    rebuild._shadow.take_over = taking_over  # type: ignore[method-assign]
+    return rebuild
 
 
 _USED = """UPDATE {usage} SET row = {blob}(replace({text}(row), '"used":1', '"used":7'))
@@ -109,11 +109,12 @@ HARM = {
 }
 
 
-class ViewReplayContract:
+class ViewRebuildContract:
     """Inherit, and give a fixture ``place``, whose views are those of its history."""
 
     async def test_right_views_are_left_as_they_are(self, place: Place) -> None:
-        before = await place.tables()
+        before, told = await place.tables(), list[int]()
+        place.running.on_replaced(lambda: told.append(1))
 
         found = await place.run()
 
@@ -123,7 +124,7 @@ class ViewReplayContract:
         rows = await place.history.replayed()
         assert found.rows == {name: len(each) for name, each in rows.items() if each}
         assert found.position == await place.history.log.head()
-        assert await place.running.edition() == 0
+        assert told == []
         assert await place.tables() == before
 
     @pytest.mark.parametrize("harm", HARM)
@@ -145,9 +146,8 @@ class ViewReplayContract:
         assert found.switched
         assert found.switched_at == await place.history.log.head()
         assert await place.is_as_the_log_says()
-        assert await place.running.edition() == 1
         assert (await place.run()).kept == "equal"
-        assert await place.tables() == tables
+        assert len(await place.tables()) == len(tables)
 
     async def test_every_row_is_compared(self, place: Place) -> None:
         for table in (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS):
@@ -165,7 +165,7 @@ class ViewReplayContract:
         async def goes_on() -> None:
             await place.more("key-meanwhile")
 
-        found = await place.replay(Between(place.make(), goes_on)).run(switch=True)
+        found = await before_switching(place.replay(), goes_on).run(switch=True)
 
         assert found.switched
         assert found.switched_at == found.position + 1 == await place.history.log.head()
@@ -174,34 +174,32 @@ class ViewReplayContract:
         assert await place.is_as_the_log_says()
         assert (await place.run()).kept == "equal"
 
-    async def test_whoever_only_reads_them_is_told_once(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("cs.projections.follower.EVERY_S", 0.0)
+    async def test_whoever_only_reads_them_is_told_once(self, place: Place) -> None:
         await place.execute(HARM["changed"][0])
-        follower, told = ViewFollower(place.history.log, place.running), list[int]()
-        follower.listen_replaced(lambda: told.append(1))
-        await follower.catch_up()
-        await place.run(switch=False)
-        await follower._look()
-        assert told == []
+        async with place.opened() as reader:
+            follower, told = ViewFollower(place.history.log, reader), list[int]()
+            reader.on_replaced(lambda: told.append(1))
+            await follower.catch_up()
+            await place.run(switch=False)
+            await follower._look()
+            assert told == []
 
-        await place.run()
+            await place.run()
 
-        await follower._look()
-        await follower._look()
-        assert told == [1]
+            await follower._look()
+            await follower._look()
+            assert told == [1]
+            assert await place.history.rows(reader) == await place.history.replayed()
 
     async def test_views_that_are_written_and_read_all_the_time_are_healed(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
+        self, place: Place
     ) -> None:
         await place.execute(HARM["changed"][0])
-        monkeypatch.setattr("cs.projections.follower.EVERY_S", 0.0)
         history, ended = place.history, asyncio.Event()
         runner = ViewRunner(history.log, place.running, history.keys, watch_s=0.02)
         await runner.catch_up()
         told = asyncio.Event()
-        runner.listen_replaced(told.set)
+        place.running.on_replaced(told.set)
         reads, was_read = 0, Broadcast()
 
         async def write_on() -> None:
@@ -256,7 +254,7 @@ class ViewReplayContract:
         await place.execute(HARM["changed"][0])
 
         with pytest.raises(NotReplayable, match="made anew meanwhile"):
-            await place.replay(Between(place.make(), place.running.reset)).run(switch=True)
+            await before_switching(place.replay(), place.running.reset).run(switch=True)
 
         assert await place.running.position() == 0
         await place.history.runner(place.running).catch_up()
@@ -293,7 +291,7 @@ class ViewReplayContract:
     async def test_who_is_stopped_leaves_everything_as_it_was(
         self, place: Place, told: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("cs.projections.replay.PAGE", 20)
+        monkeypatch.setattr("cs.projections.rebuild.PAGE", 20)
         await place.execute(HARM["changed"][0])
         before, tables = await place.history.rows(place.running), await place.tables()
 
@@ -312,7 +310,7 @@ class ViewReplayContract:
 
     async def test_what_was_left_half_made_is_dropped_by_the_next(self, place: Place) -> None:
         tables = await place.tables()
-        half_made = place.make().views
+        half_made = place.running.shadow()
         await place.history.apply(half_made, [*await place.history.log.tail(0, 9)])
         assert await place.tables() != tables
 
@@ -324,7 +322,7 @@ class ViewReplayContract:
     async def test_it_is_told_how_far_it_is(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("cs.projections.replay.PAGE", 20)
+        monkeypatch.setattr("cs.projections.rebuild.PAGE", 20)
         await place.execute(HARM["changed"][0])
 
         await place.run()
@@ -339,6 +337,21 @@ class ViewReplayContract:
         rows = sum(map(len, (await place.history.replayed()).values()))
         assert [each.rows for each in place.told if each.phase == "comparing"][-1] == rows
 
+    async def test_rows_are_compared_in_pages(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While one side lacks rows, the other adds some, and the views move on."""
+        monkeypatch.setattr("cs.projections.rebuild.ROWS", 2)
+        await place.execute("DELETE FROM {searches} WHERE id <> 's-live'")
+        await place.execute(HARM["added"][0])
+
+        found = await place.run()
+
+        rows = await place.history.replayed()
+        assert found.different == {"searches": len(rows["searches"]) - 1, "returned": 1}
+        assert found.rows["returned"] == len(rows["returned"]) + 1
+        assert await place.is_as_the_log_says()
+
     async def test_nobody_is_shown_in_a_difference(self, place: Place) -> None:
         await place.execute("DELETE FROM {results}")
 
@@ -348,6 +361,99 @@ class ViewReplayContract:
         assert b"Ada" not in shown
         assert b"sealed" not in shown
         assert all(isinstance(each, RowDifference) for each in found.differences)
+
+
+class Spied:
+    """A projection of the next version that remembers at which positions it was applied."""
+
+    def __init__(self, projection: Projection) -> None:
+        self.name, self.version = projection.name, projection.version + 100
+        self.tables = projection.tables
+        self.reads = None
+        self.applied: list[int] = []
+        self._projection = projection
+
+    def apply(self, rows: Any, recorded: RecordedEvent, seal: SealBody) -> None:
+        self.applied.append(recorded.position)
+        self._projection.apply(rows, recorded, seal)
+
+
+def newer() -> list[Projection]:
+    first, *others = projections()
+    return [Spied(first), *others]
+
+
+class ViewVersionsContract:
+    """Inherit with `ViewRebuildContract`'s fixture ``place``."""
+
+    async def test_a_new_version_is_made_next_to_the_one_that_is_read(
+        self, place: Place
+    ) -> None:
+        history, before = place.history, await place.history.rows(place.running)
+        async with place.opened(newer()) as new:
+            await history.apply(new, [*await history.log.tail(0, 4)])
+
+            assert await new.position() == 4
+            assert await history.rows(place.running) == before
+            await place.more("key-meanwhile")
+            await history.runner(new).catch_up()
+            await new.retire()
+
+            assert await history.rows(new) == await history.replayed()
+            assert await place.is_as_the_log_says()
+
+    async def test_a_build_that_was_cut_short_goes_on_where_it_was(self, place: Place) -> None:
+        async with place.opened(newer()) as new:
+            await place.history.apply(new, [*await place.history.log.tail(0, 9)])
+        versions = newer()
+        async with place.opened(versions) as new:
+            await place.history.runner(new).catch_up()
+
+            assert await place.history.rows(new) == await place.history.replayed()
+        first = versions[0]
+        assert isinstance(first, Spied)
+        assert min(first.applied) == 10
+
+    async def test_tables_that_nobody_used_for_the_grace_are_dropped(
+        self, place: Place
+    ) -> None:
+        one = len(await place.tables())
+        async with place.opened(newer()) as new:
+            await place.history.runner(new).catch_up()
+            assert len(await place.tables()) > one
+        place.running._grace_s = -1.0
+        await place.running.retire()
+
+        assert len(await place.tables()) == one
+        assert await place.is_as_the_log_says()
+
+    async def test_a_version_whose_tables_were_dropped_begins_again(self, place: Place) -> None:
+        async with place.opened(newer(), grace_s=-1.0) as new:
+            await new.position()
+            await new.retire()
+
+        with pytest.raises(LogUnavailable, match="made anew"):
+            await place.running.get(SEARCHES, "s-done", 1)
+        await place.history.runner(place.running).catch_up()
+
+        assert await place.is_as_the_log_says()
+
+    async def test_tables_of_the_first_builds_are_dropped_once_nobody_uses_them(
+        self, place: Place
+    ) -> None:
+        """As they were before builds had numbers."""
+        before = await place.tables()
+        await place.execute("CREATE TABLE view_0123456789ab_usage (id TEXT)")
+        await place.execute("CREATE TABLE view_sets (generation TEXT, used_at {time})")
+        await place.execute("INSERT INTO view_sets VALUES ('searches3', {now})")
+
+        async with place.opened() as other:
+            await other.retire()
+        assert "view_0123456789ab_usage" in await place.tables()
+        async with place.opened(grace_s=-1.0) as other:
+            await other.retire()
+
+        assert await place.tables() == before
 
 
 class Damaged:

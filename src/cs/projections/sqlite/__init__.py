@@ -1,1 +1,0 @@
-"""Views in a SQLite file."""

@@ -1,0 +1,602 @@
+"""Views: rows and a checkpoint, always of one and the same position.
+
+They can be lost without loss, since they are made from the log.  Each statement is written
+once, for PostgreSQL; `cs.projections.sqlite` translates what SQLite spells otherwise.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+from structlog import get_logger
+
+from cs.domain.codec import topic_of
+from cs.eventlog.damage import UnreadableEvent
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import RecordedEvent
+from cs.postgres.errors import Fenced
+from cs.projections.builds import Build, is_earlier, prefix_of, tables_of, version_of
+from cs.projections.folding import StoredRows, folded, folded_late
+from cs.projections.port import BuildGone, Session, ViewDatabase
+from cs.projections.projection import Projection, SealBody
+from cs.projections.rows import Rows, Table
+from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp
+
+log = get_logger()
+
+R = TypeVar("R", bound=msgspec.Struct)
+T = TypeVar("T")
+
+#: Rows as they will be, encoded, by (table, id).
+Changed = Mapping[tuple[str, str], bytes]
+
+#: How long the tables of another version stay that no process uses: longer than an upgrade, or
+#: its way back, takes.
+GRACE_S = 24 * 3600.0
+#: How often a reader notes that it uses its tables, and a runner looks for unused ones.
+NOTE_EVERY_S = 600.0
+#: Stands for a damaged event, which cannot be told from another one.
+UNREADABLE = "unreadable"
+#: As a limit: no limit.
+_ALL_ROWS = 2**62
+
+
+class Checkpoint(NamedTuple):
+    """The last event that views reflect.
+
+    Attributes:
+        position: Its position; 0 if there is none.
+        last_event: Its name, as `named` gives it.
+    """
+
+    position: int
+    last_event: str
+
+
+class StoredRow(NamedTuple):
+    """One row as it is stored."""
+
+    row_id: str
+    tag: str | None
+    row: bytes
+
+
+class Views:
+    """The rows of all projections, in the build that serves their version.
+
+    ``since`` is a position that was reached before; views that are behind it now were rebuilt
+    in between, and know too little.
+
+    Args:
+        database: Where the tables are.
+        projections: All of them.
+        grace_s: How long tables of another version stay that no process uses.
+        shadow: Use a new build of the same version, which nobody reads until `take_over`.
+
+    Raises:
+        LogUnavailable: From every method: the views cannot be read or written now, were found
+            damaged and are rebuilt, or are behind ``since``.
+    """
+
+    def __init__(
+        self,
+        database: ViewDatabase,
+        projections: Sequence[Projection],
+        *,
+        grace_s: float = GRACE_S,
+        shadow: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database = database
+        self._projections = projections
+        self._tables = tables_of(projections)
+        self._version = version_of(projections)
+        self._grace_s = grace_s
+        self._shadow = shadow
+        self._monotonic = monotonic
+        self._build: Build | None = None
+        self._replaced: list[Callable[[], None]] = []
+        self._noted_at = self._retired_at = -NOTE_EVERY_S + monotonic()
+
+    def shadow(self) -> "Views":
+        """Return a new build of the same version in the same database."""
+        return Views(self._database, self._projections, shadow=True)
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    def on_replaced(self, listener: Callable[[], None]) -> None:
+        """Call *listener* when another build serves: what was read before may be wrong."""
+        self._replaced.append(listener)
+
+    # Reading.
+
+    async def position(self) -> int:
+        """Return the position of the last event that these views reflect."""
+        return (await self.checkpoint()).position
+
+    async def checkpoint(self) -> Checkpoint:
+        async def read(build: Build) -> Checkpoint:
+            found = await self._database.fetch(_CHECKPOINT, *build)
+            if not found:
+                raise BuildGone
+            return Checkpoint(*found[0])
+
+        return await self._with_build(read)
+
+    async def moved(self, after: int) -> int:
+        """Return the checkpoint as soon as it is beyond *after*, or after a second."""
+        now = self._monotonic()
+        if now - self._noted_at >= NOTE_EVERY_S:
+            await self._write(self._note_use)
+            self._noted_at = now
+        return await self._database.moved(self.position, after, _notified_as(self._build))
+
+    async def _note_use(self, session: Session, build: Build) -> None:
+        await session.fetch(_USED, *build)
+
+    async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
+        position, row = await self.get_at(table, row_id)
+        check_since(position, since)
+        return row
+
+    async def get_at(self, table: Table[R], row_id: str) -> tuple[int, R | None]:
+        """Return the checkpoint and a row, both of one moment."""
+
+        async def read(build: Build) -> tuple[int, R | None]:
+            position, data = await self._database.row(build, build.table(table.name), row_id)
+            return position, None if data is None else table.decode(data)
+
+        return await self._with_build(read)
+
+    async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
+        """Return (id, row) of the rows tagged *tag*, by id."""
+        return await self._decoded(_TAGGED, table, since, tag)
+
+    async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
+        """Return (id, row) of every row, by id."""
+        return await self._decoded(_ALL, table, since)
+
+    async def ids_tagged(
+        self,
+        table: Table[R],
+        tags: Collection[str],
+        since: int = 0,
+        *,
+        limit: int | None = None,
+    ) -> list[tuple[str, str]]:
+        """Return (id, tag) of the rows with any of *tags*, up to *limit* of them."""
+        most = _ALL_ROWS if limit is None else limit
+        found = await self._rows(_IDS_TAGGED, table, since, list(tags), most)
+        return [(row_id, tag) for row_id, tag in found]
+
+    async def tags(
+        self, table: Table[R], after: str, limit: int, since: int = 0
+    ) -> list[tuple[str, str]]:
+        """Return (id, tag) of up to *limit* tagged rows with an id after *after*, by id."""
+        found = await self._rows(_TAGS, table, since, after, limit)
+        return [(row_id, tag) for row_id, tag in found]
+
+    async def page(
+        self, table: Table[Any], after: str, limit: int
+    ) -> tuple[int, Sequence[StoredRow]]:
+        """Return the checkpoint and up to *limit* rows with an id after *after*, by id."""
+        position, found = await self._rows_at(_PAGE, table, after, limit)
+        return position, [StoredRow(*row) for row in found]
+
+    async def _decoded(
+        self, statement: str, table: Table[R], since: int, *values: str
+    ) -> list[tuple[str, R]]:
+        found = await self._rows(statement, table, since, *values)
+        try:
+            return [(row_id, table.decode(row)) for row_id, row in found]
+        except msgspec.MsgspecError as error:
+            raise await self._rebuild(self._build, error) from error
+
+    async def _rows(
+        self, statement: str, table: Table[Any], since: int, *values: object
+    ) -> list[tuple[Any, ...]]:
+        position, found = await self._rows_at(statement, table, *values)
+        check_since(position, since)
+        return found
+
+    async def _rows_at(
+        self, statement: str, table: Table[Any], *values: object
+    ) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return the checkpoint, and what *statement* gives after it."""
+
+        async def read(build: Build) -> tuple[int, list[tuple[Any, ...]]]:
+            text = _naming(statement, build.table(table.name))
+            found = await self._database.fetch(text, *build, *values)
+            if not found:
+                raise BuildGone
+            rows = [row for each in found if (row := tuple(each)[1:])[0] is not None]
+            return found[0][0], rows
+
+        return await self._with_build(read)
+
+    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
+        """Return the rows that *newer* will change, as they will be; nothing is written."""
+
+        async def read(build: Build) -> Rows:
+            return await self._database.run(partial(fold, build=build))
+
+        async def fold(session: Session, build: Build) -> Rows:
+            found = await session.fetch(_CHECKPOINT, *build)
+            if not found:
+                raise BuildGone
+            checkpoint = found[0][0]
+            check_since(checkpoint, newer[0].position - 1)
+            return await self._folded(session, build, following_on(newer, checkpoint), seal)
+
+        rows = await self._with_build(read)
+        return {(table, row_id): data for table, row_id, _, data in rows.changes()}
+
+    # Writing.
+
+    async def apply(
+        self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
+    ) -> int:
+        """Apply what is new in *page* and return the checkpoint after it.
+
+        A page that does not go on where the views are is left alone: another process moved or
+        rebuilt them, and the checkpoint says from where to read.
+
+        A damaged event in *page* sets its stream aside (`cs.projections.set_aside`): it and all
+        that follow it in its stream are passed over.
+
+        Args:
+            page: Events in order of position, without gaps; damaged ones `UnreadableEvent`.
+            seal: Has the keys of all bodies in *page*.
+            epoch: Of the caller's lease, if it has one.
+
+        Raises:
+            cs.postgres.errors.Fenced: A process with a later lease was here.
+        """
+
+        async def write(session: Session, build: Build) -> int:
+            return await self._apply(session, build, page, seal, epoch)
+
+        return await self._write(write)
+
+    async def _apply(
+        self,
+        session: Session,
+        build: Build,
+        page: Sequence[RecordedEvent],
+        seal: SealBody,
+        epoch: int | None,
+    ) -> int:
+        held = await session.fetch(_HOLD, *build)
+        if not held:
+            raise BuildGone
+        checkpoint, last_event, held_epoch, *_ = held[0]
+        if epoch is not None and epoch < held_epoch:
+            raise Fenced(f"the views were written under lease {held_epoch}, not {epoch}")
+        new = following_on(page, checkpoint)
+        if new:
+            rows = await self._folded(session, build, new, seal)
+            await session.write(build, rows.changes())
+            checkpoint, last_event = new[-1].position, named(new[-1])
+        elif epoch is None or epoch == held_epoch:
+            return int(checkpoint)
+        moved = f"{_notified_as(build)} {checkpoint}"
+        await session.fetch(_MOVE, *build, checkpoint, last_event, epoch or 0, moved)
+        return int(checkpoint)
+
+    async def _folded(
+        self, session: Session, build: Build, new: Sequence[RecordedEvent], seal: SealBody
+    ) -> Rows:
+        statement = _naming(_IDS_OF_TAG, build.table(ASIDE.name))
+        set_aside = [row_id for (row_id,) in await session.fetch(statement, SET_ASIDE)]
+        return await folded(self._projections, new, seal, StoredRows(session, build), set_aside)
+
+    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+        """Apply events of a stream that was set aside; return whether that was done.
+
+        Not if the views have moved on from where *late* was made, the stream is not set aside
+        in them, or a process with a later lease was here.
+
+        Raises:
+            DamagedEvent: The events make no sense.
+        """
+
+        async def write(session: Session, build: Build) -> bool:
+            held = await session.fetch(_HOLD, *build)
+            if not held or held[0][0] != late.checkpoint:
+                return False
+            if epoch is not None and epoch < held[0][2]:
+                return False
+            rows = await folded_late(self._projections, late, seal, StoredRows(session, build))
+            if rows is None:
+                return False
+            await session.write(build, rows.changes())
+            return True
+
+        return await self._write(write)
+
+    # Builds.
+
+    async def reset(self) -> None:
+        """Begin an empty build in the place of this one; the next page is the log's first."""
+        await self._find(self._build or await self._found())
+
+    async def retire(self) -> None:
+        """Drop tables that no process uses; called now and then by whoever has caught up."""
+        now = self._monotonic()
+        if now - self._retired_at < NOTE_EVERY_S:
+            return
+        self._retired_at = now
+
+        async def drop(session: Session, build: Build) -> None:
+            del build
+            await session.lock()
+            for retired in await session.fetch(_RETIRE, self._version, self._grace_s):
+                log.info("views_retired", version=retired[0], build=retired[1])
+            await _drop_unused(session)
+            tables = await session.tables()
+            if "view_sets" in tables and not await session.fetch(_EARLIER, self._grace_s):
+                for table in filter(is_earlier, tables):
+                    await session.fetch(f"DROP TABLE {table}")
+
+        await self._write(drop)
+
+    async def drop_shadows(self) -> None:
+        """Drop the builds of this version that do not serve."""
+
+        async def drop(session: Session, build: Build) -> None:
+            del build
+            await session.lock()
+            await session.fetch(_FORGET_SHADOWS, self._version)
+            await _drop_unused(session)
+
+        await self._write(drop)
+
+    async def other_rights(self, shadow: "Views") -> str | None:
+        """Return the owners of these tables if *shadow* has other owners or grants."""
+        theirs = shadow._build or await shadow._found()  # noqa: SLF001 - of this class
+        names = [table.name for table in self._tables]
+
+        async def compare(build: Build) -> str | None:
+            return await self._database.run(
+                lambda each: each.other_rights(build, theirs, names)
+            )
+
+        return await self._with_build(compare)
+
+    async def take_over(self, page: Sequence[RecordedEvent], seal: SealBody) -> bool:
+        """Let this shadow serve in the place of the build that does.
+
+        In one transaction, in which nobody moves the serving build on: the events of *page* up
+        to its checkpoint are applied here, then readers are sent to these tables.
+
+        Returns:
+            Whether that was done; else *page* does not lead up to that checkpoint.
+        """
+
+        async def write(session: Session, build: Build) -> bool:
+            await session.lock()
+            held = await session.fetch(_HOLD_SERVING, self._version)
+            if not held:
+                return False
+            number, position, epoch = held[0]
+            missing = [each for each in page if each.position <= position]
+            if await self._apply(session, build, missing, seal, None) != position:
+                return False
+            await session.fetch(_FORGET, self._version, number)
+            await session.fetch(_SERVE, *build, epoch)
+            return True
+
+        return await self._write(write)
+
+    async def _write(self, work: Callable[[Session, Build], Awaitable[T]]) -> T:
+        async def run(build: Build) -> T:
+            return await self._database.run(lambda each: work(each, build), writing=True)
+
+        return await self._with_build(run)
+
+    async def _with_build(self, work: Callable[[Build], Awaitable[T]]) -> T:
+        """Run *work* on the build that serves, once more if another one took its place."""
+        build = self._build or await self._found()
+        try:
+            return await work(build)
+        except BuildGone as error:
+            if await self._find(build):
+                log.warning("views_lost", error=str(error))
+                raise _rebuilt() from error
+        except msgspec.MsgspecError as error:
+            raise await self._rebuild(build, error) from error
+        return await work(await self._found())
+
+    async def _rebuild(self, damaged: Build | None, error: Exception) -> LogUnavailable:
+        """Leave *damaged*, a row of which cannot be read; return what to raise for it."""
+        log.warning("views_damaged", error=str(error))
+        await self._find(damaged)
+        return _rebuilt()
+
+    async def _found(self) -> Build:
+        if self._build is None:
+            await self._find(None)
+        assert self._build is not None, "it was found or begun"
+        return self._build
+
+    async def _find(self, lost: Build | None) -> bool:
+        """Find the build that serves, unless that is *lost*; return whether one was begun."""
+
+        async def find(session: Session) -> tuple[Build, bool]:
+            await session.lock()
+            await session.fetch(BUILDS)
+            found = None if self._shadow else await self._serving(session, lost)
+            return (found, False) if found else (await self._begin(session), True)
+
+        if self._shadow and lost is not None:
+            raise LogUnavailable("the shadow build of the views was dropped; begin again")
+        before = self._build
+        build, is_new = await self._database.run(find, writing=True)
+        self._build = build
+        if before is not None and before != build:
+            if not is_new:
+                log.info("views_replaced", build=build.number)
+            for listener in self._replaced:
+                listener()
+        return is_new
+
+    async def _serving(self, session: Session, lost: Build | None) -> Build | None:
+        found = await session.fetch(_SERVING, self._version)
+        if not found:
+            return None
+        build = Build(self._version, found[0][0])
+        names = {build.table(table.name) for table in self._tables}
+        if build != lost and names <= await session.tables():
+            await session.fetch(_USED, *build)
+            return build
+        await session.fetch(_FORGET, *build)
+        return None
+
+    async def _begin(self, session: Session) -> Build:
+        prefix = Build(self._version, 0).prefix.removesuffix("0")
+        prefixes = [prefix_of(table) or "" for table in await session.tables()]
+        used = [int(each.removeprefix(prefix)) for each in prefixes if each.startswith(prefix)]
+        build = Build(self._version, max(used, default=0) + 1)
+        for table in self._tables:
+            name = build.table(table.name)
+            await session.fetch(_MAKE.format(table=name))
+            await session.fetch(_MAKE_INDEX.format(table=name))
+        await session.fetch(_ENTER, *build, not self._shadow)
+        await _drop_unused(session)
+        return build
+
+
+async def _drop_unused(session: Session) -> None:
+    """Drop the tables of builds that are not entered."""
+    used = {Build(*each).prefix for each in await session.fetch(_ENTERED)}
+    for table in await session.tables():
+        prefix = prefix_of(table)
+        if prefix is not None and prefix not in used:
+            await session.fetch(f"DROP TABLE {table}")
+
+
+def _notified_as(build: Build | None) -> str:
+    return "" if build is None else build.prefix
+
+
+def _rebuilt() -> LogUnavailable:
+    return LogUnavailable("the views were damaged; they are made anew from the log")
+
+
+@lru_cache(256)
+def _naming(statement: str, table: str) -> str:
+    return statement.format(table=table)
+
+
+def named(recorded: RecordedEvent) -> str:
+    """Return what distinguishes *recorded* from an event of another history at its position.
+
+    Nothing in it is personal, so that it stays the same when a person is erased; nor is the
+    version of the event part of it, which differs for a process that upcasts it.
+    """
+    if isinstance(recorded, UnreadableEvent):
+        return UNREADABLE
+    event = recorded.event
+    kind = topic_of(event).rpartition(".")[0]
+    return f"{recorded.stream} {recorded.version} {kind} {event.at.isoformat()}"
+
+
+def check_since(position: int, since: int) -> None:
+    """Check that views at *position* reflect *since*.
+
+    Raises:
+        LogUnavailable: They do not.
+    """
+    if position < since:
+        raise LogUnavailable(f"the views are made anew: at {position}, they were at {since}")
+
+
+def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[RecordedEvent]:
+    """Return what of *page* comes after *checkpoint*; empty if that leaves a gap."""
+    if page and page[0].position == checkpoint + 1:
+        return page
+    new = [recorded for recorded in page if recorded.position > checkpoint]
+    return new if new and new[0].position == checkpoint + 1 else ()
+
+
+#: Which builds there are.
+BUILDS = """
+CREATE TABLE IF NOT EXISTS view_builds (
+    version TEXT NOT NULL,
+    build BIGINT NOT NULL,
+    serving BOOLEAN NOT NULL,
+    position BIGINT NOT NULL,
+    last_event TEXT NOT NULL,
+    epoch BIGINT NOT NULL,
+    used_at TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (version, build)
+)
+"""
+_MAKE = """
+CREATE TABLE {table} (id TEXT COLLATE "C" PRIMARY KEY, tag TEXT, row BYTEA NOT NULL)
+"""
+_MAKE_INDEX = "CREATE INDEX {table}_tag ON {table} (tag) WHERE tag IS NOT NULL"
+_ENTER = "INSERT INTO view_builds VALUES ($1, $2, $3, 0, '', 0, now())"
+_ENTERED = "SELECT version, build FROM view_builds"
+_SERVING = "SELECT build FROM view_builds WHERE version = $1 AND serving"
+_USED = "UPDATE view_builds SET used_at = now() WHERE version = $1 AND build = $2"
+_FORGET = "DELETE FROM view_builds WHERE version = $1 AND build = $2"
+_FORGET_SHADOWS = "DELETE FROM view_builds WHERE version = $1 AND NOT serving"
+_RETIRE = """
+DELETE FROM view_builds
+WHERE NOT (version = $1 AND serving) AND used_at < now() - $2 * interval '1 second'
+RETURNING version, build
+"""
+# Of processes from before builds had numbers.
+_EARLIER = """
+SELECT true FROM view_sets WHERE used_at >= now() - $1 * interval '1 second' LIMIT 1
+"""
+_CHECKPOINT = "SELECT position, last_event FROM view_builds WHERE version = $1 AND build = $2"
+# The commit is not waited for: what is lost with the machine is applied again.
+_HOLD = """
+SELECT position, last_event, epoch, set_config('synchronous_commit', 'off', true)
+FROM view_builds WHERE version = $1 AND build = $2 FOR UPDATE
+"""
+_HOLD_SERVING = """
+SELECT build, position, epoch FROM view_builds WHERE version = $1 AND serving FOR UPDATE
+"""
+_SERVE = """
+UPDATE view_builds SET serving = true, epoch = $3 WHERE version = $1 AND build = $2
+"""
+_MOVE = """
+UPDATE view_builds
+SET position = $3, last_event = $4, used_at = now(),
+    epoch = CASE WHEN epoch < $5 THEN $5 ELSE epoch END
+WHERE version = $1 AND build = $2
+RETURNING pg_notify('cs_views', $6)
+"""
+_TAGGED = """
+SELECT s.position, r.id, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON r.tag = $3
+WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
+"""
+_ALL = """
+SELECT s.position, r.id, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON true
+WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
+"""
+_IDS_TAGGED = """
+SELECT s.position, r.id, r.tag FROM view_builds AS s LEFT JOIN (
+    SELECT id, tag FROM {table} WHERE tag = ANY($3::text[]) LIMIT $4
+) AS r ON true
+WHERE s.version = $1 AND s.build = $2
+"""
+_TAGS = """
+SELECT s.position, r.id, r.tag FROM view_builds AS s LEFT JOIN (
+    SELECT id, tag FROM {table} WHERE id > $3 AND tag IS NOT NULL ORDER BY id LIMIT $4
+) AS r ON true
+WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
+"""
+_PAGE = """
+SELECT s.position, r.id, r.tag, r.row FROM view_builds AS s LEFT JOIN (
+    SELECT id, tag, row FROM {table} WHERE id > $3 ORDER BY id LIMIT $4
+) AS r ON true
+WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
+"""
+_IDS_OF_TAG = "SELECT id FROM {table} WHERE tag = $1"
