@@ -12,16 +12,13 @@ from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.streams import Streams
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections import postgres
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
-from cs.projections.following import ViewFollower
 from cs.projections.postgres import PostgresViewDatabase, postgres_views
 from cs.projections.projection import Projection
-from cs.projections.reading import Reading
 from cs.projections.rebuild import NotReplayable
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
@@ -29,7 +26,7 @@ from cs.projections.usage import USAGE
 from cs.projections.views import GRACE_S, Views
 from domain.acme_run import AT
 from harness.servers.postgres import Postgres
-from projections.history import ADA_IS_AT, DONE, issued, write
+from projections.history import issued, write
 from projections.long_history import write_long
 from projections.stored import table_of
 
@@ -168,37 +165,6 @@ async def test_a_page_of_whatever_size_is_a_few_statements(
     assert sent[:4] == ["BEGIN;", "SELECT", "SELECT", "SELECT"]
     assert sent[-3:] == ["WITH", "UPDATE", "COMMIT;"]
     assert len(sent) <= 8, "one more question for rows that others name"
-
-
-async def test_what_many_reuse_is_read_once_until_its_brand_changes(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as views:
-        await history.runner(views).catch_up()
-        reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
-        changed_at = (await Streams(history.log).brand(DONE)).position
-        read = await reading.reusable(f"{DONE}.1", changed_at)
-        await pool.execute(f"DELETE FROM {table_of('results')}")
-
-        assert read.body is not None
-        assert ADA_IS_AT.encode() in read.body
-        assert await reading.reusable(f"{DONE}.1", changed_at) == read
-        later = await history.log.head() + 1
-        assert (await reading.reusable(f"{DONE}.1", later)).body is None, "the views are asked"
-        assert (await reading.reusable(f"{DONE}.1")).body is None
-
-
-async def test_a_row_from_before_its_brand_changed_is_not_kept(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as views:
-        await history.runner(views).catch_up()
-        reading = Reading(history.log, views, ViewFollower(history.log, views), history.keys)
-        ahead = await views.position() + 1
-        assert (await reading.reusable(f"{DONE}.1", ahead)).body is not None
-        await pool.execute(f"DELETE FROM {table_of('results')}")
-
-        assert (await reading.reusable(f"{DONE}.1", ahead)).body is None
 
 
 async def test_a_move_that_was_notified_is_not_asked_for(

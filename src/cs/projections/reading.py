@@ -22,13 +22,12 @@ from cs.projections.follower import Follower
 from cs.projections.key_secrets import KeySecrets
 from cs.projections.newer_rows import NewerRows
 from cs.projections.result_contacts import ResultContacts, spliced
-from cs.projections.reused_results import ReusedResults
 from cs.projections.search_record import SearchParts
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.settled_waits import SettledWaits
 from cs.projections.usage import USAGE, UsageRow
-from cs.projections.views import Views, check_since
+from cs.projections.views import Views
 
 
 class Reusable(msgspec.Struct, frozen=True):
@@ -82,11 +81,9 @@ class Reading:
         self._rows = CurrentRows(events, views, follower)
         self._newer = NewerRows(events, keys)
         self._results = ResultContacts(keys)
-        self._reused = ReusedResults(metrics=metrics)
         self.secrets = KeySecrets(views, self._rows)
         follower.listen(self._on_events, (SearchAdmitted, SearchSettled))
         views.on_replaced(self._ended.forget)
-        views.on_replaced(self._reused.forget)
 
     def _on_events(self, page: Sequence[RecordedEvent]) -> None:
         """Take note of a page whose rows are committed."""
@@ -211,25 +208,17 @@ class Reading:
             self._follower.set_aside.note(damage_of(aside))
             self._check_readable(stream)
 
-    async def reusable(self, lookup: str, changed_at: int | None = None) -> Reusable:
+    async def reusable(self, lookup: str) -> Reusable:
         """Return what a search is answered with that reuses what *lookup* found.
 
         Nobody is in it if the data keys of its contacts are lost.  Of what the views do not
         have yet, the log is believed.
 
-        Args:
-            lookup: Which one.
-            changed_at: The position of the newest event of its brand, if that is known and
-                whoever asks stores nothing should there be a newer one by then.
-
         Raises:
             DamagedEvent: Its contacts cannot be opened, and its stream is damaged.
             LogUnavailable: Log, views or keys are away.
         """
-        if changed_at is None:
-            result = await self._result(lookup)
-        else:
-            result = await self._result_since(lookup, changed_at)
+        result = await self._result(lookup)
         if result is None:
             await self._check_whole(stream_of(lookup))
             return Reusable(shows_somebody=True)
@@ -242,17 +231,6 @@ class Reading:
 
     async def _result(self, lookup: str) -> ResultRow | None:
         return await self._views.get(RESULTS, lookup, self._follower.position)
-
-    async def _result_since(self, lookup: str, changed_at: int) -> ResultRow | None:
-        """Do as `_result`, from memory if the row there reflects *changed_at*."""
-        result = self._reused.get(lookup, changed_at)
-        if result is None:
-            since = self._follower.position
-            position, result = await self._views.get_at(RESULTS, lookup)
-            check_since(position, since)
-            if result is not None and position >= changed_at:
-                self._reused.keep(lookup, position, result)
-        return result
 
     async def _sealed_anew(self, lookup: str, result: ResultRow) -> bytes | None:
         """Return the contacts of *lookup* if *result*, which does not open, is an old one.
