@@ -6,6 +6,7 @@ build, so that one can be filled next to another, of the same version or of a ne
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -29,11 +30,16 @@ class Build(NamedTuple):
     @property
     def prefix(self) -> str:
         """What the names of its tables begin with."""
-        return f"view_{sha256(self.version.encode()).hexdigest()[:12]}_{self.number}"
+        return _prefix(self.version, self.number)
 
     def table(self, name: str) -> str:
         """Return the stored name of the table *name*."""
         return f"{self.prefix}_{name}"
+
+
+@lru_cache(64)  # every read of a row names its table
+def _prefix(version: str, number: int) -> str:
+    return f"view_{sha256(version.encode()).hexdigest()[:12]}_{number}"
 
 
 def version_of(projections: Sequence[Projection]) -> str:
