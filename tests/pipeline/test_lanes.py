@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.pipeline.lanes import Lanes, save_position_while
+from cs.pipeline.lanes import Lanes
 
 
 class BlockedWork:
@@ -84,7 +84,7 @@ async def test_what_the_work_raises_ends_all() -> None:
 
     async with Lanes(fail, after=0, capacity=2) as lanes:
         with pytest.raises(ZeroDivisionError):
-            await save_position_while(read(), lanes, 0, None)
+            await lanes.run(read())
 
 
 async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
@@ -103,7 +103,7 @@ async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
 
     async with Lanes(BlockedWork().do, after=0, capacity=2) as lanes:
         with pytest.raises(ZeroDivisionError):
-            await save_position_while(read(), lanes, 0, keep)
+            await lanes.run(read(), keep)
     assert kept == [1, 2, 3]
 
 

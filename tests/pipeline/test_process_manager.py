@@ -334,7 +334,7 @@ async def test_a_search_that_joined_just_after_the_finish_is_settled(managed: Ma
 async def test_a_join_to_a_run_that_ended_long_ago_is_settled_from_the_log(
     managed: Managed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.pipeline.settlement.PAGE", 3)
+    monkeypatch.setattr("cs.pipeline.lookups.PAGE", 3)
     async with managed.running():
         for number in range(1, 8):
             await managed.start()

@@ -21,10 +21,8 @@ from cs.bus.topics import (
     OUTCOMES,
     STAGE_TOPICS,
     TOPICS,
-    decode_outcome,
     decode_work,
     encode,
-    work_key,
 )
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.contact import CheckedPerson
@@ -40,9 +38,8 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
-from cs.pipeline.forgery_alarm import LOG_EVERY_S
 from cs.pipeline.heartbeats import MemoryHeartbeats
-from cs.pipeline.outcomes import GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP, LOG_EVERY_S, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
@@ -155,14 +152,6 @@ def alarms(lines: Sequence[EventDict]) -> list[EventDict]:
     return [line for line in lines if line["event"] == "outcome_forged"]
 
 
-def unmarked(events: Sequence[BrandEvent]) -> list[BrandEvent]:
-    """Return *events* as a version without receipts stored them."""
-    return [
-        replace(each, receipt_due=False) if isinstance(each, StageIssued) else each
-        for each in events
-    ]
-
-
 VERIFIED = DomainVerified((checked("p1", Verdict.DELIVERABLE, local="ada.kern"),))
 WRONG = Receipts(b"of somebody who made one up 32 b").of(LOOKUP, STAGE, "")
 OF_ANOTHER = RECEIPTS.of("brand-0a1b.2", STAGE, "")
@@ -183,7 +172,6 @@ async def forged_is_refused_and_a_good_one_goes_on(bus: Bus) -> None:
             stage.may.set()
             finish = await recording.finish()
 
-    # Handled side by side: whether work without a receipt was issued has to be read first.
     assert sorted(letter.value for letter in letters) == sorted(map(encode, forged))
     assert {letter.headers["error"] for letter in letters} == {"ForgedOutcome"}
     assert before == AcmeRun().events
@@ -254,62 +242,18 @@ async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
     assert [alarm["refused"] for alarm in alarms(lines)] == [1, 21]
 
 
-# While two versions run side by side.
-
-
-async def test_work_of_an_older_version_is_answered_without_a_receipt() -> None:
-    async with in_memory() as bus:
-        recording = RunningRecorder(bus, unmarked(AcmeRun().events))
-        with capture_logs() as lines:
-            async with recording.running():
-                await recording.say(answer(Alive()), answer())
-                finish = await recording.finish()
-
-    assert finish.outcome == "no_linkedin"
-    assert alarms(lines) == []
-
-
-async def test_with_a_wrong_receipt_it_is_refused_all_the_same() -> None:
-    async with in_memory() as bus:
-        recording = RunningRecorder(bus, unmarked(AcmeRun().events))
-        async with recording.running():
-            await recording.say(replace(answer(), receipt=WRONG))
-            await recording.letters(1)
-
-
-async def test_an_answer_to_work_that_is_done_is_quiet() -> None:
+async def test_an_answer_to_work_that_is_done_is_quiet_if_it_has_its_receipt() -> None:
     async with in_memory() as bus:
         recording = RunningRecorder(bus, AcmeRun().events)
         with capture_logs() as lines:
             async with recording.running():
                 await recording.say(receipted(answer()))
                 await recording.finish()
-                await recording.say(answer(), replace(answer(), lookup="brand-none.1"))
-                await recording.say(replace(answer(), receipt=WRONG))
-                await recording.letters(1)  # by now the others were read
+                elsewhere = replace(answer(), lookup="brand-none.1")
+                await recording.say(receipted(answer()), receipted(elsewhere), answer())
+                await recording.letters(1)
 
-    assert [alarm["receipt"] for alarm in alarms(lines)] == ["wrong"]
-
-
-async def test_a_stage_repeats_the_receipt_also_of_a_duplicate_that_has_one() -> None:
-    """The first came from a relay of an older version."""
-    stage = FindingStage()
-    stage.may.clear()
-    (issued,) = [each for each in AcmeRun().events if isinstance(each, StageIssued)]
-    new = RECEIPTS.work(replace(issued, attempt=2))
-    async with in_memory() as bus, bus.subscribe(OUTCOMES, group="test") as outcomes:
-        running = asyncio.create_task(Runner(stage, bus, ManualClock(AT), drain_s=0).run())
-        for work in (replace(RECEIPTS.work(issued), receipt=""), new):
-            await bus.publish(TOPIC, key=work_key(work), value=encode(work))
-        await stage.given.wait()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        stage.may.set()
-        said = decode_outcome((await anext(aiter(outcomes))).value)
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-    assert (said.attempt, said.receipt) == (2, new.receipt)
+    assert [alarm["receipt"] for alarm in alarms(lines)] == ["missing"]
 
 
 def test_a_receipt_is_the_same_for_every_attempt_and_every_process() -> None:

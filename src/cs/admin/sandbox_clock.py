@@ -25,8 +25,8 @@ from cs.runtime.private_files import open_private
 
 if TYPE_CHECKING:  # a command or a stage starts without them
     from cs.eventlog.port import EventLog
-    from cs.pipeline.in_flight import AttemptId
     from cs.pipeline.process_manager import ProcessManager
+    from cs.pipeline.schedule import AttemptId
     from cs.projections.follower import Follower
     from cs.projections.reading import Reading
 

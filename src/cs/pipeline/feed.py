@@ -20,7 +20,7 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog, SealedEvent
 from cs.metrics.metrics import Metrics
-from cs.pipeline.lanes import Lanes, save_position_while
+from cs.pipeline.lanes import Lanes
 
 log = get_logger()
 
@@ -66,7 +66,7 @@ async def feed(
                 page = await retry_while_unavailable(partial(_page, events, last))
                 for row in page:
                     if isinstance(row, int):
-                        await lanes.put(row, row, row)
+                        await lanes.put(f"{row}", row, row)
                     else:
                         readable = _is_event(row)
                         await lanes.put(
@@ -80,7 +80,7 @@ async def feed(
                 lanes.read_to(last)
 
         with position.measured(lambda: lanes.position, "feed"):
-            await save_position_while(read(), lanes, after, save_position)
+            await lanes.run(read(), save_position)
 
 
 async def _page(events: EventLog, after: int) -> Sequence[SealedEvent | int]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from structlog import get_logger
 
 from cs.domain.brand import brand
-from cs.domain.brand.brand import Brand, stream_of
-from cs.domain.brand.events import LookupCommand
+from cs.domain.brand.brand import Brand, Finish, stream_of
+from cs.domain.brand.events import LookupCommand, LookupFinished
 from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
@@ -19,12 +19,15 @@ from cs.domain.mail_domain import KnownDomain, MailDomain
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import Append
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Decision, Preparation, Streams
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.runtime.clock import Clock
 
 log = get_logger()
+
+#: Events of a brand read at once when the end of a lookup is no longer remembered.
+PAGE = 500
 
 Decide = Callable[[Any], Sequence[AnyEvent]]
 
@@ -86,6 +89,28 @@ class Lookups:
         return (
             await retry_while_unavailable(partial(self._streams.brand, stream_of(lookup)))
         ).state
+
+    async def finish(self, lookup: str) -> Finish | None:
+        """Return how *lookup* ended; ``None`` if it runs."""
+        remembered = self._streams.remembered(stream_of(lookup))
+        if remembered is not None and (found := remembered.state.finish_of(lookup)) is not None:
+            return cast(Finish, found)  # how it ended never changes
+        state = await self.brand(lookup)
+        found = state.finish_of(lookup)
+        if found is not None or (state.live is not None and state.live.id == lookup):
+            return found
+        return await self._finish_in_log(lookup)
+
+    async def _finish_in_log(self, lookup: str) -> Finish | None:
+        read = partial(self._streams.log.read, stream_of(lookup), limit=PAGE)
+        after = NO_STREAM
+        while page := await retry_while_unavailable(partial(read, after=after)):
+            for recorded in page:
+                event = recorded.event
+                if isinstance(event, LookupFinished) and event.lookup == lookup:
+                    return Finish(lookup, event.outcome, event.at, event.verified)
+            after = page[-1].version
+        return None
 
     async def known(self, lookup: str) -> dict[str, KnownDomain]:
         """Return what is known of the mail domains of *lookup*, if it runs, by domain."""

@@ -6,9 +6,10 @@ is the referee, and the domain answers anything recorded twice with no events.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 from structlog import get_logger
@@ -38,17 +39,16 @@ from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
 from cs.metrics.metrics import Metrics
-from cs.pipeline.errors import ForgedOutcome
-from cs.pipeline.forgery_alarm import ForgeryAlarm
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups, PreparedCommands
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
-from cs.pipeline.waiting_together import WaitingTogether
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
+from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -61,10 +61,24 @@ AT_ONCE = 64
 DRAIN_S = 5.0
 #: What a stage sends while it works on.  A result needs no note: it ends the work.
 HEARTBEATS = (Alive, *PROGRESS)
+#: An attacker may send many forged outcomes: one line says how many there were.
+LOG_EVERY_S = 10.0
 #: After these, what is known of mail domains may matter.
 ENDING_WITH_DOMAINS = (RankingDone, DomainVerified, Failed)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
+
+
+class ForgedOutcome(Exception):
+    """An outcome from a sender to whom the work that it answers was not issued.
+
+    Attributes:
+        outcome: As it came.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__("an outcome of work that was not issued to its sender")
+        self.outcome = outcome
 
 
 class OutcomeRecorder:
@@ -79,6 +93,9 @@ class OutcomeRecorder:
             comes again.
         at_once: Outcomes recorded at the same time, at most.
         metrics: Where its spans go.
+
+    Attributes:
+        forged: Outcomes refused since the start, as their work was not issued to their sender.
     """
 
     def __init__(
@@ -109,13 +126,9 @@ class OutcomeRecorder:
         self._slots = asyncio.Semaphore(at_once)
         self._without_slot = set[asyncio.Task[None] | None]()
         self._gate = VersionGate("outcomes")
-        self._forgery_alarm = ForgeryAlarm(clock)
-        self._together = WaitingTogether(self._record_together)
-
-    @property
-    def forged(self) -> int:
-        """How many outcomes were refused since the start: their work was not issued to them."""
-        return self._forgery_alarm.count
+        self.forged = 0
+        self._forgery_lines = LogThrottle(LOG_EVERY_S, monotonic=clock.monotonic)
+        self._together = Coalescer(self._record_together)
 
     async def run(self) -> None:
         # In this order: the tasks go on while the subscription is left.
@@ -148,7 +161,7 @@ class OutcomeRecorder:
         except AWAY:
             raise  # it comes again, here or to another member
         except ForgedOutcome as error:
-            self._forgery_alarm.note(error.outcome)
+            self._count_forged(error.outcome)
             await publish_dead_letter(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
@@ -156,8 +169,8 @@ class OutcomeRecorder:
         failpoints.reach("outcome.after-commit")
 
     async def _process(self, outcome: Outcome, headers: Mapping[str, str]) -> None:
-        if not await self._is_answer(outcome):
-            return
+        if not self._receipts.match(outcome):
+            raise ForgedOutcome(outcome)
         if not isinstance(outcome.finding, HEARTBEATS):
             await self._record_finding(outcome, headers)
             return
@@ -180,24 +193,17 @@ class OutcomeRecorder:
                 await self._once_readable(partial(self._record_in_turn, outcome))
             failpoints.reach("outcome.after-append")
 
-    async def _is_answer(self, outcome: Outcome) -> bool:
-        """Say whether *outcome* answers work; ``False``: work that nobody waits for.
-
-        Work that was issued by an older version has no receipt, and so its answer has none.
-
-        Raises:
-            ForgedOutcome: The work was not issued to its sender.
-        """
-        if outcome.receipt:
-            if not self._receipts.match(outcome):
-                raise ForgedOutcome(outcome)
-            return True
-        brand = await self._once_readable(partial(self._lookups.brand, outcome.lookup))
-        live = brand.live if brand.live and brand.live.id == outcome.lookup else None
-        work = live.find(outcome.stage, outcome.item) if live else None
-        if work is not None and work.receipt_due:
-            raise ForgedOutcome(outcome)
-        return work is not None
+    def _count_forged(self, outcome: Outcome) -> None:
+        """Count *outcome*, and log the first and then one every `LOG_EVERY_S` at most."""
+        self.forged += 1
+        if self._forgery_lines.allow() is not None:
+            log.error(
+                "outcome_forged",
+                lookup=outcome.lookup,
+                stage=outcome.stage,
+                receipt="wrong" if outcome.receipt else "missing",
+                refused=self.forged,
+            )
 
     async def _record_heartbeat(self, outcome: Outcome) -> None:
         await self._heartbeats.record(
@@ -307,3 +313,62 @@ class OutcomeRecorder:
                 lookup=lookup,
                 verifiers=sorted(name or "" for name in strangers),
             )
+
+
+@dataclass(eq=False)
+class _Waiting(Generic[T]):
+    item: T
+    done: bool = False
+    error: Exception | None = None
+
+
+class Coalescer(Generic[T]):
+    """Batches calls per key: while one batch runs, later calls for the key form the next.
+
+    A call that comes alone waits for nothing.  If a batch fails, each call of it is done by
+    itself, so that only the one at fault fails.
+
+    Args:
+        work: Done with a batch.  It may be called again with what it was called with before.
+    """
+
+    def __init__(self, work: Callable[[Sequence[T]], Awaitable[None]]) -> None:
+        self._work = work
+        self._locks = KeyedLock()
+        self._waiting: dict[str, list[_Waiting[T]]] = {}
+
+    async def do(self, key: str, item: T) -> None:
+        """Return once the work with *item* is done.
+
+        Raises:
+            Exception: What the work with it raised.
+        """
+        mine = _Waiting(item)
+        waiting = self._waiting.setdefault(key, [])
+        waiting.append(mine)
+        try:
+            async with self._locks.of(key):
+                if not mine.done:
+                    await self._do_all([each for each in waiting if not each.done])
+        finally:
+            waiting.remove(mine)
+            if not waiting:
+                del self._waiting[key]
+        if mine.error is not None:
+            raise mine.error
+
+    async def _do_all(self, group: Sequence[_Waiting[T]]) -> None:
+        if len(group) > 1 and await self._error_of(group) is None:
+            for each in group:
+                each.done = True
+            return
+        for each in group:  # alone, or one of them is at fault: which?
+            each.error = await self._error_of([each])
+            each.done = True
+
+    async def _error_of(self, group: Sequence[_Waiting[T]]) -> Exception | None:
+        try:
+            await self._work([each.item for each in group])
+        except Exception as error:  # noqa: BLE001  raised to who waits for it
+            return error
+        return None

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Collection
 from datetime import datetime
-from functools import partial
 
 from cs.bus.port import Bus
 from cs.eventlog.open_work import OpenWork
@@ -12,10 +11,10 @@ from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
-from cs.pipeline.in_flight import AttemptId
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.refuted import RefutedMailboxes
+from cs.pipeline.schedule import AttemptId
 from cs.pipeline.suppression import SuppressionFilter
 from cs.runtime.clock import Clock
 
@@ -25,7 +24,7 @@ class ProcessManager:
 
     Args:
         restart_work: Issue all open work again at the start (`Driver`).
-        real: Measures a stage's silence, if not *clock* does (`cs.pipeline.silence`).
+        real: Measures a stage's silence, if not *clock* does (`Driver`).
         receipts: Show whether the work that an outcome answers was issued to its sender.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         heartbeats: Where heartbeats are stored; in memory if ``None``.
@@ -63,17 +62,16 @@ class ProcessManager:
             refuted=refuted,
             metrics=metrics,
         )
-        self._make_driver = partial(
-            Driver,
+        self._driver = Driver(
             streams,
             open_work,
             clock,
             heartbeats,
+            restart_work=restart_work,
             real=real,
             metrics=metrics,
             refuted=refuted,
         )
-        self._driver = self._make_driver(restart_work=restart_work)
         self._gate = VersionGate("driver")
 
     @property
@@ -84,13 +82,7 @@ class ProcessManager:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run(), name="outcomes")
-            tasks.create_task(self._gate.until_read(self._drive), name="driver")
-
-    async def _drive(self) -> None:
-        try:
-            await self._driver.run()
-        finally:  # it leads once; what it issued again is issued
-            self._driver = self._make_driver(restart_work=False)
+            tasks.create_task(self._gate.until_read(self._driver.run), name="driver")
 
     def in_flight(self) -> frozenset[AttemptId]:
         """Return the work that was issued and is not answered yet."""

@@ -22,7 +22,7 @@ from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import Traces
-from cs.pipeline.lanes import Lanes, save_position_while
+from cs.pipeline.lanes import Lanes
 from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
@@ -93,17 +93,12 @@ async def relay(
                 lanes.read_to(page[-1].position)
 
         with position.measured(lambda: lanes.position, "relay"):
-            await save_position_while(read(), lanes, after, save_position)
+            await lanes.run(read(), save_position)
 
 
-def _lane(event: StageIssued) -> tuple[str, str]:
-    """Return what *event* keeps its order with: what has its key on its topic."""
-    return event.stage, _key(event)
-
-
-def _key(event: StageIssued) -> str:
-    """Return the key of its record (`cs.bus.topics.work_key`)."""
-    return event.item or event.lookup
+def _lane(event: StageIssued) -> str:
+    """Return what *event* keeps its order with: its topic and key (`topics.work_key`)."""
+    return f"{event.stage} {event.item or event.lookup}"
 
 
 async def _publish(

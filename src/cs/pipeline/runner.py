@@ -91,8 +91,7 @@ class Runner:
         self._clock = clock
         self._drain_s = drain_s
         self._slots = asyncio.Semaphore(MAX_IN_FLIGHT)
-        #: The newest attempt asked for, and the receipt that goes with all of them.
-        self._in_flight: dict[WorkKey, tuple[int, str]] = {}
+        self._in_flight: dict[WorkKey, int] = {}  # the newest attempt asked for
         self._locks = KeyedLock()
 
     async def run(self) -> None:
@@ -132,11 +131,9 @@ class Runner:
         key = (work.lookup, work.item)
         if key in self._in_flight:
             # A duplicate of what is in flight is dropped; its answer serves both.
-            attempt, receipt = self._in_flight[key]
-            # A relay of an older version sends no receipt.
-            self._in_flight[key] = max(attempt, work.attempt), receipt or work.receipt
+            self._in_flight[key] = max(self._in_flight[key], work.attempt)
             return
-        self._in_flight[key] = work.attempt, work.receipt
+        self._in_flight[key] = work.attempt
         try:
             with bound_contextvars(trace_id=trace_id(incoming, work.lookup)):
                 await self._work(work, incoming)
@@ -231,15 +228,13 @@ class Runner:
         Raises:
             Exception: What is left of it is no message.
         """
-        key = (work.lookup, work.item)
-        attempt, receipt = self._in_flight.get(key, (work.attempt, work.receipt))
         outcome = Outcome(
             lookup=work.lookup,
             stage=work.stage,
             item=work.item,
-            attempt=attempt,
+            attempt=self._in_flight.get((work.lookup, work.item), work.attempt),
             finding=finding,
-            receipt=receipt,
+            receipt=work.receipt,
         )
         try:
             return outcome, _readable(outcome)

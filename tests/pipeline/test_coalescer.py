@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cs.pipeline.waiting_together import WaitingTogether
+from cs.pipeline.outcomes import Coalescer
 
 
 class Work:
@@ -27,8 +27,8 @@ class Work:
 
 async def _first_waits(
     work: Work, items: Sequence[int]
-) -> tuple[WaitingTogether[int], list[asyncio.Task[None]]]:
-    together = WaitingTogether(work)
+) -> tuple[Coalescer[int], list[asyncio.Task[None]]]:
+    together = Coalescer(work)
     first, *others = (asyncio.create_task(together.do("a", item)) for item in items)
     await work.began.wait()
     return together, [first, *others]
