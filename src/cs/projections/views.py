@@ -434,7 +434,10 @@ class Views:
         if self._shadow and lost is not None:
             raise LogUnavailable("the shadow build of the views was dropped; begin again")
         before = self._build
-        build, is_new = await self._database.run(find, writing=True)
+        try:
+            build, is_new = await self._database.run(find, writing=True)
+        except BuildGone:  # the file was damaged, and is a new one now
+            build, is_new = await self._database.run(find, writing=True)
         self._build = build
         if before is not None and before != build:
             if not is_new:
