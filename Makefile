@@ -90,8 +90,8 @@ faults: setup ## kill the service at every point and in a storm: ten minutes
 faults-cluster: setup ## the same over the distributed form, its servers too: under half an hour
 	PYTHONPATH=tests $(BIN)/python -m system.cluster.storm --kills $(KILLS) --seed $(SEED) --brokers $(BROKERS) --each $(EACH)
 
-conformance: setup ## the contract's rows, seen from outside, and the broken servers
-	PYTHONPATH=tests $(BIN)/python -m conformance
+conformance: setup ## the contract's rows, seen from outside
+	$(BIN)/pytest -n $(WORKERS) tests/conformance
 
 fresh-machine: ## make demo and make test on a new Debian with only Python and make (wants root, mmdebstrap)
 	@$(PYTHON) dev/fresh_machine.py --user $(AS)

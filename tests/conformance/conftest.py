@@ -22,7 +22,7 @@ FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded cluste
 ON_A_CLUSTER = {"test_body.py", "test_domains.py", "test_http.py"}
 MOVING = {"fresh", "records"}
 #: What tests the suite itself needs the service at hand.
-OF_THE_SERVICE = ["sandboxes.py", "broken_service.py", "test_broken_servers.py"]
+OF_THE_SERVICE = ["sandboxes.py", "test_broken_servers.py"]
 collect_ignore = OF_THE_SERVICE if FORMS == [GIVEN] else []
 
 

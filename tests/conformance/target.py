@@ -170,11 +170,11 @@ class Target:
     pool: dict[int, list[Key]] = field(default_factory=dict)
     ceiling: "Target | None" = None
     _open: ExitStack = field(default_factory=ExitStack)
-    _transport: Spreading | None = None
+    _transport: httpx.BaseTransport | None = None
 
     def __enter__(self) -> Self:
-        self._transport = Spreading(self.urls)
-        self._open.callback(self._transport.end)
+        self._transport = spreading = Spreading(self.urls)
+        self._open.callback(spreading.end)
         self._open.callback(self.clock.close)
         return self
 
@@ -211,14 +211,18 @@ class Target:
     def caller(self, quota: int = 100) -> Caller:
         return self.with_key(self.key(quota))
 
-    def with_key(self, key: Key) -> Caller:
+    @property
+    def transport(self) -> httpx.BaseTransport:
+        """Calls are sent with it."""
         assert self._transport is not None, "it is entered"
-        return Caller(key, self.urls[0], self._transport)
+        return self._transport
+
+    def with_key(self, key: Key) -> Caller:
+        return Caller(key, self.urls[0], self.transport)
 
     def bare(self) -> httpx.Client:
         """Return a client without a key."""
-        assert self._transport is not None, "it is entered"
-        return httpx.Client(base_url=self.urls[0], transport=self._transport, timeout=CALL_S)
+        return httpx.Client(base_url=self.urls[0], transport=self.transport, timeout=CALL_S)
 
     def a_month_later(self) -> None:
         """Let everything end, every window empty itself, and nothing be left to reuse."""

@@ -2,7 +2,6 @@
 
 import ast
 
-from conformance.broken_servers import BROKEN
 from conformance.rows import HERE, coverage
 
 
@@ -32,10 +31,3 @@ def test_no_test_of_the_suite_is_skipped() -> None:
             if isinstance(n, ast.Attribute)
         }
         assert named & {"skip", "skipif", "xfail", "importorskip"} == set(), file.name
-
-
-def test_every_test_that_a_broken_server_has_to_turn_red_shows_a_row() -> None:
-    shown = {test for tests in coverage().over_http.values() for test in tests}
-    named = {broken.test.partition("[")[0] for broken in BROKEN.values()}
-
-    assert named <= shown
