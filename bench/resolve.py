@@ -74,7 +74,7 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 def one_letter(name: str, rnd: random.Random) -> str:
-    """Make one slip as people do: leave out, double, swap, the next vowel or key."""
+    """Make one typo as people do: leave out, double, swap, the next vowel or key."""
     if len(name) < 5:
         return name
     at = rnd.randrange(1, len(name))

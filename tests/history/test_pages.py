@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.domain.names.plain_text import written_out
+from cs.domain.names.plain_text import escaped_controls
 from cs.history.pages import Bar, Page, Section, page_html, policy
 from docs.browser import Browser, running_browser
 from harness.accessibility import look, violations
@@ -79,7 +79,7 @@ def test_whatever_is_said_stays_text(said: str) -> None:
 
     assert shown.elements == PLAIN.elements
     times = sum(each.count("word") for each in PLAIN.said)
-    assert sum(each.count(written_out(said, keep="\n")) for each in shown.said) >= times
+    assert sum(each.count(escaped_controls(said, keep="\n")) for each in shown.said) >= times
 
 
 def test_a_page_asks_nobody_and_its_policy_allows_its_own_looks_alone() -> None:

@@ -73,7 +73,7 @@ BY_NAME: dict[str, dict[str, str | None]] = {
         ("Travelodge", "Checkers", "Liberty", "Price Chopper", "Crown")
     ),
     # A plural of a little known name, and a famous one with a letter wrong.
-    "plural or slip": {"Marshals": None},
+    "plural or typo": {"Marshals": None},
     # Written so by a little known bank, and nearly so by a larger one.
     "a better known name nearly the same": {"MT Bank": None},
     "legal forms alone": dict.fromkeys(("GmbH", "Inc.", "S.A.", "GmbH & Co. KG", "Co., Ltd.")),

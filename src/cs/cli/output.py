@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from cs.domain.names.plain_text import written_out
+from cs.domain.names.plain_text import escaped_controls
 from cs.runtime.private_files import open_private
 
 #: Columns of the terminal between two columns of a table.
@@ -40,12 +40,12 @@ def harmless(text: str) -> str:
     >>> print(harmless("Acme\x1b[2J\tCo"))
     Acme\x1b[2J Co
     """
-    return written_out(text)
+    return escaped_controls(text)
 
 
 def harmless_lines(text: str) -> str:
     """Return *text*, lines that may quote text from outside, made harmless."""
-    return written_out(text, keep="\n")
+    return escaped_controls(text, keep="\n")
 
 
 def all_harmless(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from cs.domain.names.plain_text import written_out
+from cs.domain.names.plain_text import escaped_controls
 from cs.projections.searches import instant
 
 #: How part of a bar looks: `page.css` has a colour for each, in light and dark.
@@ -151,7 +151,7 @@ def _template() -> Callable[..., str]:
 
 def _finalized(value: Any) -> Any:
     """Return *value* of the template with controls written out: some turn what follows."""
-    return written_out(value, keep="\n") if type(value) is str else value
+    return escaped_controls(value, keep="\n") if type(value) is str else value
 
 
 def _width(start: float, end: float, until: float) -> str:

@@ -21,7 +21,7 @@ from cs.domain.names.brand_match import (
     names_host,
 )
 from cs.domain.names.brand_names import sites_of
-from cs.domain.names.typos import is_slip
+from cs.domain.names.typos import is_typo
 from cs.pipeline.brand_candidates import (
     COMPLETING,
     MAX_MAIL_DOMAINS,
@@ -40,7 +40,7 @@ ALIKE = 0.02
 #: Less than this is not counted among what may be meant.
 PLAUSIBLE = 0.1
 #: Of a name beside the owner's own domain more may be wrong than of a name alone.
-_SLIP_AT_HOME = 0.2
+_TYPO_AT_HOME = 0.2
 
 #: In ``found_by``: sent by the caller, and found by no source.
 ASKED = "query"
@@ -125,12 +125,12 @@ def _shortens(owner: BrandFacts, brand: str) -> bool:
 
 
 def _lengthens(owner: BrandFacts, brand: str) -> bool:
-    """Say whether *brand* is the owner's name with more words, or a slip of it."""
+    """Say whether *brand* is the owner's name with more words, or a typo of it."""
     names = (owner.name, *owner.aliases)
     if any(begins_with(brand, name) for name in names):
         return True
     key = name_keys(brand).company
-    return any(is_slip(key, name_keys(name).company, _SLIP_AT_HOME) for name in names)
+    return any(is_typo(key, name_keys(name).company, _TYPO_AT_HOME) for name in names)
 
 
 def _has_brands(owner: BrandFacts) -> bool:

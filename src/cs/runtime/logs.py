@@ -19,7 +19,7 @@ from typing import TextIO
 
 import structlog
 
-from cs.domain.names.plain_text import written_out
+from cs.domain.names.plain_text import escaped_controls
 from cs.runtime.redaction import without_secrets
 
 #: A line at warning or above waits this long for a slow reader, once until one was written.
@@ -59,7 +59,7 @@ def show_controls(
 ) -> structlog.typing.EventDict:
     """Write out the control characters of *event*, which a terminal obeys (a processor)."""
     return {
-        name: written_out(value, keep="\n") if isinstance(value, str) else value
+        name: escaped_controls(value, keep="\n") if isinstance(value, str) else value
         for name, value in event.items()
     }
 

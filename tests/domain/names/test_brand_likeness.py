@@ -26,8 +26,8 @@ from cs.domain.names.brand_match import (
     name_keys,
     names_host,
 )
-from cs.domain.names.other_scripts import as_heard, hearings
-from cs.domain.names.typos import MOST, is_slip_by_words, slip
+from cs.domain.names.other_scripts import transliterated, transliterations
+from cs.domain.names.typos import MOST, is_typo_by_words, typo_distance
 
 LIKENESS = {
     EXACT: [("NIKE ", "Nike"), ("ｎｉｋｅ", "nike"), ("Strauss", "Strauß"), ("o²", "O2")],
@@ -73,22 +73,22 @@ OTHER_HOSTS = [
     *(("xn--0.com", "0"), ("nike.com", "!!")),
 ]
 #: A letter doubled, a double written once, two swapped, one left out, another vowel, heard so.
-SLIPS = [
+TYPOS = [
     *(("addidas", "adidas"), ("marriot", "marriott"), ("sepohra", "sephora")),
     *(("lulumelon", "lululemon"), ("starbuks", "starbucks"), ("huawai", "huawei")),
     *(("guchi", "gucci"), ("lambhorgini", "lamborghini"), ("krispiekreem", "krispykreme")),
 ]
 #: Another first letter, a letter more at the end, too short, another word.
-NO_SLIPS = [
+NO_TYPOS = [
     *(("lara", "zara"), ("tigros", "migros"), ("dysona", "dyson"), ("shelly", "shell")),
     *(("zora", "zara"), ("dollarllama", "dollarama"), ("adidiwear", "adidas")),
 ]
-SLIPS_BY_WORD = [
+TYPOS_BY_WORD = [
     *(("Tomy Hilfigger", "Tommy Hilfiger"), ("Krispie Kreem", "Krispy Kreme")),
     *(("Ship & Go", "Shop & Go"), ("Calvin Kline", "Calvin Klein")),
     *(("Michael Hil", "Michael Hill"), ("Lulu Lemon", "Lululemon")),  # cut otherwise
 ]
-NO_SLIPS_BY_WORD = [
+NO_TYPOS_BY_WORD = [
     *(("ASN Bank", "ASB Bank"), ("The Bed Store", "The Beer Store")),
     *(("Petit Gateau", "Petit Bateau"), ("Fedora Express", "Federal Express")),
     ("Michael Hit", "Michael Hill"),
@@ -150,17 +150,19 @@ def test_a_branch_is_named_by_its_country_and_a_brand_by_its_owner() -> None:
     assert not is_house("Adidas")
 
 
-def test_slips_are_near_and_other_names_are_not() -> None:
-    far = [pair for pair in SLIPS if slip(*pair) > MOST]
-    near = [pair for pair in NO_SLIPS if slip(*pair) <= MOST]
-    by_words = [is_slip_by_words(*pair) for pair in (*SLIPS_BY_WORD, *NO_SLIPS_BY_WORD)]
+def test_typos_are_near_and_other_names_are_not() -> None:
+    far = [pair for pair in TYPOS if typo_distance(*pair) > MOST]
+    near = [pair for pair in NO_TYPOS if typo_distance(*pair) <= MOST]
+    by_words = [is_typo_by_words(*pair) for pair in (*TYPOS_BY_WORD, *NO_TYPOS_BY_WORD)]
 
     assert (far, near) == ([], [])
-    assert by_words == [True] * len(SLIPS_BY_WORD) + [False] * len(NO_SLIPS_BY_WORD)
+    assert by_words == [True] * len(TYPOS_BY_WORD) + [False] * len(NO_TYPOS_BY_WORD)
 
 
 def test_other_scripts_are_heard() -> None:
-    heard = {name: as_heard(name) for name in ("сбербанк", "ζαρα", "セフォラ", "삼성", "小米")}
+    heard = {
+        name: transliterated(name) for name in ("сбербанк", "ζαρα", "セフォラ", "삼성", "小米")
+    }
 
     assert heard == {
         "сбербанк": "sberbank",
@@ -169,8 +171,8 @@ def test_other_scripts_are_heard() -> None:
         "삼성": "samseong",
         "小米": None,
     }
-    assert "adidas" in hearings("アディダス")
-    assert hearings("adidas") == ()
+    assert "adidas" in transliterations("アディダス")
+    assert transliterations("adidas") == ()
 
 
 names = (
@@ -198,7 +200,7 @@ def test_likeness_is_the_same_both_ways_and_decoration_never_leaves_the_brand(
 
 @given(names)
 def test_a_name_is_alike_to_itself_however_it_is_decorated(name: str) -> None:
-    heard = as_heard(name)
+    heard = transliterated(name)
     assert heard is None or heard.isascii()
     if not name_keys(undecorated(name)).spelling or set(name) <= set("™®©℠ "):
         return
@@ -214,8 +216,8 @@ keys = st.text(st.sampled_from("abcdeiost"), max_size=12)
 
 
 @given(keys, keys)
-def test_a_slip_weighs_by_letters_and_nothing_weighs_nothing(one: str, other: str) -> None:
-    weight = slip(one, other)
+def test_a_typo_weighs_by_letters_and_nothing_weighs_nothing(one: str, other: str) -> None:
+    weight = typo_distance(one, other)
 
     assert (weight == 0.0) == (one == other)
     if one and other:

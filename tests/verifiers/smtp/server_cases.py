@@ -313,7 +313,7 @@ SERVERS: dict[str, Case] = {
     ),
     "data prompt for RCPT": case(said_to({"jo": "354 go ahead"}), (V.UNKNOWN, "unclear"), NO),
     "answers before it is asked": case(PLAIN, **unclear("out-of-step"), mail="250 ok\n250 ok"),
-    "slips replies in before TLS": case(
+    "typos replies in before TLS": case(
         PLAIN,
         **unclear("out-of-step"),
         ehlo="250-mx\n250 STARTTLS",

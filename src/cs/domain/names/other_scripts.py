@@ -45,10 +45,10 @@ _HANGUL = range(0xAC00, 0xD7A4)
 _HIRAGANA = range(0x3041, 0x3097)
 
 
-def as_heard(key: str) -> str | None:
+def transliterated(key: str) -> str | None:
     """Return *key* in Latin letters, or None if it is in no script that can be read so.
 
-    >>> as_heard("адидас"), as_heard("セフォラ"), as_heard("adidas")
+    >>> transliterated("адидас"), transliterated("セフォラ"), transliterated("adidas")
     ('adidas', 'sefora', None)
     """
     if key.isascii():
@@ -65,15 +65,15 @@ def as_heard(key: str) -> str | None:
     return "".join(heard).replace("-", "").replace("_", "")
 
 
-def hearings(key: str) -> tuple[str, ...]:
+def transliterations(key: str) -> tuple[str, ...]:
     """Return what a name heard as *key* may have been in Latin letters, likeliest first.
 
     Japanese and Korean put a vowel behind every consonant, and write "ph" as "f".
 
-    >>> hearings("アディダス")
+    >>> transliterations("アディダス")
     ('adidasu', 'adidas')
     """
-    heard = as_heard(key)
+    heard = transliterated(key)
     if heard is None:
         return ()
     closed = heard.replace("eu", "").removesuffix("u")
@@ -89,7 +89,7 @@ def respellings(key: str) -> tuple[str, ...]:
     >>> "chanel" in respellings("シャネル"), "lacoste" in respellings("Лакост")
     (True, True)
     """
-    forms = list(hearings(key))
+    forms = list(transliterations(key))
     for sound, spelt in _RESPELT:
         forms += [form.replace(sound, spelt) for form in forms if sound in form]
     forms += [f"{form}e" for form in forms if form[-1:] not in _VOWELS]

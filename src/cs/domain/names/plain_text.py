@@ -1,7 +1,7 @@
 """Text of the outside world made plain: one spelling of what people type in many.
 
 `plain` keeps the words as written, for showing; `folded` is for comparing and never shown;
-`written_out` is for terminals.
+`escaped_controls` is for terminals.
 """
 
 import html
@@ -31,7 +31,7 @@ _CONTROLS = re.compile(
 )
 
 
-def written_out(text: str, *, keep: str = "") -> str:
+def escaped_controls(text: str, *, keep: str = "") -> str:
     r"""Return *text* with its control characters written out, white space as a space.
 
     A terminal takes them for commands, which rewrite what was printed before, set the
@@ -41,7 +41,7 @@ def written_out(text: str, *, keep: str = "") -> str:
         text: Of anywhere.
         keep: Characters that stay, such as a line end between lines of our own.
 
-    >>> print(written_out("Acme\x1b[2J\tCo"))
+    >>> print(escaped_controls("Acme\x1b[2J\tCo"))
     Acme\x1b[2J Co
     """
 

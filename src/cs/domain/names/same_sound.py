@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from itertools import product
 
-from cs.domain.names.other_scripts import hearings
+from cs.domain.names.other_scripts import transliterations
 from cs.domain.names.person_name import ascii_forms
 
 #: Sounds that are spelt with several letters, the longest first.
@@ -61,11 +61,11 @@ class SpokenWord:
 
     @cached_property
     def is_other_script(self) -> bool:
-        return not self.latin and bool(hearings(self._text))
+        return not self.latin and bool(transliterations(self._text))
 
     @cached_property
     def sounds(self) -> frozenset[str]:
-        return _sounds(self.latin or hearings(self._text.casefold()))
+        return _sounds(self.latin or transliterations(self._text.casefold()))
 
 
 def _sounds(forms: Iterable[str]) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """How likely one word is another, written wrong.
 
-A slip of the finger or of the ear is one of few: a letter doubled, left out, swapped with its
+A typing or hearing error is one of few kinds: a letter doubled, left out, swapped with its
 neighbour, a vowel or a letter that sounds alike in place of another, the next key.  Names
 of two brands differ in other ways: "Lara" is not "Zara", "Dysona" is no Dyson.  So a difference
 has a weight by what it is, not by the number of letters alone.  Pure.
@@ -73,13 +73,13 @@ _BESIDE = _next_keys()
 
 
 @lru_cache(maxsize=4096)
-def slip(asked: str, known: str) -> float:
+def typo_distance(asked: str, known: str) -> float:
     """Return the weight of what makes *asked* differ from *known*, by letter of *known*.
 
     0.0 is equal; more than `MOST` is another name.  Both are keys of names: lower case,
     without spaces.
 
-    >>> round(slip("addidas", "adidas"), 2), round(slip("zora", "zara"), 2)
+    >>> round(typo_distance("addidas", "adidas"), 2), round(typo_distance("zora", "zara"), 2)
     (0.07, 0.15)
     """
     if asked == known:
@@ -98,12 +98,12 @@ def most_wrong_letters(name: str) -> int:
     return _FEW if len(name) < _LONG else _FEW + 1
 
 
-def is_slip(asked: str, known: str, most: float = MOST) -> bool:
+def is_typo(asked: str, known: str, most: float = MOST) -> bool:
     """Say whether *asked* may be *known*, written wrong."""
-    return slip(asked, known) <= most
+    return typo_distance(asked, known) <= most
 
 
-def is_slip_by_words(asked: str, known: str) -> bool:
+def is_typo_by_words(asked: str, known: str) -> bool:
     """Say whether each word of *asked* may be its word in *known*, written wrong.
 
     "ASN Bank" is close to "ASB Bank" as a whole, and yet another word with a bank behind.
@@ -113,20 +113,20 @@ def is_slip_by_words(asked: str, known: str) -> bool:
     if len(pairs[0]) != len(pairs[1]) or len(pairs[0]) == 1:
         return True
     differing = [(a, b) for a, b in zip(*pairs, strict=True) if a != b]
-    return all(_is_slip_of_word(a, b) for a, b in differing)
+    return all(_is_typo_of_word(a, b) for a, b in differing)
 
 
-def _is_slip_of_word(asked: str, known: str) -> bool:
+def _is_typo_of_word(asked: str, known: str) -> bool:
     """Say whether *asked* may be one word of a name; people know how its words begin.
 
     "Petit Gateau" is not Petit Bateau.
     """
     if min(len(asked), len(known)) < _WORD:
-        return len(asked) >= _SHORT_WORD and slip(asked, known) <= _MOST_OF_SHORT_WORD
+        return len(asked) >= _SHORT_WORD and typo_distance(asked, known) <= _MOST_OF_SHORT_WORD
     begins = asked[0] == known[0] or (asked[0], known[0]) in _ALIKE
     heard = _consonants(known)
     same_consonants = len(heard) >= _CONSONANTS_OF_WORD and heard == _consonants(asked)
-    near = same_consonants or slip(asked, known) <= _MOST_OF_WORD
+    near = same_consonants or typo_distance(asked, known) <= _MOST_OF_WORD
     return begins and near
 
 

@@ -48,7 +48,7 @@ _PARTED = re.compile("[_'’.#-]+")
 _BREAK = re.compile("[,|;:]")
 
 
-#: Letters of a word that a slip may be in, and of one in which any letter may be wrong.
+#: Letters of a word that a typo may be in, and of one in which any letter may be wrong.
 _LONG_ENOUGH, _LONG = 4, 7
 
 
@@ -197,9 +197,9 @@ def lexicon() -> _Lexicon:
 
 @lru_cache(1_024)
 def meant(word: str) -> str:
-    """Return *word*, or the common word that it is with one slip.
+    """Return *word*, or the common word that it is with one typo.
 
-    Of short words a slip is two letters swapped, or one written twice.
+    Of short words a typo is two letters swapped, or one written twice.
 
     >>> meant("mananger"), meant("soical"), meant("brandi")
     ('manager', 'social', 'brandi')
@@ -209,12 +209,12 @@ def meant(word: str) -> str:
         return word
     for each in (*words.short_typos, *words.typos):
         near = word[0] == each[0] and abs(len(word) - len(each)) <= 1
-        if near and _is_slip(word, each, any_letter=len(each) >= _LONG):
+        if near and _is_typo(word, each, any_letter=len(each) >= _LONG):
             return each
     return word
 
 
-def _is_slip(word: str, other: str, *, any_letter: bool) -> bool:
+def _is_typo(word: str, other: str, *, any_letter: bool) -> bool:
     """Say whether two letters are swapped or one is doubled; or, with *any_letter*, wrong."""
     start = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), None)
     if start is None:

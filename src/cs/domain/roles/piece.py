@@ -123,7 +123,7 @@ class Piece:
 
 
 def flat(text: str) -> str:
-    """Return the folded words of *text* with one space between, slips put right.
+    """Return the folded words of *text* with one space between, typos put right.
 
     >>> flat("Influencer-Marketing Mananger")
     'influencer marketing manager'

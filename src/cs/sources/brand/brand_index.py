@@ -2,7 +2,7 @@
 
 A name is found by any of its forms in one range of a B-tree, the best known brands first,
 however many share it.  A name written wrong is looked for among well-known brands only, since
-of millions of companies one is called like nearly any slip.
+of millions of companies one is called like nearly any typo.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from cs.domain.names.brand_match import (
     name_keys,
     names_host,
 )
-from cs.domain.names.typos import MOST, SHORTEST, most_wrong_letters, slip
+from cs.domain.names.typos import MOST, SHORTEST, most_wrong_letters, typo_distance
 from cs.plugins.sources import BrandAnswer, BrandFacts, BrandMatch, Query, SourceStatus
 
 #: What the file itself raises: it cannot be opened, read or written.
@@ -169,8 +169,8 @@ _DOT_COM, _SITE_CALLED_SO, _SIZED_DOT_COM = 2.0, 1.0, 1.5
 _SOCIAL_PAGE, _DOUBLED = 0.2, 0.1
 
 
-class Slip(msgspec.Struct, frozen=True):
-    """A brand, the name of it that something may be a slip of, and how far off that is."""
+class Typo(msgspec.Struct, frozen=True):
+    """A brand, the name of it that something may be a typo of, and how far off that is."""
 
     brand: IndexedBrand
     name: str
@@ -315,18 +315,18 @@ class BrandIndex:
         """Return the brands with an Instagram or TikTok page called *handle*."""
         return self.with_form([f"{_HANDLE}{handle}"])
 
-    def near(self, key: str, most: float = MOST) -> list[Slip]:
-        """Return the well-known brands with a name that *key* may be a slip of, nearest first.
+    def near(self, key: str, most: float = MOST) -> list[Typo]:
+        """Return the well-known brands with a name that *key* may be a typo of, nearest first.
 
         Only those that begin as *key* does, or with its second letter: people know how the
         names that they write wrong begin.
         """
-        found: dict[str, Slip] = {}
+        found: dict[str, Typo] = {}
         for near, off in self._near_keys(key, most):
             for brand in self.with_form([near]):
                 name = next((n for n in brand.names if near in close_forms(n)), None)
                 if name is not None:
-                    found.setdefault(brand.key, Slip(brand, name, off))
+                    found.setdefault(brand.key, Typo(brand, name, off))
         return list(found.values())
 
     def _near_keys(self, key: str, most: float) -> list[tuple[str, float]]:
@@ -350,7 +350,7 @@ class BrandIndex:
             )
             if near.isascii()
         ]
-        found = [(near, off) for near in alike if (off := slip(key, near)) <= most]
+        found = [(near, off) for near in alike if (off := typo_distance(key, near)) <= most]
         return sorted(found, key=lambda each: (each[1], each[0]))
 
     def _brands(self, query: str, *values: object) -> dict[int, IndexedBrand]:

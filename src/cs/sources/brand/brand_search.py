@@ -29,31 +29,31 @@ from cs.domain.names.brand_match import (
     likeness,
     name_keys,
 )
-from cs.domain.names.other_scripts import hearings, respellings
-from cs.domain.names.typos import MOST, is_slip_by_words
-from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, Slip
+from cs.domain.names.other_scripts import respellings, transliterations
+from cs.domain.names.typos import MOST, is_typo_by_words
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, Typo
 
 #: How often the brand found in a form is the one meant, where no other shares the name.
 AS_WRITTEN = 0.97
 AS_SPELT = 0.96
 BY_HANDLE = 0.95
 BY_FORM = 0.93
-BY_SLIP = 0.92
+BY_TYPO = 0.92
 BY_SITE = 0.9
 BY_BRANCH = 0.88
 BY_ABBREVIATION = 0.85
 BY_EAR = 0.85
 BY_SHORT_FORM = 0.6
 BY_DOUBT = 0.3
-#: Of those, what the furthest slip that counts (`MOST`) loses.
-_LOST_BY_SLIP = 0.1
+#: Of those, what the furthest typo that counts (`MOST`) loses.
+_LOST_BY_TYPO = 0.1
 #: Weight that a brand loses where the name is an alias, is spelt in another way, or is the
-#: furthest slip.
-_ALIAS, _ANOTHER_SPELLING, _PER_SLIP = 2.0, 1.0, 2.0
-#: How well known a brand must be that a name of so many letters is taken for a slip of
-#: its own: short names have many neighbours, and a slip of a little known one is rare.
-_KNOWN_FOR_SLIP = ((6, 6.5), (7, 5.0), (8, 3.4), (10, 2.5), (999, 0.0))
-#: ... or a slip that other names are seldom made by: its weight at most, the letters of the
+#: furthest typo.
+_ALIAS, _ANOTHER_SPELLING, _PER_TYPO = 2.0, 1.0, 2.0
+#: How well known a brand must be that a name of so many letters is taken for a typo of
+#: its own: short names have many neighbours, and a typo of a little known one is rare.
+_KNOWN_FOR_TYPO = ((6, 6.5), (7, 5.0), (8, 3.4), (10, 2.5), (999, 0.0))
+#: ... or a typo that other names are seldom made by: its weight at most, the letters of the
 #: name and how well known the brand is at least.  A swap, a double letter, a left-out one, and
 #: more of the best known.
 _SELDOM_ANOTHER = ((0.5, 7, 3.4), (0.5, 6, 5.0), (0.7, 6, 6.0), (1.0, 7, 6.5))
@@ -109,7 +109,7 @@ def by_name(index: BrandIndex, asked: str) -> list[ScoredBrand]:
         _by_handle,
         _by_branch,
         _before_owner,
-        _by_slip,
+        _by_typo,
         _by_ear,
     )
     for form in forms:
@@ -157,13 +157,13 @@ def _by_form(index: BrandIndex, name: str) -> list[ScoredBrand]:
             least = _KNOWN_FOR_SHORT_FORM if short else 0.0
             known = max(brand.weight for brand in found)
             own = {each.key for each in found if not keys.isdisjoint(core_forms(each.name))}
-            if better := _better_known_slips(index, name, found, known):
+            if better := _better_known_typos(index, name, found, known):
                 return [*weighed(found, BY_SHORT_FORM, own), *weighed(better, BY_DOUBT)]
             return weighed(found, BY_FORM if known >= least else BY_SHORT_FORM, own)
     return []
 
 
-def _better_known_slips(
+def _better_known_typos(
     index: BrandIndex, name: str, found: Sequence[IndexedBrand], known: float
 ) -> list[IndexedBrand]:
     """Return who is called nearly *name* and is another league than *found*.
@@ -173,8 +173,8 @@ def _better_known_slips(
     """
     if any(begins_with(name, each) for one in found for each in (one.name, *one.aliases)):
         return []
-    slips = (each.brand for each in _by_slip(index, name))
-    return [b for b in slips if b not in found and b.weight >= known + _ANOTHER_LEAGUE]
+    typos = (each.brand for each in _by_typo(index, name))
+    return [b for b in typos if b not in found and b.weight >= known + _ANOTHER_LEAGUE]
 
 
 def _by_site(index: BrandIndex, name: str) -> list[ScoredBrand]:
@@ -222,50 +222,50 @@ def owner_of_site(index: BrandIndex, brand: IndexedBrand) -> IndexedBrand | None
     return owners[0] if owners and not owners[0].likeness(brand.name) else None
 
 
-def _by_slip(index: BrandIndex, name: str) -> list[ScoredBrand]:
+def _by_typo(index: BrandIndex, name: str) -> list[ScoredBrand]:
     keys = dict.fromkeys((name_keys(name).company, *sorted(close_forms(name))))
-    return _slips(index, name, filter(None, keys), BY_SLIP)
+    return _typos(index, name, filter(None, keys), BY_TYPO)
 
 
 def _by_ear(index: BrandIndex, name: str) -> list[ScoredBrand]:
     key = name_keys(name).company
-    if found := _slips(index, name, hearings(key), BY_EAR):
+    if found := _typos(index, name, transliterations(key), BY_EAR):
         return found
     spelt_so = index.with_form(respellings(key))
     return weighed([b for b in spelt_so if b.weight >= _KNOWN_FOR_EAR], BY_EAR)
 
 
-def _slips(
+def _typos(
     index: BrandIndex, name: str, keys: Iterable[str], surest: float
 ) -> list[ScoredBrand]:
-    near: dict[str, Slip] = {}
+    near: dict[str, Typo] = {}
     for key in keys:
         for each in index.near(key, most=_MOST_OF_KNOWN):
             before = near.get(each.brand.key)
             if (before is None or each.off < before.off) and _well_known(each):
                 near[each.brand.key] = each
-    slips = [each for each in near.values() if is_slip_by_words(name, each.name)]
-    by_weight = [(each.brand, _weight_of_slip(each)) for each in slips]
-    return _scored(by_weight, [surest - _LOST_BY_SLIP * each.off / MOST for each in slips])
+    typos = [each for each in near.values() if is_typo_by_words(name, each.name)]
+    by_weight = [(each.brand, _weight_of_typo(each)) for each in typos]
+    return _scored(by_weight, [surest - _LOST_BY_TYPO * each.off / MOST for each in typos])
 
 
-def _weight_of_slip(slip: Slip) -> float:
-    alias = _as_alias(slip.brand, slip.name) if slip.name != slip.brand.name else 0.0
-    return slip.brand.weight - alias - _PER_SLIP * slip.off / MOST
+def _weight_of_typo(typo: Typo) -> float:
+    alias = _as_alias(typo.brand, typo.name) if typo.name != typo.brand.name else 0.0
+    return typo.brand.weight - alias - _PER_TYPO * typo.off / MOST
 
 
-def _well_known(slip: Slip) -> bool:
-    if slip.off == 0.0:
+def _well_known(typo: Typo) -> bool:
+    if typo.off == 0.0:
         return True
-    letters = len(name_keys(slip.name).company)
-    known = slip.brand.weight - (_ALIAS if slip.name != slip.brand.name else 0.0)
+    letters = len(name_keys(typo.name).company)
+    known = typo.brand.weight - (_ALIAS if typo.name != typo.brand.name else 0.0)
     if any(
-        slip.off * letters <= weight + _ROUNDING and letters >= least and known >= least_known
+        typo.off * letters <= weight + _ROUNDING and letters >= least and known >= least_known
         for weight, least, least_known in _SELDOM_ANOTHER
     ):
         return True
-    least_known = next(weight for longest, weight in _KNOWN_FOR_SLIP if letters <= longest)
-    return slip.off <= MOST and known >= least_known
+    least_known = next(weight for longest, weight in _KNOWN_FOR_TYPO if letters <= longest)
+    return typo.off <= MOST and known >= least_known
 
 
 def weighed(
