@@ -12,7 +12,7 @@ import pytest
 
 from cli.command import Here
 from cs.assembly.operator_command import open_command_context
-from cs.cli.people_export import ARTICLE_15
+from cs.cli.people import ARTICLE_15
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.settings import Settings
@@ -82,11 +82,11 @@ class PeopleCommands:
         out = tmp_path / "jane.json"
 
         (by_profile,) = here("people", "export", f"--profile={PROFILE}", "--json", at).rows
-        text = here("people", "export", f"--profile={PROFILE}", at).out
+        indented = here("people", "export", f"--profile={PROFILE}", at).out
         told = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
 
         (by_email,) = [msgspec.json.decode(line) for line in out.read_bytes().splitlines()]
-        assert told.out == f"2 records written to {out}\n"
+        assert told.rows == [{"file": str(out), "records": 2}]
         assert out.stat().st_mode & 0o777 == 0o600
         assert by_email["records"] == by_profile["records"]
         acme, zenith = by_profile["records"]
@@ -100,11 +100,9 @@ class PeopleCommands:
             "people export",
             "people export",
         ]
-        assert "1. brand-" in text
-        assert "\nName           Jane Roe\n" in text
-        assert "jane@acme.test verified by smtp" in text
+        assert msgspec.json.decode(indented)["records"] == by_profile["records"]
         assert (by_profile["suppressed"], by_profile["unread"]) == (False, [])
-        assert "Jo Ode" not in str(by_profile) + text
+        assert "Jo Ode" not in str(by_profile)
         *_, last = here("log", "trail", "--json", at).rows
         assert (last["command"], last["why"]) == ("people export", ARTICLE_15)
         made = here("events", "export", "--type=disclosure.made", at)
@@ -124,16 +122,14 @@ class PeopleCommands:
 
         (erased,) = here("people", "export", "--email=jane@acme.test", "--json", at).rows
         (nobody,) = here("people", "export", "--email=al@acme.test", "--json", at).rows
-        text = here("people", "export", f"--profile={PROFILE}", at).out
 
         for found in (erased, nobody):
             assert (found["known"], found["records"], found["pseudonym"]) == (False, [], None)
             assert found["disclosures"] == []
         assert (erased["suppressed"], nobody["suppressed"]) == (True, False)
-        assert "Nothing is held on this person." in text
-        assert "They are kept out of later searches since 20" in text
+        assert erased["suppressed_since"] is not None
         acts = here("log", "trail", "--json", at).rows
-        assert [act["command"] for act in acts if "command" in act] == ["people export"] * 3
+        assert [act["command"] for act in acts if "command" in act] == ["people export"] * 2
 
     def test_an_address_of_several_people_opens_nobody(self, at: str, here: Here) -> None:
         ran = here("people", "export", "--email=team@shared.test", at)
@@ -148,7 +144,7 @@ class PeopleCommands:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as during:
-            during.setattr("cs.cli.person_report.held_on", interrupted)
+            during.setattr("cs.cli.person.held_on", interrupted)
             ended = here("people", "export", f"--profile={PROFILE}", at)
 
         assert (ended.code, ended.out) == (130, "")
@@ -195,7 +191,6 @@ def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: 
     at = f"--data-dir={folder}"
 
     (found,) = here("people", "export", f"--profile={ADA.linkedin_url}", "--json", at).rows
-    text = here("people", "export", f"--profile={ADA.linkedin_url}", at).out
 
     (record,) = found["records"]
     told = next(c for c in answers[0]["contacts"] if c["full_name"] == ADA.full_name)
@@ -212,7 +207,3 @@ def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: 
     kept = datetime.fromisoformat(record["kept_until"]) - datetime.now(UTC)
     assert timedelta(days=24 * 31) < kept < timedelta(days=24 * 31 + 2)
     assert found["paid_calls"] == []
-    assert f"to test ({other}) for Acme: {answers[1]['id']}, done, from reuse, charged" in text
-    for shown in (ADA.headline, told["email"], "place 1", "Kept until"):
-        assert shown is not None
-        assert shown in text

@@ -1,21 +1,19 @@
 """``cs demo``: the whole service once, in front of your eyes."""
 
 import asyncio
-import shlex
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
 from rich.text import Text
 
 from cs.cli.command import Invocation, Output, command
-from cs.cli.output import Table, stop, styled
+from cs.cli.output import stop, styled
 from cs.cli.progress import Progress
-from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
+from cs.cli.sandbox_service import client_of, sandbox_service, search_to_end
 from cs.cli.search_record import record_lines
 from cs.domain.brand.events import (
     BrandResolved,
@@ -46,10 +44,6 @@ async def demo(
     brand: Annotated[str, Parameter(help="A brand of the sandbox world.")] = BRAND,
     /,
     *,
-    keep: Annotated[bool, Parameter(negative="", help="Leave the service running.")] = False,
-    providers: Annotated[
-        bool, Parameter(negative="", help="Play providers with a key, too; show their bill.")
-    ] = False,
     history: Annotated[
         bool, Parameter(negative="", help="Make a year of history instead, and leave it.")
     ] = False,
@@ -61,19 +55,15 @@ async def demo(
 
     Other brands to try: Miruvane, Brontello, Kivandra, Marrowby.
 
-    With --providers the world also plays Brave, Serper, Hunter, People Data Labs, Apollo and
-    six verifiers, for play money: free sources are asked first, and the bill is shown.
-
     With --history it lives through a year of that world in under a minute, with four
     customers, job changes and a bad week, and leaves its data in --data-dir, else in
     cs-history, for `cs events`, `cs report` and the other commands that answer questions
     (docs/analysts.md).
 
-    Example: `cs demo Miruvane --keep` leaves it running and prints a curl line to try.
+    `cs serve --sandbox` runs the same service until Ctrl-C.
 
-    Example: `cs demo Brontello --providers` shows what the search cost there.
-
-    Example: `cs demo --history`, then `cs report --data-dir cs-history`.
+    Example: `cs demo Miruvane`, or `cs demo --history`, then
+    `cs report --data-dir cs-history`.
     """
     logs.configure("error", "console")
     if history:
@@ -83,7 +73,7 @@ async def demo(
         stop("--data-dir goes with --history", 2)
     name, world, began = clean_brand(brand), load(None), time.monotonic()
     async with (
-        sandbox_service(world, providers=providers) as sandbox,
+        sandbox_service(world) as sandbox,
         client_of(sandbox.base_url) as client,
     ):
         started = f"started in {time.monotonic() - began:.1f} s"
@@ -103,12 +93,6 @@ async def demo(
             paid = "charged again" if again["charged"] else "not charged"
             said = f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
             yield Output([again], [said])
-        if sandbox.providers_url is not None:
-            answer = await client.get(f"{sandbox.providers_url}/bill")
-            yield _bill(answer.raise_for_status().json())
-        if keep:
-            yield _curl_line(sandbox, key, name)
-            await _until_ended()
 
 
 def _new(folder: Path) -> Path:
@@ -172,32 +156,3 @@ async def _stages(log: EventLog) -> AsyncIterator[Text]:
                 yield styled(line, f"{stage:<17}", f"{what:<25}", took)
             if isinstance(event, LookupFinished):
                 return
-
-
-def _bill(bill: dict[str, Any]) -> Output:
-    rows = [
-        (line, str(each["calls"]), f"{each['units']} × {each['unit']}", f"{each['usd']:.3f}")
-        for line, each in bill["lines"].items()
-    ]
-    title = "\nWhat the played providers were asked, and what they charge for it:"
-    table = Table(("Provider", "Calls", "Charged", "US$"), rows, ["Charged"])
-    return Output([bill], [title, table, f"Together ${bill['usd']:.3f}."])
-
-
-def _curl_line(sandbox: SandboxService, key: str, brand: str) -> Output:
-    body = msgspec.json.encode({"brand": brand, "wait": True}).decode()
-    said = (
-        "\nLeft running; Ctrl-C ends it and leaves nothing behind. Try:\n\n"
-        f"curl -s {sandbox.base_url}/contacts -H 'Authorization: Bearer {key}' \\\n"
-        f"  -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
-    )
-    return Output([{"base_url": sandbox.base_url, "key": key}], [said])
-
-
-async def _until_ended() -> None:
-    try:
-        await asyncio.Event().wait()
-    except asyncio.CancelledError:  # Ctrl-C is how this is meant to end
-        asked = asyncio.current_task()
-        assert asked is not None, "runs in a task"
-        asked.uncancel()

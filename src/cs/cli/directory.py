@@ -10,7 +10,7 @@ from cs.assembly.people_directory import open_directory
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.options import number
 from cs.cli.output import Table, stop
-from cs.cli.person_data import NOBODY, Named
+from cs.cli.person import NOBODY, Named
 from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import PeopleDirectory

@@ -67,8 +67,16 @@ def json_line(value: Any) -> bytes:
     >>> json_line({"brand": "Acme\u202e"})
     b'{"brand":"Acme\\u202e"}\n'
     """
-    text = msgspec.json.encode(value).decode()
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n"
+    return _escaped(msgspec.json.encode(value)).encode() + b"\n"
+
+
+def json_text(value: Any) -> str:
+    """Return *value* as indented JSON, safe on a terminal as `json_line` is."""
+    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def _escaped(json: bytes) -> str:
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.decode())
 
 
 def cell(text: str) -> str:

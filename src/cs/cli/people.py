@@ -2,37 +2,32 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from cs.assembly.operator_command import CommandContext
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.options import DryRun
-from cs.cli.output import Table, stop
-from cs.cli.people_export import export
-from cs.cli.person_data import (
-    NOBODY,
-    Disclosures,
-    Named,
-    PersonData,
-    PrintOf,
-    may_hold,
-    open_person_data,
-)
+from cs.cli.output import Table, check_new, json_line, json_text, stop, write_new
+from cs.cli.person import NOBODY, Disclosures, Named, PrintOf, may_hold, person_export
+from cs.cli.revealing import check_reason
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.errors import DamagedEvent
-from cs.operations.erasure import ErasureResult
+from cs.operations.erasure import Erasure, ErasureResult
 from cs.projections.searches import instant
 
 #: Lifts everybody who is named, whatever their ids.
 ALL = "all"
+#: Why `cs people export` opens a person, unless --reveal says otherwise.
+ARTICLE_15 = "Asked for by the person, GDPR article 15"
 
 app = App(
     name="people",
     help="Erase a person who asks to be forgotten; list who is; export all that is held on a "
     "person.",
 )
-app.command(export)
 
 
 @app.command
@@ -56,11 +51,11 @@ async def erase(
     Example: `cs people erase --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
     print_of = named.print_of
-    data = await at.opened(open_person_data(at.settings()))
+    data = await at.data()
     if dry_run:
         return await _foresee(data, print_of)
     with _unfinished_if_damaged():
-        done = await data.erasure.erase(print_of(data.keys))
+        done = await _erasure(data).erase(print_of(data.keys))
         disclosed = await may_hold(data.log, done.names)
     row = {
         "known": done.lookups > 0,
@@ -92,9 +87,9 @@ async def reapply(at: Invocation) -> Output:
 
     Example: `cs people reapply --data-dir /var/lib/cs`
     """
-    data = await at.opened(open_person_data(at.settings()))
+    data = await at.data()
     with _unfinished_if_damaged():
-        people = await data.erasure.reapply()
+        people = await _erasure(data).reapply()
     return Output([{"people": people}], [f"{people} erased again"])
 
 
@@ -122,8 +117,8 @@ async def suppressed(
     print_of = None if named == NOBODY else named.print_of
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
-    data = await at.opened(open_person_data(at.settings()))
-    suppressions = data.erasure.suppressions
+    data = await at.data()
+    suppressions = _erasure(data).suppressions
     found = await suppressions.listed(print_of(data.keys) if print_of is not None else None)
     if lift is not None:
         found = [each for each in found if lift in {ALL, each.id}]
@@ -145,6 +140,45 @@ async def suppressed(
     return Output(shown, [Table.of(shown, "id since lookups by", "by")])
 
 
+@app.command
+@on_data
+async def export(
+    at: Invocation,
+    *,
+    named: Named = NOBODY,
+    out: Annotated[
+        Path | None, Parameter(help="Into this file, which must not be there; else printed.")
+    ] = None,
+    reveal: Annotated[
+        str, Parameter(help="Why; stored with your name before anything is shown.")
+    ] = ARTICLE_15,
+) -> Output:
+    """Print everything that is held on a person, as the law lets them ask for it.
+
+    As JSON, on one line with --json: every lookup that found them, when, for which brand and
+    from which sources; what was stored, with every verdict and conversation with a mail
+    server; which searches were answered with them, and whose; until when it is kept; who
+    opened their data before. That you did is stored first. Another person's record that
+    shares only an address or a name is not shown.
+
+    Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b`
+    """
+    print_of = named.print_of
+    check_reason(reveal)
+    if out is not None:
+        check_new(out)
+    data, months = await at.data(), at.settings().people_kept_for
+    found = await person_export(data, print_of(data.keys), reveal, out, kept_for_months=months)
+    text = json_text(found)
+    if out is None:
+        return Output([found], [text])
+    write_new(out, json_line(found) if at.json else f"{text}\n".encode())
+    records = "1 record" if len(found.records) == 1 else f"{len(found.records)} records"
+    return Output(
+        [{"file": str(out), "records": len(found.records)}], [f"{records} written to {out}"]
+    )
+
+
 @contextmanager
 def _unfinished_if_damaged() -> Iterator[None]:
     """End the command if an erasure within is not finished."""
@@ -157,13 +191,25 @@ def _unfinished_if_damaged() -> Iterator[None]:
         )
 
 
-async def _foresee(at: PersonData, print_of: PrintOf) -> Output:
+def _erasure(data: CommandContext) -> Erasure:
+    return Erasure(
+        data.streams,
+        data.keys,
+        data.clock,
+        data.view_runner().catch_up,
+        forget_calls=data.forget_calls,
+        directory=data.directory_erasure,
+        by=data.by,
+    )
+
+
+async def _foresee(data: CommandContext, print_of: PrintOf) -> Output:
     """Return what an erasure would hit."""
-    brands = {stream: row.query for stream, row in await (await at.data.reading()).brands()}
-    fingerprint = print_of(at.keys)
-    found = await at.erasure.foresee(fingerprint)
-    suppressed = bool(await at.erasure.suppressions.listed(fingerprint))
-    disclosed = await may_hold(at.log, found.names)
+    brands = {stream: row.query for stream, row in await (await data.reading()).brands()}
+    fingerprint, erasure = print_of(data.keys), _erasure(data)
+    found = await erasure.foresee(fingerprint)
+    suppressed = bool(await erasure.suppressions.listed(fingerprint))
+    disclosed = await may_hold(data.log, found.names)
     streams = sorted({stream_of(name.rpartition("#")[0]) for name in found.names})
     queries = [brands[stream] for stream in streams if stream in brands]
     searched = [query.brand or query.domain or "" for query in queries]
