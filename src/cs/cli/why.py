@@ -1,7 +1,8 @@
 """``cs events why``: what an event came of, back to its origin, and what came of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.text import Text
@@ -57,70 +58,64 @@ async def _position(data: CommandContext, event: str) -> int:
             stop(f"a position from 1 or a search's id, srch_..., not {event!r}", 2)
     history = History(data.log)
     key = await key_of_search(history, data.views, event)
-    if key is None:
+    made = Selection(types=("search-admitted",), keys=(key,) if key else ("none",))
+    found = [e.position async for e in history.events(made) if e.data()["search"] == event]
+    if not found:
         stop(f"there is no search {event}; `cs searches list` shows those there are")
-    made = Selection(types=("search-admitted",), keys=(key,))
-    searches = {e.data()["search"]: e.position async for e in history.events(made)}
-    return searches[event]
+    return found[0]
 
 
 def _tree(found: Explanation) -> Iterator[Text]:
     """Yield the lines of *found*: every event below what led to it, from the origins on."""
     events = {e.position: e for e in (*found.before, found.event, *found.after)}
-    below: dict[int, list[CausedEvent]] = {}
-    for event in events.values():
-        for parent in event.follows:
-            below.setdefault(parent, []).append(event)
+
+    def branch(event: CausedEvent, indent: str) -> Iterator[Text]:
+        is_asked = event is found.event
+        yield styled(
+            "{} {}{} [bold]{}[/]  [dim]{}[/]" if is_asked else "{} {}{} {}  [dim]{}[/]",
+            ">" if is_asked else " ",
+            indent,
+            event.position,
+            f"{_name(event)} {_says(event)}".rstrip(),
+            ", ".join(filter(None, (_milliseconds(event), _led_by(event)))),
+        )
+        for each in events.values():
+            parents = [position for position in each.follows if position in events]
+            if event.position in parents[:1]:
+                yield from branch(each, indent + "  ")
+            elif event.position in parents:
+                yield styled(
+                    "  {}  [dim]{} {}: see there[/]", indent, each.position, _name(each)
+                )
+
     for event in events.values():
         if events.keys().isdisjoint(event.follows):
             yield styled("[bold]{}[/]", cause_in_words(event.caused_by))
-            yield from _branch(event, events, below, found.event.position, "")
-
-
-def _branch(
-    event: CausedEvent,
-    events: Mapping[int, CausedEvent],
-    below: Mapping[int, Sequence[CausedEvent]],
-    asked: int,
-    indent: str,
-) -> Iterator[Text]:
-    is_asked = event.position == asked
-    yield styled(
-        "{} {}{} [bold]{}[/]  [dim]{}[/]" if is_asked else "{} {}{} {}  [dim]{}[/]",
-        ">" if is_asked else " ",
-        indent,
-        event.position,
-        f"{_name(event)} {_says(event)}".rstrip(),
-        ", ".join(filter(None, (_milliseconds(event), _led_by(event)))),
-    )
-    for each in below.get(event.position, ()):
-        if next(p for p in each.follows if p in events) == event.position:
-            yield from _branch(each, events, below, asked, indent + "  ")
-        else:
-            yield styled("  {}  [dim]{} {}: see there[/]", indent, each.position, _name(each))
+            yield from branch(event, "")
 
 
 def _name(event: CausedEvent) -> str:
-    return event.topic.rpartition(".v")[0]
+    return event.stored.topic.rpartition(".v")[0]
 
 
 def _milliseconds(event: CausedEvent) -> str:
-    return event.said.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return event.stored.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _says(event: CausedEvent) -> str:
-    said = event.said
+    said = defaultdict[str, Any](str, event.said)
+    attempt, verified, charged = said["attempt"], said["verified"], event.said.get("charged")
     words = (
-        said.search or (said.lookup if event.topic.startswith("brand.lookup-") else ""),
-        said.stage,
-        said.item or said.mail_domain,
-        said.checked.person if said.checked else "",
-        f"attempt {said.attempt}" if said.attempt is not None else "",
-        said.why,
-        said.outcome,
-        f"{said.verified} verified" if said.verified else "",
-        "" if said.charged is None else "charged" if said.charged else "not charged",
-        "reused" if said.cached else "",
+        said["search"] or (said["lookup"] if event.kind.startswith("lookup-") else ""),
+        said["stage"],
+        said["item"] or said["mail_domain"],
+        said["checked"] and said["checked"]["person"],
+        attempt and f"attempt {attempt}",
+        said["why"],
+        said["outcome"],
+        verified and f"{verified} verified",
+        "" if charged is None else "charged" if charged else "not charged",
+        said["cached"] and "reused",
     )
     return ", ".join(word for word in words if word)
 

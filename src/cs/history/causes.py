@@ -1,104 +1,77 @@
-"""What led to an event and what came of it: ``cs events why``.
+"""What an event came of and what came of it: ``cs events why``.
 
-A cause is stored as whoever appended knew it (`cs.domain.causation`).  Here it leads to an
-event: an answer follows the *stage issued* that asked for it, a retry the attempt that failed,
-the end of a run what was stored with it.  Every event follows earlier ones only, so a chain
-ends, at a call, a command or the ageing of people.
-
-Nothing is opened: people are in it by their number in a lookup.
+A cause is stored as the process that appended the event knew it (`cs.domain.causation`).
+Here it leads to an event: an answer follows the *stage issued* that asked for it, a retry the
+attempt that failed, the end of a run what was stored with it.  Every event follows earlier
+ones only, so a chain ends, at a call, a command or the ageing of people.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.causation import (
-    AnyCause,
-    EventCause,
-    MessageCause,
-    StartCause,
-    TimerCause,
-)
-from cs.eventlog.port import EVERYTHING, EventLog, SealedEvent, Where
+from cs.domain.causation import AnyCause, EventCause, MessageCause, StartCause, TimerCause
+from cs.eventlog.port import EventLog
 from cs.eventlog.stored_cause import cause_in
-from cs.history.history import UNREADABLE, WINDOW, Progress, damaged, unseen
+from cs.history.history import History, HistoryEvent, Progress, pass_over, unseen
+from cs.history.selection import Selection
 
 #: Events of one admission: a search, its run, and the first work.
 _ADMISSION = 3
-#: A run that has ended, whose searches are all settled, is read so much further: who joined it
-#: as it ended is stored seconds later, and what it taught when a driver comes to it.
-AFTER_THE_END = timedelta(hours=1)
-#: Ids of answers (docs/topics.md): an item is a mail domain, or nothing.
-_ANSWER = re.compile(r"(?P<lookup>[^/]+)/(?P<stage>[^/]+)/(?P<item>.*)/(?P<attempt>\d+)/[^/]+")
+#: What a run led to is looked for until so long after its end: searches that joined it as it
+#: ended are settled later, and what it taught is stored when a process comes to it.
+AFTER_THE_END = timedelta(days=1)
 #: Events that follow what was stored with them.
 _WITH_ANOTHER = {"lookup-started", "lookup-finished", "stage-issued"}
-#: Kind, search or lookup, stage, item, and also attempt: the last such event is remembered.
-Mark = tuple[str | int | None, ...]
-
-
-class _Person(msgspec.Struct, frozen=True):
-    person: str
-
-
-class EventFields(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The fields of any event that place it in a chain of causes."""
-
-    at: datetime
-    lookup: str | None = None
-    search: str | None = None
-    stage: str | None = None
-    item: str = ""
-    attempt: int | None = None
-    mail_domain: str | None = None
-    checked: _Person | None = None
-    outcome: str | None = None
-    verified: int | None = None
-    charged: bool | None = None
-    cached: bool | None = None
-    why: str | None = None
-
-
-_FIELDS = msgspec.json.Decoder(EventFields)
+#: Ids of answers (docs/topics.md): an item is a mail domain, or nothing.
+_ANSWER = re.compile(r"(?P<lookup>[^/]+)/(?P<stage>[^/]+)/(?P<item>.*)/(?P<attempt>\d+)/[^/]+")
+#: Fields of events that place them in a chain, or say what they came to.
+_FIELDS = (
+    *("at", "lookup", "search", "stage", "item", "attempt", "mail_domain", "checked"),
+    *("outcome", "verified", "charged", "cached", "why"),
+)
 
 
 class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event in a chain of causes.
 
     Attributes:
-        topic: Its type, ``<category>.<event>.v<n>``.
+        run: The run that it has to do with, by its cause or as it says itself.
+        said: Its fields that place it in a chain.
         caused_by: Its cause; ``None``: not recorded.
         follows: The positions of the events that it comes of, first the one that led to it.
     """
 
-    position: int
-    stream: str
-    version: int
-    topic: str
-    said: EventFields
+    stored: HistoryEvent
+    run: str | None
+    said: Mapping[str, Any]
     caused_by: AnyCause | None
     follows: tuple[int, ...] = ()
 
     @property
+    def position(self) -> int:
+        return self.stored.position
+
+    @property
     def kind(self) -> str:
         """Return its type without category and version."""
-        return self.topic.split(".")[1]
+        return self.stored.topic.split(".")[1]
 
     def plain(self) -> dict[str, Any]:
         """Return it as JSON values, without fields that it does not have."""
         return {
             "position": self.position,
-            "stream": self.stream,
-            "version": self.version,
-            "type": self.topic,
+            "stream": self.stored.stream,
+            "version": self.stored.version,
+            "type": self.stored.topic,
             "caused_by": msgspec.to_builtins(self.caused_by),
             "follows": self.follows,
-            **msgspec.to_builtins(self.said),
+            **{name: value for name, value in self.said.items() if value not in (None, "")},
         }
 
 
@@ -121,177 +94,118 @@ async def explain(
         LogUnavailable: The log cannot be read now.
         DamagedEvent: What is stored there is no event.
     """
-    rows = await log.select(EVERYTHING, position - 1, position) if position > 0 else ()
-    if not rows:
+    history, only = History(log), Selection(after=position - 1, upto=position)
+    asked = [_caused(each) async for each in history.events(only)] if position > 0 else []
+    if not asked:
         return None
-    try:
-        asked = _caused(rows[0])
-    except UNREADABLE as error:
-        raise damaged(rows[0], error) from None
-    found = {position: asked}
-    async for event in _related(log, asked, progress):
-        found[event.position] = event
-    events = _linked(found[each] for each in sorted(found))
-    before = {event.position: event.follows for event in events.values()}
-    after: dict[int, list[int]] = {}
+    events: dict[int, CausedEvent] = {}
+    for event in sorted(await _related(history, asked[0], progress), key=lambda e: e.position):
+        follows = _follows(event, [*events.values()][::-1])
+        known = tuple(dict.fromkeys(each for each in follows if each in events))
+        events[event.position] = replace(event, follows=known)
+    before, after = {position}, {position}
+    for event in reversed(events.values()):
+        before.update(event.follows if event.position in before else ())
     for event in events.values():
-        for each in event.follows:
-            after.setdefault(each, []).append(event.position)
+        after.update({event.position} if after.intersection(event.follows) else ())
     return Explanation(
         events[position],
-        [events[each] for each in _reached(position, before)],
-        [events[each] for each in _reached(position, after)],
+        [events[each] for each in sorted(before - {position})],
+        [events[each] for each in sorted(after - {position})],
     )
-
-
-def _reached(position: int, edges: Mapping[int, Sequence[int]]) -> Sequence[int]:
-    """Return all that *edges* lead to from *position*, in order."""
-    seen, waiting = {position}, [position]
-    while waiting:
-        new = set(edges.get(waiting.pop(), ())) - seen
-        seen |= new
-        waiting += new
-    return sorted(seen - {position})
-
-
-def _linked(events: Iterable[CausedEvent]) -> dict[int, CausedEvent]:
-    """Return *events*, which are in order, by position and with what each follows."""
-    found: dict[int, CausedEvent] = {}
-    last: dict[Mark, int] = {}
-    together: list[CausedEvent] = []  # stored in one append
-    for event in events:
-        before = together[-1] if together else event
-        # Positions of one append have no gaps, and its events one cause.
-        if event.position != before.position + 1 or event.caused_by != before.caused_by:
-            together = []
-        follows = [each for each in _follows(event, together, last) if each in found]
-        linked = replace(event, follows=tuple(dict.fromkeys(follows)))
-        found[event.position] = linked
-        together.append(linked)
-        said = event.said
-        mark = (event.kind, said.search or said.lookup, said.stage, said.item)
-        last[mark] = last[*mark, said.attempt] = event.position
-    return found
-
-
-def _follows(
-    event: CausedEvent, together: Sequence[CausedEvent], last: Mapping[Mark, int]
-) -> Iterator[int]:
-    """Yield the positions that *event* follows, also of events that are not there."""
-
-    def first(marks: Iterable[Mark]) -> Iterator[int]:
-        yield from [last[mark] for mark in marks if mark in last][:1]
-
-    said, cause = event.said, event.caused_by
-    if event.kind == "search-settled":
-        if not said.cached:
-            yield from first([("lookup-finished", said.lookup, None, "")])
-        yield from first([("search-admitted", said.search, None, "")])
-        return
-    is_again = event.kind == "stage-issued" and isinstance(cause, TimerCause | StartCause)
-    if event.kind in _WITH_ANOTHER and not is_again:
-        for each in reversed(together):
-            if each.said.lookup == said.lookup and each.kind != "stage-issued":
-                yield each.position
-                return
-    if isinstance(cause, EventCause):
-        yield cause.position
-    else:
-        yield from first(_led_by(event))
-
-
-def _led_by(event: CausedEvent) -> Sequence[Mark]:
-    """Return what the cause of *event* points to, the exact one first."""
-    lookup, work = event.said.lookup, (event.said.lookup, event.said.stage, event.said.item)
-    match event.caused_by:
-        case MessageCause(id=id_) if answer := _ANSWER.fullmatch(id_):
-            lookup = answer["lookup"]
-            asked = ("stage-issued", *answer.group("lookup", "stage", "item"))
-            marks: list[Mark] = [(*asked, int(answer["attempt"])), asked]
-        case TimerCause(timer="retry"):
-            marks = [("attempt-failed", *work)]
-        case TimerCause(timer="silence" | "mended") | StartCause():
-            marks = [("stage-issued", *work)]
-        case TimerCause(timer="deadline"):
-            marks = []
-        case _:
-            return ()
-    return [*marks, ("lookup-started", lookup, None, "")]
 
 
 async def _related(
-    log: EventLog, asked: CausedEvent, progress: Progress
-) -> AsyncIterator[CausedEvent]:
-    """Yield what may be linked to *asked*, in order of position."""
-    if asked.said.search is not None:
-        rows = await log.select(EVERYTHING, max(asked.position - 2, 0), asked.position + 1)
-        theirs = [each for each in _readable(rows) if each.said.search == asked.said.search]
-        if any(each.said.cached for each in theirs):  # answered from an earlier run
-            for event in theirs:
-                yield event
-            return
-    lookup, cause = _lookup_of(asked), asked.caused_by
-    if lookup is None and isinstance(cause, EventCause) and cause.position > 0:
-        rows = await log.select(EVERYTHING, cause.position - 1, cause.position)
-        lookup = next(map(_lookup_of, _readable(rows)), None)
-    if lookup is not None:
-        async for event in _of_run(log, lookup, asked.position, progress):
-            yield event
+    history: History, asked: CausedEvent, progress: Progress
+) -> Sequence[CausedEvent]:
+    """Return *asked* and what may be linked to it."""
+
+    async def read(selection: Selection, progress: Progress = unseen) -> list[CausedEvent]:
+        pages = history.pages(selection, progress, pass_over)
+        return [_caused(each) async for page in pages for each in page]
+
+    position, run = asked.position, asked.run
+    if "search" in asked.said:
+        near = await read(Selection(after=position - 2, upto=position + 1))
+        own = [each for each in near if each.said.get("search") == asked.said["search"]]
+        if any(each.said.get("cached") for each in own):  # answered from an earlier run
+            return own
+    if run is None and isinstance(asked.caused_by, EventCause):
+        led_by = asked.caused_by.position
+        run = next((e.run for e in await read(Selection(after=led_by - 1, upto=led_by))), None)
+    of_run = [] if run is None else await read(Selection(streams=(stream_of(run),)))
+    own = [each for each in of_run if each.stored.lookup == run]
+    begun = next((each.position for each in own if each.kind == "lookup-started"), None)
+    if begun is None:
+        return [asked]
+    ends = [each.stored.at for each in own if each.kind == "lookup-finished"]
+    until = max(ends[0], asked.stored.at) + AFTER_THE_END if ends else None
+    found = {position: asked}
+    for each in await read(Selection(after=begun - _ADMISSION, until=until), progress):
+        cause = each.caused_by
+        if each.run == run or (isinstance(cause, EventCause) and cause.position in found):
+            found[each.position] = each
+    return [*found.values()]
 
 
-def _lookup_of(event: CausedEvent) -> str | None:
-    """Return the run that *event* has to do with, as it says itself."""
-    if isinstance(event.caused_by, MessageCause):
-        return event.caused_by.id.partition("/")[0]
-    return event.said.lookup
+def _stored_with(event: CausedEvent, earlier: Sequence[CausedEvent]) -> Sequence[int]:
+    """Return what *event* follows because both were stored in one append."""
+    is_again = isinstance(event.caused_by, TimerCause | StartCause)
+    if event.kind not in _WITH_ANOTHER or (event.kind == "stage-issued" and is_again):
+        return ()
+    # Positions of one append have no gaps, and its events one cause.
+    for n, each in enumerate(earlier, 1):
+        if (each.position, each.caused_by) != (event.position - n, event.caused_by):
+            break
+        if each.kind != "stage-issued" and each.stored.lookup == event.stored.lookup:
+            return (each.position,)
+    return ()
 
 
-async def _of_run(
-    log: EventLog, lookup: str, position: int, progress: Progress
-) -> AsyncIterator[CausedEvent]:
-    """Yield everything that has to do with *lookup*, from its admission on.
+def _follows(event: CausedEvent, earlier: Sequence[CausedEvent]) -> Sequence[int]:
+    """Return what *event* follows; *earlier* are the events before it, the last one first."""
+    said, cause, lookup = event.said, event.caused_by, event.stored.lookup
 
-    At least up to *position*, and until nothing of it is open.
-    """
-    head = await log.head()
-    rows = await log.select(Where(streams=frozenset({stream_of(lookup)})), 0, head)
-    own = {e.kind: e for e in _readable(rows) if e.said.lookup == lookup}
-    began, ended = own.get("lookup-started"), own.get("lookup-finished")
-    after = max(began.position - _ADMISSION, 0) if began else head
-    known: set[int] = set()
-    waiting: set[str | None] = set()  # searches
-    while after < head:
-        for event in _readable(await log.select(EVERYTHING, after, after + WINDOW)):
-            is_past = ended is not None and event.said.at - ended.said.at > AFTER_THE_END
-            if is_past and not waiting and event.position > position:
-                return
-            cause = event.caused_by
-            follows = isinstance(cause, EventCause) and cause.position in known
-            if not follows and _lookup_of(event) != lookup:
-                continue
-            known.add(event.position)
-            if event.kind == "search-admitted":
-                waiting.add(event.said.search)
-            elif event.kind == "search-settled":
-                waiting.discard(event.said.search)
-            yield event
-        after = min(after + WINDOW, head)
-        progress(after, head)
+    def last(kind: str, **fields: Any) -> list[int]:
+        same = (e for e in earlier if e.kind == kind and fields.items() <= e.said.items())
+        return [each.position for each in same][:1]
+
+    work = {name: said[name] for name in ("lookup", "stage", "item") if name in said}
+    if event.kind == "search-settled":
+        ended = [] if said["cached"] else last("lookup-finished", lookup=lookup)
+        return ended + last("search-admitted", search=said["search"])
+    if together := _stored_with(event, earlier):
+        return together
+    found: list[int] = []
+    match cause:
+        case EventCause(position=position):
+            return [position]
+        case MessageCause(id=id_) if answer := _ANSWER.fullmatch(id_):
+            lookup = answer["lookup"]
+            asked = {name: answer[name] for name in ("lookup", "stage", "item")}
+            attempt = int(answer["attempt"])
+            found = last("stage-issued", **asked, attempt=attempt)
+            found = found or last("stage-issued", **asked)
+        case TimerCause(timer="retry"):
+            found = last("attempt-failed", **work)
+        case TimerCause(timer="silence" | "mended") | StartCause():
+            found = last("stage-issued", **work)
+        case TimerCause(timer="deadline"):
+            pass
+        case _:
+            return ()
+    return found or last("lookup-started", lookup=lookup)
 
 
-def _caused(row: SealedEvent) -> CausedEvent:
+def _caused(event: HistoryEvent) -> CausedEvent:
+    data, cause = event.data(), cause_in(event.state)
+    if "stage" in data:
+        data.setdefault("item", "")
+    if "checked" in data:
+        data["checked"] = {"person": data["checked"]["person"]}
     return CausedEvent(
-        position=row.position,
-        stream=row.stream,
-        version=row.version,
-        topic=row.topic,
-        said=_FIELDS.decode(row.state),
-        caused_by=cause_in(row.state),
+        stored=event,
+        run=cause.id.partition("/")[0] if isinstance(cause, MessageCause) else event.lookup,
+        said={name: data[name] for name in _FIELDS if name in data},
+        caused_by=cause,
     )
-
-
-def _readable(rows: Iterable[SealedEvent]) -> Iterator[CausedEvent]:
-    """Yield the events in *rows* that are not damaged."""
-    for row in rows:
-        with suppress(*UNREADABLE):
-            yield _caused(row)

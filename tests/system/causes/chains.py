@@ -35,7 +35,7 @@ def is_origin(event: CausedEvent) -> bool:
         case RequestCause() | OperatorCause() | TimerCause(timer="ageing"):
             return True
         case StartCause():
-            return event.stream == "service"
+            return event.stored.stream == "service"
         case _:
             return False
 
