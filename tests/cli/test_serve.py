@@ -1,6 +1,6 @@
 """`cs serve` as a process: how it starts, what it says, how it leaves, how it fails.
 
-What an operator and a caller see of any service: `embedded.test_operator`.
+What a caller sees of any service is in `tests/conformance`.
 """
 
 import re

@@ -18,8 +18,6 @@ pytestmark = pytest.mark.slow
 BRAND = "Miruvane"
 FOUND = ["aroha.tamihana@miruvane.example"]
 CALLERS = 8
-#: How long Kafka is away.
-AWAY_S = 20.0
 
 
 @pytest.fixture
@@ -97,22 +95,6 @@ async def test_the_database_is_restarted_under_load(service: Clustered) -> None:
     assert without_advice == []
     assert set(after) <= {200, 429}
     assert (record["status"], emails(record), usage["used"]) == ("done", FOUND, 1)
-
-
-async def test_kafka_is_away_for_a_while(service: Clustered) -> None:
-    cluster = service.cluster
-    (key,) = await new_keys(cluster, 1)
-    await asyncio.to_thread(cluster.kafka.stop)
-    async with caller(cluster, key) as client:
-        running = asyncio.create_task(search(client))
-        ended, _ = await asyncio.wait([running], timeout=AWAY_S)
-        usage = await client.get("/usage")
-
-        await asyncio.to_thread(cluster.kafka.start)
-        record = await running
-
-    assert (ended, usage.status_code) == (set(), 200)
-    assert (record["status"], emails(record), record["usage"]["used"]) == ("done", FOUND, 1)
 
 
 async def test_kafka_forgets_everything_in_the_middle_of_a_search(service: Clustered) -> None:

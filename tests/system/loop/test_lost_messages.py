@@ -68,14 +68,6 @@ def assert_ended_as_without_losses(record: dict[str, Any], events: list[AnyEvent
     assert sum(isinstance(event, SearchSettled) for event in events) == 1
 
 
-@pytest.mark.parametrize(("topic", "stage"), TOPICS.items())
-async def test_the_first_message_of_a_topic_may_be_lost(topic: str, stage: str) -> None:
-    record, events, _ = await searched(these(1, of=topic))
-
-    assert_ended_as_without_losses(record, events)
-    assert issued_again(events) == [(stage, 2)]
-
-
 @pytest.mark.slow
 async def test_any_one_message_may_be_lost() -> None:
     _, _, whole = await searched(these())
@@ -85,14 +77,6 @@ async def test_any_one_message_may_be_lost() -> None:
         assert_ended_as_without_losses(record, events)
         # Progress is not waited for.
         assert [stage for stage, _ in issued_again(events)] == [work[1] for work in bus.lost]
-
-
-@pytest.mark.parametrize(("topic", "stage"), TOPICS.items())
-async def test_work_that_is_lost_twice_is_done_all_the_same(topic: str, stage: str) -> None:
-    record, events, _ = await searched(these(1, 2, of=topic))
-
-    assert_ended_as_without_losses(record, events)
-    assert issued_again(events) == [(stage, 2), (stage, 3)]
 
 
 @pytest.mark.parametrize(("topic", "stage"), TOPICS.items())

@@ -8,20 +8,14 @@ import pytest
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES
 from cs.domain.stages.work import Resolved
-from cs.eventlog.errors import NewerEvent
-from cs.eventlog.port import NO_STREAM
-from cs.eventlog.streams import Streams
-from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP
-from cs.projections.reading import Reading
-from cs.projections.runner import ViewRunner
 from pipeline.managed import Managed
 from system.upgrades.newer import quickly, stored, upgraded, write_newer
 
 NO_MATCH = Resolved(status="no_match")
 HELD, OTHER = "brand-held", "brand-other"
-FINISHED, SETTLED = "brand.lookup-finished.v1", "key.search-settled.v1"
+FINISHED = "brand.lookup-finished.v1"
 
 
 @pytest.fixture
@@ -38,47 +32,6 @@ async def held_stream(managed: Managed, stream: str = HELD) -> None:
     await managed.start(stream=stream)
     version = len(await managed.log.read(stream)) - 1
     await write_newer(managed.log, stream, version)
-
-
-async def test_a_driver_that_meets_it_gives_up(managed: Managed) -> None:
-    runner = ViewRunner(managed.log, managed.views, managed.keys)
-    await managed.key("a")
-    await runner.catch_up()
-    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
-    reading = Reading(managed.log, managed.views, runner, managed.keys)
-    driver = Driver(
-        Streams(managed.log), reading, managed.clock, heartbeats, restart_work=False
-    )
-    driving = asyncio.create_task(driver.run())
-    await asyncio.wait([driving], timeout=0.05)
-    assert not driving.done()
-
-    await write_newer(managed.log, "key-a", 0)
-
-    with pytest.raises(NewerEvent):
-        async with asyncio.timeout(5):
-            await driving
-
-
-async def test_in_one_process_the_driver_stands_still_and_goes_on_from_there(
-    managed: Managed,
-) -> None:
-    await managed.key("a")
-    async with managed.running():
-        await managed.start()
-        await managed.search("s", "a")
-        await write_newer(managed.log, "key-z", NO_STREAM)
-        await managed.say("brand-resolution", NO_MATCH)
-        await stored(managed.log, FINISHED)
-        settled = asyncio.create_task(stored(managed.log, SETTLED))
-        await asyncio.wait([settled], timeout=0.1)
-        assert not settled.done()
-
-        with upgraded():
-            assert await settled == ["key-a"]
-            await managed.caught_up()
-
-    assert await stored(managed.log, SETTLED) == ["key-a", "key-other1"]
 
 
 async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
