@@ -86,7 +86,7 @@ def test_levels_are_those_of_the_source() -> None:
 
 
 def test_what_the_procedures_look_for_is_in_the_table() -> None:
-    shows = re.findall(r"^\*\*Shows\*\*.*$", RUNBOOK, re.MULTILINE)
+    shows = re.findall(r"^\*\*Symptoms\*\*.*$", RUNBOOK, re.MULTILINE)
     named = {event for line in shows for event in re.findall(r"log `(\w+)`", line)}
 
     assert len(shows) == len(re.findall(r"^## ", RUNBOOK, re.MULTILINE))
