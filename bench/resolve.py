@@ -29,8 +29,8 @@ import msgspec
 
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
-from cs.pipeline.brand_candidates import SURE
-from cs.pipeline.brand_resolver import BrandResolver, Resolution
+from cs.pipeline.brand_choice import SURE
+from cs.pipeline.brand_resolution import BrandResolver, Resolution
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
 from cs.sources.brand.brand_search import by_name
 from cs.sources.brand.directory import BUNDLED, BundledDirectory

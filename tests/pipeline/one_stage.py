@@ -16,8 +16,7 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.stages.work import Alive, MailboxChecked, PeopleSeen
-from cs.pipeline.brand_resolution import BrandResolution
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
 from cs.pipeline.runner import Runner

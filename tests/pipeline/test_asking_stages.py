@@ -20,8 +20,7 @@ from cs.domain.stages.work import (
     StageInput,
     Work,
 )
-from cs.pipeline.brand_resolution import BrandResolution
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from cs.plugins.stages import Stage

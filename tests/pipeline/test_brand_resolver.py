@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.pipeline.brand_resolver import (
+from cs.pipeline.brand_resolution import (
     BrandResolver,
     Resolution,
     recordable,

@@ -23,8 +23,7 @@ from cs.domain.stages.work import (
     with_costs,
 )
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.pipeline.brand_resolution import BrandResolution
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import Verification

@@ -17,8 +17,7 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.pipeline.brand_resolution import BrandResolution
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.plugins.contracts.stage import StageCase, StageContract
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus

@@ -10,7 +10,7 @@ from cs.domain.source_cost import SourceCost, SourceFigures
 from cs.domain.source_figures import WEEKS
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append
-from cs.pipeline.learned_figures import FRESH_S, LearnedFigures
+from cs.pipeline.relay import FRESH_S, LearnedFigures
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.source_weeks import figures_until

@@ -8,7 +8,7 @@ import pytest
 
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolver
 from cs.sources.brand.directory import BundledDirectory
 
 Row = tuple[str | None, str | None, str | None]

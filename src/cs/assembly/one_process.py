@@ -40,13 +40,12 @@ from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from cs.operations.retention import Retention
-from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.refuted import RefutedMailboxes
-from cs.pipeline.relay import relay
+from cs.pipeline.relay import LearnedFigures, relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.stages import Stage

@@ -29,8 +29,7 @@ from cs.outside.resolver import DnsResolver
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.service import PaidService, ServiceSettings
-from cs.pipeline.brand_resolution import BrandResolution
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ENOUGH, ContactDiscovery
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.ranking import Ranking
@@ -260,7 +259,7 @@ def _note_not_set_up(settings: Settings, made: StagePlugins) -> None:
             why = (
                 f"the setting `verifiers` names it, and it is not set up; {how_to_set_up(name)}"
             )
-            made.misconfiguration.note_broken(f"verifiers.{name}", why)
+            made.misconfiguration.note(f"verifiers.{name}", why)
 
 
 def how_to_set_up(verifier: str) -> str:

@@ -19,7 +19,3 @@ class BadKafkaSettings(ValueError):
 
 class CannotApply(Exception):
     """The topics or rights cannot be as asked for; the message says why and what to do."""
-
-
-class BadBusFaults(Exception):
-    """The text of ``CS_BUS_FAULTS`` names no fault, or no share of records."""

@@ -11,8 +11,6 @@ from structlog import get_logger
 
 from cs.admin.app import build as admin_app
 from cs.assembly.roles.running import RunningRole
-from cs.bus import faulty
-from cs.bus.errors import BadBusFaults
 from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, first_cause
 from cs.cli.output import errors, stop
 from cs.http_server.serving import address, listen, on_signal, serving
@@ -95,21 +93,17 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arm_faults(*, sandbox: bool) -> None:
-    """Arm the fail points and faults of the bus that the environment names.
+    """Arm the fail points that the environment names.
 
     Raises:
         BadSettings: There are some, and this is no sandbox, or they are unknown.
     """
-    faults = (
-        (failpoints.VARIABLE, failpoints.arm, "it kills the service on purpose"),
-        (faulty.VARIABLE, faulty.arm, "it loses messages on purpose"),
-    )
-    for variable, arm, why in faults:
-        if text := os.environ.get(variable):
-            named = f"environment variable {variable}: "
-            if not sandbox:
-                raise BadSettings(f"{named}{why}; unset it, or serve with --sandbox")
-            try:
-                arm(text)
-            except (failpoints.BadFailPoint, BadBusFaults) as error:
-                raise BadSettings(f"{named}{error}") from error
+    if text := os.environ.get(failpoints.VARIABLE):
+        named = f"environment variable {failpoints.VARIABLE}: "
+        if not sandbox:
+            why = "it kills the service on purpose; unset it, or serve with --sandbox"
+            raise BadSettings(f"{named}{why}")
+        try:
+            failpoints.arm(text)
+        except failpoints.BadFailPoint as error:
+            raise BadSettings(f"{named}{error}") from error

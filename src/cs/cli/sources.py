@@ -23,7 +23,7 @@ from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
 from cs.domain.roles.role import classify
 from cs.paid_calls.service import WORKS
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolver
 from cs.plugins.sources import ANSWERED
 
 sources = App(name="sources", help="Try the sources of brands and people.")

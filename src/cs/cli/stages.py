@@ -29,7 +29,7 @@ from cs.domain.roles.role import JobRole
 from cs.domain.roles.role import classify as role_of
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.budgets.port import MICROS
-from cs.pipeline.brand_resolver import BrandResolver
+from cs.pipeline.brand_resolution import BrandResolver
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.waterfall import ask
 from cs.plugins.sources import BrandSource

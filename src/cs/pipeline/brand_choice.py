@@ -1,11 +1,15 @@
-"""Which brand is meant, by the answers of the sources.  Pure.
+"""Which brand is meant, by the answers of the sources, and what they say of it.  Pure.
 
 A wrong brand sells a stranger's people, a miss costs one more question (contract
 R7): two brands that answer a bare name equally well are ambiguous, and an asked domain
 decides (B4), with the asked brand as the name of a brand of the domain's owner.
+
+A hint at a brand's site comes from a source whose attribute ``hints`` is true: a search
+engine's panel, a company file.  It may be another company of the name, so it counts only if
+the home page there is called as the brand is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -22,16 +26,18 @@ from cs.domain.names.brand_match import (
 )
 from cs.domain.names.brand_names import sites_of
 from cs.domain.names.typos import is_typo
-from cs.pipeline.brand_candidates import (
-    COMPLETING,
-    MAX_MAIL_DOMAINS,
-    SURE,
-    BrandCandidate,
-    brand_candidates,
-)
-from cs.plugins.sources import BrandAnswer
+from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource
 
 Status = Literal["matched", "no_match", "ambiguous"]
+
+#: Below this a source names something similar, not the brand asked for.
+SURE = 0.7
+#: Names of sources that read the brand's own site: they need to know which it is.
+COMPLETING = frozenset({"website"})
+#: Every mail domain costs a check of every person.
+MAX_MAIL_DOMAINS = 4
+
+_SINGLE = ("name", "domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
 
 #: Scores this close are alike.  An exact name (0.9) and the same without its accents
 #: (0.87) are not: "Nike" is not "Niké" while there is a brand written as asked.
@@ -44,6 +50,109 @@ _TYPO_AT_HOME = 0.2
 
 #: In ``found_by``: sent by the caller, and found by no source.
 ASKED = "query"
+#: The score of a brand whose own site is called as it is, and that nobody else knows.
+CONFIRMED = 0.75
+#: Sites of one answer that are looked at: each is a request to a stranger.
+SITES = 2
+
+
+class SourcedMatch(msgspec.Struct, frozen=True):
+    """One match, and the source that has it."""
+
+    source: str
+    match: BrandMatch
+
+
+class BrandCandidate(msgspec.Struct):
+    """One brand, with the matches of all sources that have it, the first source first."""
+
+    matches: list[SourcedMatch]
+
+    @property
+    def score(self) -> float:
+        return max(each.match.score for each in self.matches)
+
+    @property
+    def facts(self) -> BrandFacts:
+        return merge((each.source, each.match.facts) for each in self.matches)
+
+    def is_called(self, brand: str) -> bool:
+        facts = self.facts
+        return best_likeness(brand, (facts.name, *facts.aliases)) >= COMPANY
+
+
+def merge(sourced: Iterable[tuple[str, BrandFacts]]) -> BrandFacts:
+    """Merge facts of one brand field by field; the first that has a field is its finder.
+
+    Raises:
+        ValueError: *sourced* is empty.
+    """
+    pairs = list(sourced)
+    if not pairs:
+        raise ValueError("no facts to merge")
+    found_by: dict[str, str] = {}
+    single: dict[str, str] = {}
+    for source, facts in pairs:
+        for field in _SINGLE:
+            value = getattr(facts, field)
+            if value is not None and field not in single:
+                single[field] = value
+                found_by[field] = facts.found_by.get(field, source)
+    mail = [d for _, f in pairs for d in (single.get("domain"), f.domain, *f.mail_domains) if d]
+    return BrandFacts(
+        name=single.pop("name"),
+        **single,
+        aliases=tuple(dict.fromkeys(alias for _, facts in pairs for alias in facts.aliases)),
+        mail_domains=tuple(dict.fromkeys(mail))[:MAX_MAIL_DOMAINS],
+        found_by=found_by,
+    )
+
+
+def brand_candidates(answers: Sequence[BrandAnswer]) -> list[BrandCandidate]:
+    """Return each brand once, however many sources have it."""
+    candidates: list[BrandCandidate] = []
+    for answer in answers:
+        of_others = list(candidates)
+        for match in answer.matches:
+            sourced = SourcedMatch(answer.source, match)
+            known = next((c for c in candidates if _same_brand(c, answer.source, match)), None)
+            known = known or _same_site(of_others, match)
+            if known is None:
+                candidates.append(BrandCandidate([sourced]))
+            else:
+                known.matches.append(sourced)
+    return candidates
+
+
+def _same_brand(candidate: BrandCandidate, source: str, match: BrandMatch) -> bool:
+    if match.key and any(each.match.key == match.key for each in candidate.matches):
+        return True
+    known, facts = candidate.facts, match.facts
+    if known.domain is None or facts.domain is None or not candidate.is_called(facts.name):
+        return False
+    if known.domain == facts.domain:
+        return True
+    if any(each.source == source for each in candidate.matches):
+        return False  # one source that names two main sites means two brands
+    return known.domain in facts.mail_domains or facts.domain in known.mail_domains
+
+
+def _same_site(
+    candidates: Sequence[BrandCandidate], match: BrandMatch
+) -> BrandCandidate | None:
+    """Return the one of other sources' brands that must be *match* under another name.
+
+    Two sources that are sure of one domain mean its owner; one source that has two names
+    there means two brands.
+    """
+    domain = match.facts.domain
+    if domain is None or match.score < SURE:
+        return None
+    there = [c for c in candidates if c.score >= SURE and c.facts.domain == domain]
+    called_so = [c for c in there if names_host(domain, c.facts.name)]
+    if called_so:
+        return called_so[0]
+    return there[0] if len(there) == 1 else None
 
 
 class BrandChoice(msgspec.Struct, frozen=True):
@@ -226,3 +335,38 @@ def on_owners_site(facts: BrandFacts) -> bool:
         return False
     named_by_caller = facts.found_by.get("name") == ASKED
     return named_by_caller or names_host(facts.domain, facts.parent_company)
+
+
+def is_hinting(source: BrandSource) -> bool:
+    """Return whether what *source* names has to be confirmed by the brand's own site."""
+    return getattr(source, "hints", False) is True
+
+
+def hinted_domains(answers: Sequence[BrandAnswer]) -> list[str]:
+    """Return the domains to look at, likeliest first."""
+    named = [match.facts.domain for answer in answers for match in answer.matches]
+    return list(dict.fromkeys(domain for domain in named if domain))[:SITES]
+
+
+def confirmed_hint(
+    query: Query, hints: Sequence[BrandAnswer], site: Sequence[BrandAnswer]
+) -> BrandChoice | None:
+    """Return the brand of *query* if a *site* that was hinted at says that it is its own.
+
+    Args:
+        query: A name that nobody knew.
+        hints: What all sources but the site said, hints among it.
+        site: What was read where they hint at.
+    """
+    if query.brand is None:
+        return None
+    hinted = [(a.source, m) for a in hints for m in a.matches if m.score < SURE]
+    for answer in site:
+        for match in answer.matches:
+            domain = match.facts.domain
+            names = (match.facts.name, *match.facts.aliases)
+            same = [(source, m.facts) for source, m in hinted if m.facts.domain == domain]
+            if same and match.score >= SURE and best_likeness(query.brand, names) >= COMPANY:
+                facts = merge([(answer.source, match.facts), *same])
+                return BrandChoice("matched", facts, CONFIRMED)
+    return None

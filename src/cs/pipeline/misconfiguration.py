@@ -5,27 +5,13 @@ logged when it is met, and on ``/readyz`` for as long as it lasts.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from structlog import get_logger
 
 from cs.domain.stages.work import NO_BRAND_SOURCE, NO_PEOPLE_SOURCE, SOURCES_REFUSE
-from cs.plugins.sources import INCONCLUSIVE, SourceStatus
+from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, PeopleAnswer, SourceStatus
 
 log = get_logger()
-
-
-class SourceAnswer(Protocol):
-    """How one run of a source ended, the same for brand and people sources."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def ended(self) -> SourceStatus: ...
-    @property
-    def permanent(self) -> bool: ...
-    @property
-    def why(self) -> str | None: ...
 
 
 class Misconfiguration:
@@ -43,28 +29,21 @@ class Misconfiguration:
     def begin(self, found: Mapping[str, str]) -> None:
         """Note what was *found* before anything was asked."""
         for name, why in found.items():
-            self.note_broken(name, why)
+            self.note(name, why)
         self.blocks = bool(found)
 
     def note(self, name: str, why: str | None) -> None:
-        """Note why *name* does not work, or with ``None`` that it works."""
+        """Note why *name* does not work, or with ``None`` that it works; log a change."""
         if why is None:
-            self.note_working(name)
-        else:
-            self.note_broken(name, why)
-
-    def note_broken(self, name: str, why: str) -> None:
-        """Note that *name* does not work, and log it once for each reason."""
-        if self.reasons.get(name) != why:
+            if self.reasons.pop(name, None) is not None:
+                log.info("misconfiguration_mended", name=name)
+        elif self.reasons.get(name) != why:
             self.reasons[name] = why
             log.error("misconfigured", name=name, why=why)
 
-    def note_working(self, name: str) -> None:
-        """Note that *name* works."""
-        if self.reasons.pop(name, None) is not None:
-            log.info("misconfiguration_mended", name=name)
-
-    def note_answers(self, setting: str, answers: Sequence[SourceAnswer]) -> str | None:
+    def note_answers(
+        self, setting: str, answers: Sequence[BrandAnswer | PeopleAnswer]
+    ) -> str | None:
         """Learn from how the sources of *setting* ended one run.
 
         Returns:
@@ -74,18 +53,16 @@ class Misconfiguration:
         for answer in answers:
             name = f"sources.{answer.source}"
             if answer.permanent:
-                self.note_broken(name, answer.why or "refuses for good")
+                self.note(name, answer.why or "refuses for good")
             elif answer.ended in {SourceStatus.USED, SourceStatus.NO_RESULTS}:
-                self.note_working(name)
+                self.note(name, None)
         configured = [each for each in answers if each.ended is not SourceStatus.NOT_CONFIGURED]
         if not configured:
             reasons = [f"{each.source}: {each.why or 'not configured'}" for each in answers]
-            self.note_broken(
-                setting, f"none is configured; {'; '.join(reasons)}" if reasons else NONE
-            )
+            self.note(setting, f"none is configured; {'; '.join(reasons)}" if reasons else NONE)
             return NOBODY[setting]
         if not self.blocks:
-            self.note_working(setting)
+            self.note(setting, None)
         away = [each for each in configured if each.ended in INCONCLUSIVE]
         return SOURCES_REFUSE if away and all(each.permanent for each in away) else None
 

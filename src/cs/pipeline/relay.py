@@ -5,7 +5,7 @@ stored; a record that was published and lost is issued again by the driver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 from structlog import get_logger
@@ -15,15 +15,17 @@ from cs.bus.headers import TRACEPARENT, root_place, work_headers
 from cs.bus.port import Bus
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
-from cs.domain.stages.work import Work
+from cs.domain.source_cost import SourceFigures
+from cs.domain.source_order import PRIORS
+from cs.domain.stages.work import StageName, Work
 from cs.eventlog.damage import DamagedStreams
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import Traces
 from cs.pipeline.lanes import Lanes
-from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -35,7 +37,46 @@ RETRY_S = 0.5
 #: Records read and not published yet; with more of them the log is read no further.  What
 #: one dead partition of twelve gathers until the deadlines of some 40 lookups a second.
 WAITING = 5_000
+#: How old figures may be: an order is not worth a read for each piece of work.
+FRESH_S = 60.0
+#: Rows of figures in one message, those that cost most first.
+FIGURES = 64
 _ISSUED = EventNeeds(frozenset({StageIssued}))
+
+
+class LearnedFigures:
+    """The figures of sources and verifiers that go with each piece of work.
+
+    Whoever publishes work has the views, a stage has not: so a stage needs no log to know what
+    a verified e-mail has cost from whom (docs/decisions/0046).  What *read* returned is
+    remembered for a minute; where it cannot be read, the last of it is used.
+    """
+
+    def __init__(
+        self, read: Callable[[], Awaitable[Sequence[SourceFigures]]], clock: Clock
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._read_at: float | None = None
+        self._paid: Sequence[SourceFigures] = ()
+
+    async def of(self, stage: StageName) -> tuple[SourceFigures, ...]:
+        """Return the figures of those whom *stage* has paid; the free ones need no figures.
+
+        None of a stage that has nobody to choose between.
+        """
+        if stage not in PRIORS:
+            return ()
+        now = self._clock.monotonic()
+        if self._read_at is None or now - self._read_at >= FRESH_S:
+            self._read_at = now
+            try:
+                self._paid = [each for each in await self._read() if each.micros]
+            except LogUnavailable as error:
+                # The order is good advice, and no work waits for advice.
+                log.info("figures_not_read", why=str(error))
+        ours = (each for each in self._paid if each.stage == stage)
+        return tuple(sorted(ours, key=lambda each: -each.micros)[:FIGURES])
 
 
 async def relay(

@@ -1,8 +1,9 @@
 """Fourth stage: whose mailbox exists, at one mail domain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from math import ceil
 from typing import NamedTuple
 
@@ -25,10 +26,42 @@ from cs.domain.stages.work import (
 from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
-from cs.pipeline.refusals import EvidenceByAddress, Refusals
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
 from cs.plugins.stages import Report
 from cs.plugins.verifiers import DomainCheck, Verifier
+from cs.runtime.lru import LruDict
+
+EvidenceByAddress = Mapping[str, Sequence[Evidence]]
+
+#: Attempts that are remembered: by one worker, those whose retry is not there yet.
+_ATTEMPTS = 200
+#: How long, by the deadlines of work: a lookup takes two minutes.
+_REMEMBERED = timedelta(minutes=5)
+
+_Refused = dict[str, EvidenceByAddress]  # by person
+
+
+class Refusals:
+    """Addresses found to be no mailbox, of people who are to be asked about again.
+
+    By one worker: another one that gets the retry asks anew.
+    """
+
+    def __init__(self) -> None:
+        self._by_work = LruDict[tuple[str, str], tuple[datetime, _Refused]](_ATTEMPTS)
+
+    def note(self, work: Work, undecided: Iterable[CheckedPerson]) -> None:
+        """Remember what was refused of those who are *undecided* after *work*."""
+        refused = {each.person: _refused(each) for each in undecided}
+        if any(refused.values()):
+            self._by_work[work.lookup, work.item] = (work.deadline_at, refused)
+
+    def pop(self, work: Work) -> _Refused:
+        """Return, by person, what an earlier attempt at *work* found; it is forgotten here."""
+        oldest = work.deadline_at - _REMEMBERED
+        self._by_work.evict_while(lambda noted: noted[0] < oldest)
+        _, refused = self._by_work.pop((work.lookup, work.item), (None, {}))
+        return refused
 
 
 class PersonCheck(NamedTuple):
@@ -68,7 +101,7 @@ class Verification:
         asked = work.input
         assert isinstance(asked, VerificationInput)
         if not self.verifiers:
-            self.misconfiguration.note_broken("verifiers", NONE)
+            self.misconfiguration.note("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
         priced = [
             PricedSource(v.name, ceil(round(v.cost * MICROS, 3)), v) for v in self.verifiers
@@ -192,3 +225,14 @@ def _learned(checks: Sequence[DomainCheck], pattern: str | None) -> DomainFacts:
         one_recipient=first("one_recipient"),
         pattern=pattern,
     )
+
+
+def _refused(checked: CheckedPerson) -> EvidenceByAddress:
+    found: dict[str, list[Evidence]] = {}
+    for each in checked.evidence:
+        found.setdefault(each.address, []).append(each)
+    return {
+        address: evidence
+        for address, evidence in found.items()
+        if decisive(evidence).verdict is Verdict.UNDELIVERABLE
+    }

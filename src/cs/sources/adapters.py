@@ -222,7 +222,7 @@ class HintingBrandSource(PaidSource[SettingsT]):
     """Base of the brand sources with a key, which are asked last and only hint.
 
     A search engine's panel or a company file may have another company of the name.  So what
-    they name counts only once the brand's own site says the same (`cs.pipeline.brand_hints`),
+    they name counts only once the brand's own site says the same (`cs.pipeline.brand_choice`),
     and nothing is paid for a brand that free sources know.
 
     Attributes:

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from cs.bus import faulty
 from cs.cli.output import Table, console, errors, print_parts
+from system.cluster import faulty_role
 from system.cluster.cluster import KINDS, Cluster, running_cluster
 from system.cluster.operating import operating
 from system.cluster.storm_callers import Crowd, Nodes, asked_for
@@ -66,7 +66,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     searches: int = 2000  # no more wishes than this
     pause_s: float = 8.0  # mean, between two wishes of one client
     brands: int = 96
-    faults: str = "drop=0.01,duplicate=0.01,late=0.01"
     most_s: float = 1200.0  # no kill after this
     logs: Path | None = None  # a folder that the logs of all roles are copied to
 
@@ -171,10 +170,13 @@ async def _ask_in_the_storm(
 def _start(cluster: Cluster, plan: Plan, paid: Provider) -> None:
     for kind in KINDS:
         for _ in range(plan.each):
-            more = {faulty.VARIABLE: plan.faults}
+            if not kind.startswith(faulty_role.KINDS):
+                cluster.add(kind)
+                continue
+            more = dict(faulty_role.ENVIRONMENT)
             if kind == "stage-contact-discovery":
-                more |= paid.environment(cluster.stage_environment.get("PYTHONPATH"))
-            cluster.add(kind, **more)
+                more |= paid.environment(more["PYTHONPATH"])
+            cluster.add(kind, **more).module = faulty_role.__name__
     cluster.start_missing()
 
 

@@ -70,16 +70,3 @@ def test_a_sandbox_service_names_what_it_cannot_arm(tmp_path: Path) -> None:
     told = ran("serve", "--sandbox", f"--data-dir={tmp_path}", CS_FAILPOINTS="x=kill").told(2)
 
     assert "CS_FAILPOINTS: there is no point 'x'" in told
-
-
-def test_a_live_service_refuses_to_lose_messages(tmp_path: Path) -> None:
-    told = ran("serve", f"--data-dir={tmp_path / 'data'}", CS_BUS_FAULTS="drop=0.01").told(2)
-
-    assert "CS_BUS_FAULTS" in told
-    assert "--sandbox" in told
-
-
-def test_a_sandbox_service_names_the_fault_it_does_not_know(tmp_path: Path) -> None:
-    told = ran("serve", "--sandbox", f"--data-dir={tmp_path}", CS_BUS_FAULTS="lose=1").told(2)
-
-    assert "CS_BUS_FAULTS: 'lose=1' is not like" in told

@@ -8,14 +8,12 @@ from cs.assembly.databases import keep_time
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
 from cs.assembly.shared_settings import kafka_settings
-from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.domain.service import World
 from cs.pipeline.feed import feed
-from cs.pipeline.learned_figures import LearnedFigures
 from cs.pipeline.receipts import SHARED, Receipts
-from cs.pipeline.relay import relay
+from cs.pipeline.relay import LearnedFigures, relay
 from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.lease import Leader
 from cs.projections.source_weeks import figures_until
@@ -39,7 +37,7 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             checkpoint = Checkpoint(data.pool, "relay", epoch)
             await relay(
                 data.log,
-                MeasuredBus(faulty.with_faults(bus), metrics),
+                MeasuredBus(bus, metrics),
                 after=await checkpoint.load(),
                 receipts=receipts,
                 figures=figures,

@@ -16,7 +16,6 @@ from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
 from cs.assembly.process import check_world, measured_process, open_traces
 from cs.assembly.roles.running import RunningRole
 from cs.assembly.shared_settings import kafka_settings
-from cs.bus import faulty
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresDirectory
@@ -80,7 +79,7 @@ async def run_stage(
         )
         runner = Runner(
             build_stage(name, plugins),
-            MeasuredBus(faulty.with_faults(bus), metrics),
+            MeasuredBus(bus, metrics),
             shared_time.clock,
             metrics=metrics,
         )
