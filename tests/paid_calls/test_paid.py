@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
 
+from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, PaidOnce
+from cs.paid_calls.problems import NotSentProblem, ProblemKind
 from cs.paid_calls.register import (
     BeginResult,
     CallInFlight,
@@ -246,6 +249,33 @@ async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
         assert await paid.once("acme", "Ada", provider) == b"said"
 
     assert len(provider.keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"),
+    [
+        (None, {"made": 1}),
+        (ConnectionResetError(), {"made": 1}),
+        (NotCharged("429"), {"made": 1, "not_charged": 1}),
+        (NotSentProblem(ProblemKind.OVER_CAP, "the cap is reached"), {}),
+        (Unreachable("connect"), {}),
+        (Forbidden("a private address"), {}),
+        (CallsUnavailable("the account is away"), {}),
+    ],
+    ids=str,
+)
+async def test_calls_that_were_sent_are_counted_as_made(
+    register: CallRegister, error: Exception | None, counted: dict[str, int]
+) -> None:
+    metrics = Metrics()
+    provider = saying(b"said") if error is None else raising(error)
+
+    with set_current_lookup("brand-a.1"), suppress(Exception):
+        await PaidOnce(register, metrics=metrics).once("acme", "Ada", provider)
+
+    results = ("made", "not_charged", "lost", "remembered")
+    found = {each: metrics.paid_calls.of("acme", each).value for each in results}
+    assert {result: count for result, count in found.items() if count} == counted
 
 
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(

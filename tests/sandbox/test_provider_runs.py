@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cs.cli.sandbox_service import client_of, sandbox_service
-from cs.paid_calls.budgets.port import MICROS
+from cs.domain.source_cost import MICROS
 from cs.sandbox.providers.verifiers import MailboxTruth
 from cs.sandbox.world import listing, load
 from harness.in_memory import memory_budgets

@@ -7,7 +7,7 @@ import pytest
 
 from cs.domain.contact import BrandFacts
 from cs.domain.mail.mailbox import DomainFacts, Verdict
-from cs.paid_calls.budgets.port import MICROS
+from cs.domain.source_cost import MICROS
 from cs.plugins.sources import Query, SourceStatus
 from cs.sandbox.providers.server import PRICES
 from sandbox.played_providers import BRANDS, PEOPLE, VERIFIERS, PlayedProviders

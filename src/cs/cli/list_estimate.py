@@ -14,9 +14,9 @@ from cs.cli.output import stop
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.domain.source_cost import MICROS
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.history.estimating import PastRun, past_runs
-from cs.paid_calls.budgets.port import MICROS
 
 
 async def estimate_list(at: Invocation, path: Path) -> Output:

@@ -27,8 +27,8 @@ from cs.domain.opinions import nameless, settled
 from cs.domain.roles.doubt import doubts
 from cs.domain.roles.role import JobRole
 from cs.domain.roles.role import classify as role_of
+from cs.domain.source_cost import MICROS
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
-from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.brand_resolution import BrandResolver
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.waterfall import ask

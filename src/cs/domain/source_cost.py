@@ -1,6 +1,24 @@
-"""What asking a source or a verifier cost, and what came of it: once, and in sum.  Pure."""
+"""What asking a source or a verifier cost, and what came of it: once, and in sum.  Pure.
+
+The unit of money is the US dollar.  Settings, plug-ins and people have it as a number; what is
+stored, added up or sent has whole millionths of it, in fields called ``micros``.
+"""
+
+from math import ceil
 
 import msgspec
+
+#: Millionths of a US dollar in one.
+MICROS = 1_000_000
+
+
+def micros_of(usd: float) -> int:
+    """Return *usd* in whole millionths of a US dollar; only what is free becomes 0.
+
+    >>> micros_of(0.004), micros_of(3 * 0.28), micros_of(0.0000001)
+    (4000, 840000, 1)
+    """
+    return ceil(round(usd * MICROS, 3)) if usd >= 1 / MICROS else int(usd > 0)
 
 
 class SourceCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

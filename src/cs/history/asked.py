@@ -7,10 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.opinions import SOURCE
-from cs.domain.source_cost import SourceCost
+from cs.domain.source_cost import MICROS, SourceCost
 from cs.domain.stages.work import StageName
 from cs.history.runs import Run, RunAttempt
-from cs.paid_calls.budgets.port import MICROS
 
 
 class SourceUse(msgspec.Struct, frozen=True, kw_only=True):

@@ -271,7 +271,7 @@ def _mail_check(run: Run, closed: ClosedMailDomain) -> Mapping[str, Any]:
     evidence = [found for check in checks for found in check.checked.evidence]
     reasons = {found.reason for found in evidence}
     # A hosted verifier that allows no more calls (429) has the stage ask again as well.
-    later = all(found.verifier == SMTP for found in evidence) and any(
+    later = {found.verifier for found in evidence} == {SMTP} and any(
         each.item == domain and each.why == TRY_LATER for each in run.attempts
     )
     accepts_all = any(check.checked.verdict is Verdict.CATCH_ALL for check in checks)

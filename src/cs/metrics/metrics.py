@@ -247,7 +247,7 @@ class Metrics:
     )
     paid_calls: Family[Counter] = counter(
         "cs_paid_calls_total",
-        "Questions that cost money: `made` may be charged, `remembered` are not.",
+        "Questions that cost money: `made` were sent, and may be charged unless `not_charged`.",
         *("provider", "result"),
     )
     misconfigured: Family[Gauge] = gauge(

@@ -13,6 +13,7 @@ from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
+from cs.paid_calls.problems import NotSentProblem
 from cs.paid_calls.register import (
     CallInFlight,
     CallLease,
@@ -110,7 +111,6 @@ class PaidOnce:
                 self._paid_calls.of(provider, "remembered").inc()
                 return answer
             case CallLease() as begun:
-                self._paid_calls.of(provider, "made").inc()
                 return await self._made(begun, make)
             case LostAnswer() | CallInFlight():
                 self._paid_calls.of(provider, "lost").inc()
@@ -130,7 +130,7 @@ class PaidOnce:
 
     async def _made(self, begun: CallLease, make: Make) -> bytes:
         provider = begun.call.provider
-        noted = calls_noted(provider)
+        noted, sent = calls_noted(provider), True
         try:
             async with asyncio.timeout(self._call_s):
                 answer = await make(begun.idempotency_key)
@@ -138,12 +138,16 @@ class PaidOnce:
             await self._record(self._register.leave(begun), begun)
             raise Unanswered(f"{provider} did not answer in time") from error
         except Exception as error:
-            not_made = _not_made(error)
-            ended = self._register.undo if not_made else self._register.leave
-            if not_made:
+            sent = not _not_sent(error)
+            charged = sent and not isinstance(error, NotCharged)
+            if sent and not charged:
                 self._paid_calls.of(provider, "not_charged").inc()
+            ended = self._register.leave if charged else self._register.undo
             await self._record(ended(begun), begun)
             raise
+        finally:
+            if sent:
+                self._paid_calls.of(provider, "made").inc()
         if calls_noted(provider) == noted:  # by a plug-in that knows no price
             note_call(provider)
         await self._record(self._register.answer(begun, answer), begun)
@@ -162,8 +166,8 @@ class PaidOnce:
             )
 
 
-def _not_made(error: Exception) -> bool:
+def _not_sent(error: Exception) -> bool:
     if isinstance(error, Unreachable):
         return error.why in NOT_SENT
     # What is away, `CallsUnavailable`, is the account that a call is reserved in before it.
-    return isinstance(error, NotCharged | Forbidden | CallsUnavailable)
+    return isinstance(error, NotSentProblem | Forbidden | CallsUnavailable)

@@ -100,6 +100,10 @@ class UnchargedProblem(ServiceProblem, NotCharged):
     """One that the service does not charge for: the question may be asked again."""
 
 
+class NotSentProblem(UnchargedProblem):
+    """One for which the service was not asked: a cap, a full bucket, or a pause."""
+
+
 def problem(kind: ProblemKind, why: str, retry_in_s: float | None = None) -> ServiceProblem:
     """Return the problem of that *kind*: an `UnchargedProblem` unless it may be charged."""
     made = ServiceProblem if kind in MAY_BE_CHARGED else UnchargedProblem

@@ -55,10 +55,10 @@ import msgspec
 from msgspec import Meta
 from structlog import get_logger
 
+from cs.domain.source_cost import MICROS, micros_of
 from cs.outside.body import parse_aside
 from cs.outside.port import ApiClient, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import (
-    MICROS,
     BucketEmpty,
     Budgets,
     OverCap,
@@ -74,6 +74,7 @@ from cs.paid_calls.problems import (
     FOR_THE_OPERATOR,
     PAUSE_S,
     REFUSED_PAUSE_S,
+    NotSentProblem,
     ProblemKind,
     ServiceProblem,
     UnchargedProblem,
@@ -127,8 +128,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
         return ServiceLimits(
             calls_per_s=self.calls_per_s,
             burst=self.burst,
-            micros_per_day=_micros(self.usd_per_day),
-            micros_per_month=_micros(self.usd_per_month),
+            micros_per_day=micros_of(self.usd_per_day),
+            micros_per_month=micros_of(self.usd_per_month),
         )
 
 
@@ -341,16 +342,16 @@ class PaidService:
                 return reserved
             case BucketEmpty(left_s=left_s):
                 why = f"{self.name} is asked as fast as the settings allow"
-                raise problem(ProblemKind.RATE_LIMITED, why, left_s)
+                raise NotSentProblem(ProblemKind.RATE_LIMITED, why, left_s)
             case ServicePaused(left_s=left_s, why=kind):
                 why = f"{self.name} is left alone for {left_s:.0f} s: {kind}"
-                raise problem(ProblemKind(kind), why, left_s)
+                raise NotSentProblem(ProblemKind(kind), why, left_s)
             case OverCap(cap=cap, spent_micros=spent, left_s=left_s):
                 why = (
                     f"usd_per_{cap} of {self.name} does not allow another call: "
                     f"${spent / MICROS:.2f} are spent"
                 )
-                raise problem(ProblemKind.OVER_CAP, why, left_s)
+                raise NotSentProblem(ProblemKind.OVER_CAP, why, left_s)
 
     async def _wait_for(self, reserved: Reservation) -> None:
         if reserved.delay_s <= 0:
@@ -440,7 +441,7 @@ class PaidService:
             log.warning("paid_service_not_paused", service=self.name, why=str(error))
 
     def _price(self, units: int) -> int:
-        return round(self._settings.usd_per_call * units * MICROS)
+        return micros_of(self._settings.usd_per_call * units)
 
 
 class _Call(Generic[T]):
@@ -481,7 +482,3 @@ def _failed_check(wrong: ServiceProblem) -> ServiceCheck:
 
 def _asked(question: Question) -> object:
     return [question.path, sorted(question.params.items()), question.json]
-
-
-def _micros(usd: float) -> int:
-    return round(usd * MICROS)

@@ -4,11 +4,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil
 
 from cs.domain.lookup.contacts import PEOPLE, people_among
 from cs.domain.ranking import rank
-from cs.domain.source_cost import SourceFigures
+from cs.domain.source_cost import SourceFigures, micros_of
 from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     AnyFinding,
@@ -19,7 +18,6 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.cost_meter import asking, note_found, note_order, note_unasked
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import (
@@ -103,7 +101,7 @@ class ContactDiscovery:
 
     def _order(self, figures: Sequence[SourceFigures]) -> Sequence[PricedSource[PeopleSource]]:
         priced = [
-            PricedSource(source.name, _micros(cost_of(source)), source)
+            PricedSource(source.name, micros_of(cost_of(source)), source)
             for source in self.sources
         ]
         return in_order(self.name, priced, figures, first=self.first)
@@ -116,11 +114,6 @@ async def _ask_local(source: PeopleSource, brand: BrandFacts) -> PeopleAnswer:
         with asking(source.name):
             pass
     return answer
-
-
-def _micros(usd: float) -> int:
-    """Return *usd* in millionths of a dollar; what is not free stays so."""
-    return ceil(usd * MICROS) if usd > 0 else 0
 
 
 def _note_people(answers: Sequence[PeopleAnswer]) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from math import ceil
 from typing import NamedTuple
 
 from cs.domain.contact import Candidate, CheckedPerson
@@ -12,6 +11,7 @@ from cs.domain.mail.conclusion import concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.domain.mail.patterns import candidates, named_pattern
 from cs.domain.rule_sets import VERIFICATION
+from cs.domain.source_cost import micros_of
 from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     NO_VERIFIER,
@@ -23,7 +23,6 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.paid_calls.budgets.port import MICROS
 from cs.pipeline.cost_meter import note_found, note_order
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.waterfall import OpenedVerifier, PaidCaps, PaidQuestions, Waterfall
@@ -103,9 +102,7 @@ class Verification:
         if not self.verifiers:
             self.misconfiguration.note("verifiers", NONE)
             return Failed(why=NO_VERIFIER, retryable=False)
-        priced = [
-            PricedSource(v.name, ceil(round(v.cost * MICROS, 3)), v) for v in self.verifiers
-        ]
+        priced = [PricedSource(v.name, micros_of(v.cost), v) for v in self.verifiers]
         order = in_order(self.name, priced, work.figures, first=self.first)
         note_order((place.name, place.expected_micros) for place in order)
         settled: list[CheckedPerson] = []

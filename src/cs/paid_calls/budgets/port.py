@@ -12,9 +12,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-#: Money is counted in millionths of a US dollar: whole numbers, which add up.
-MICROS = 1_000_000
-
 
 class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What the operator allows of one service.
