@@ -40,8 +40,8 @@ BEGIN = {
 DIGESTS = {
     "ranking-10": "27996b386a0c23c0",
     "mail-replies-3": "9cc1a3ba46f1459f",
-    "verification-4": "2ace702f63b7c2dc",
-    "resolution-5": "bb7ec5672a8d4856",
+    "verification-4": "352d6e7128ee209f",
+    "resolution-5": "78ee70d4dd43191f",
 }
 
 

@@ -1,7 +1,7 @@
 """May this search be made?  The one decision that needs a key, a brand and the service.
 
 Rows O1 to O11 of the contract (docs/contract.md) give the order of checks: the most lasting
-obstacle refuses first, so that nobody waits out a ``Retry-After`` only to meet a harder
+obstacle refuses first, so that no caller waits out a ``Retry-After`` only to meet a harder
 refusal.  Rows O1 to O3 (key, path, body) are the API's; `admit` is O3b to O11.  Pure.
 """
 
@@ -74,7 +74,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
             answers too if it matched that very domain (contract C1).
         ceiling_opens_at: When the service-wide ceiling lets a new lookup start; ``None``
             if it does now.
-        unshown: Lookups whose contacts can be shown to nobody any more, as their data keys
+        unshown: Lookups whose contacts can no longer be shown, as their data keys
             are lost: they answer no search that would be charged.
         lookups_full: As many lookups run in the service as may run at once.
     """

@@ -1,6 +1,6 @@
-"""What caused an event: its causation, stored beside what it says.
+"""What caused an event: its causation, stored next to the event's own data.
 
-A cause is the last thing that somebody acted on: the call that asked for a search, the
+A cause is the last thing that was acted on: the call that asked for a search, the
 message in which a stage answered, a timer, a command of an operator, another event, or the
 start of a process.  What belongs together (its correlation) the events say themselves:
 everything of one run has its ``lookup``, everything of one search its ``search``.
@@ -19,7 +19,7 @@ Timer = Literal["deadline", "retry", "silence", "ageing", "mended"]
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
-    """Base of all causes.  Stored for ever: nobody is named in one but an operator."""
+    """Base of all causes.  Stored for ever: no person but an operator is named in one."""
 
 
 class RequestCause(Cause, frozen=True, kw_only=True, tag="request"):
@@ -60,7 +60,7 @@ class OperatorCause(Cause, frozen=True, kw_only=True, tag="operator"):
 
     Attributes:
         command: Its name, as it is typed behind ``cs``.
-        who: Account or label; ``None``: nobody said.
+        who: Account or label; ``None``: not stated.
     """
 
     command: str
@@ -68,7 +68,7 @@ class OperatorCause(Cause, frozen=True, kw_only=True, tag="operator"):
 
 
 class EventCause(Cause, frozen=True, kw_only=True, tag="event"):
-    """An event that somebody who follows the log acted on, by its position."""
+    """An event that a follower of the log acted on, by its position."""
 
     position: int
 

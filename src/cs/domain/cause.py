@@ -2,7 +2,7 @@
 
 Events hold such words for ever, in clear, and log lines go wherever an operator sends them;
 no erasure reaches either.  So both leave out more (`without_people`) than what is sealed, or
-sent to whoever asked.
+sent to the caller.
 """
 
 import re
@@ -29,7 +29,7 @@ _QUOTED = re.compile(
     "|(?<!\\w)\u2018[^\u2019]*(?:\u2019|$)|\u00ab[^\u00bb]*(?:\u00bb|$)|`[^`]*(?:`|$)",
     re.IGNORECASE | re.DOTALL,
 )
-#: Nobody's name: nothing, or what a header of credentials holds without them.
+#: No person's name: nothing, or what a header of credentials holds without them.
 _NO_NAME = re.compile(
     r"""[bru]{0,2}(['"])\s*(?:(?:basic|bearer|token)\s*)?\**\s*\1""", re.IGNORECASE
 )

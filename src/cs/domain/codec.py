@@ -112,7 +112,7 @@ def shapes() -> dict[str, type[msgspec.Struct]]:
 def every_version(event: type[AnyEvent]) -> str:
     """Return what the topics of all versions of *event* begin with, also of those to come.
 
-    For whoever looks for stored events without decoding them.
+    For readers that look for stored events without decoding them.
 
     >>> every_version(key.KeyIssued)
     'key.issued.v'

@@ -123,7 +123,7 @@ class Candidate(Personal, frozen=True, kw_only=True, tag="candidate"):
     first_name: str | None = None
     last_name: str | None = None
     addresses: tuple[str, ...] = ()  # named by a source; those at another domain are ignored
-    settled: tuple[Evidence, ...] = ()  # known before: nobody is asked about these addresses
+    settled: tuple[Evidence, ...] = ()  # known before: these addresses are not asked about
 
 
 class CheckedPerson(Personal, frozen=True, kw_only=True, tag="checked"):

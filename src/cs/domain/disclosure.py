@@ -1,4 +1,4 @@
-"""A disclosure: somebody opened sealed people, and said why.
+"""A disclosure: an operator opened sealed people, and said why.
 
 Stream category ``disclosure``; one stream per disclosure, ``disclosure-<random id>``, of one
 event, which is stored before anything is shown.
@@ -64,11 +64,11 @@ class DisclosedEvents(EventSelection, frozen=True, kw_only=True, omit_defaults=T
 
 
 class DisclosureMade(Event, frozen=True, kw_only=True):
-    """People were opened for somebody; stored before they were shown.
+    """People were opened; stored before they were shown.
 
     Attributes:
         command: Which command opened them: ``events export``.
-        why: What was said; names nobody.
+        why: The reason as given; names no person.
         asked: Whose data.
         upto: The last position that may have been opened; ``None``: events that were
             appended until ``open_until`` may be among them.
@@ -140,7 +140,7 @@ def decide(command: MakeDisclosure, state: Disclosure) -> tuple[DisclosureEvent,
 def clean_reason(why: str) -> str:
     r"""Return *why* as it is stored: printable, runs of white space one space.
 
-    It stands in the log for good, where no erasure reaches it, so it may name nobody.
+    It stands in the log for good, where no erasure reaches it, so it may name no person.
 
     Raises:
         Refusal: ``reason-invalid``: it is no sentence, or has an address or a profile in it.

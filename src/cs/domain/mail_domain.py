@@ -33,12 +33,12 @@ class DomainLearned(Event, frozen=True, kw_only=True):
 
 
 class BounceReported(Event, frozen=True, kw_only=True):
-    """The operator told of a mail that came back from a mailbox which a search had returned.
+    """The operator reported a bounce from a mailbox that a search had returned.
 
     Attributes:
         mailbox: A keyed hash of its address.
-        bounced_at: When it came back, as was told.
-        status: Enhanced code, if one was told.
+        bounced_at: When it came back, as reported.
+        status: Enhanced code, if one was reported.
         kind: What follows from it; ``why``: the reason (`cs.domain.mail.bounce`).
         pattern: That its address follows, if it follows one.
     """
@@ -79,10 +79,10 @@ class ReportBounce(Command, frozen=True, kw_only=True):
 
 
 class ReportedBounces(msgspec.Struct, frozen=True):
-    """Which bounces were told before: read from a whole stream when the operator tells of some.
+    """Which bounces were reported before; read from a whole stream for a new report.
 
     Attributes:
-        known: By mailbox and status, when those came back that were told.
+        known: By mailbox and status, when the reported ones came back.
     """
 
     known: dict[tuple[str, str | None], frozenset[datetime]] = msgspec.field(
@@ -109,17 +109,17 @@ class ReportedBounces(msgspec.Struct, frozen=True):
 
 
 def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReported | None:
-    """Return the event of a bounce not told before; ``None`` of one that was.
+    """Return the event of a bounce not reported before; otherwise ``None``.
 
     A bounce is the same if mailbox, time and status are.  Without a time it is the same as any
     of that mailbox and status that is not longer ago than `REFUTED_FOR`.
     """
     at = present(command.at, state.last_at)
-    told = state.known.get((command.mailbox, command.status), frozenset())
+    times = state.known.get((command.mailbox, command.status), frozenset())
     if command.bounced_at is None:
-        if any(at < when + REFUTED_FOR for when in told):
+        if any(at < when + REFUTED_FOR for when in times):
             return None
-    elif command.bounced_at in told:
+    elif command.bounced_at in times:
         return None
     reported = BounceReported(
         mailbox=command.mailbox,

@@ -20,10 +20,10 @@ from cs.domain.roles.role import JobRole, role_of
 #: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
 PROMPT = "headline-opinion-2"
 
-#: What whoever has opinions is called in accounts, causes and figures.
+#: Name of the opinions' source in accounts, causes and figures.
 SOURCE = "opinion"
 
-#: In the place of what says who somebody is.
+#: Replaces words that identify the person.
 HIDDEN = "[...]"
 _LINKS = re.compile(
     r"(?:https?://|www\.)\S+|[\w.-]*(?:linkedin|instagram|tiktok|twitter|facebook)\.com/\S+"

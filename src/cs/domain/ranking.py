@@ -33,7 +33,7 @@ def rank(
         people: Everybody found, in any order.
         limit: At most this many are shown; the others are "over-limit".
         read: Reads a headline; for who ranks many people again, one that remembers.
-        opinions: What somebody else says of headlines; of a clear one they change nothing.
+        opinions: Second opinions on headlines; on a clear one they change nothing.
     """
     said = {each.person: each for each in opinions}
     shown: list[tuple[tuple[float, float, str, str, str], RankedPerson]] = []

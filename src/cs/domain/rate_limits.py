@@ -40,7 +40,7 @@ def window(
     """Return what is left at *at* of *limit* per rolling *span*.
 
     A time from the future counts as one of now, unless it is so far ahead that the clock was
-    wrong: then nobody knows when it was, and it does not count.
+    wrong: then its time is unknown, and it does not count.
 
     Args:
         times: In the order in which they were stored.

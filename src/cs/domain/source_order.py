@@ -33,7 +33,7 @@ class Prior(msgspec.Struct, frozen=True):
 
 #: Assumed, not measured; the log's own figures outweigh them after as many questions.  A paid
 #: verifier is asked what the free ones left open, up to four guesses a person: one in four
-#: verifies somebody.  A paid search brings up to ten people, two of them in a role with an
+#: verifies one address.  A paid search brings up to ten people, two of them in a role with an
 #: e-mail that can be verified.
 PRIORS: Mapping[StageName, Prior] = {
     "verification": Prior(questions=20, verified_each=0.25),

@@ -2,7 +2,7 @@
 
 Stream category ``brand``; one stream per cache key (`cs.domain.names.brand_names.cache_key`).
 A lookup is one live run; its id is the stream's name, a number and a nonce, so that
-whoever has one finds the stream, and an answer to a run that a restored log has
+the id leads to the stream, and an answer to a run that a restored log has
 lost is never mistaken for the next one's.  Several searches may wait for one lookup; who
 they are is in the keys' streams.  Pure: callers pass ``at``.
 
@@ -74,7 +74,7 @@ class Brand(msgspec.Struct, frozen=True):
     def answer(self, at: datetime) -> Finish | None:
         """Return the finish that answers a search at *at*, if there is one."""
         last = self.reusable
-        # One from the future ended nobody knows when, by a clock that was wrong.
+        # One from the future ended at an unknown time, by a clock that was wrong.
         return last if last and -STANDS_STILL <= at - last.at < REUSED_FOR else None
 
     def finish_of(self, lookup: str) -> Finish | None:

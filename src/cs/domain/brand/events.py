@@ -118,7 +118,7 @@ class MailboxNotVerified(LookupEvent, frozen=True, kw_only=True):
 
 
 class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
-    """Nobody is left to be checked at this mail domain."""
+    """No person is left to be checked at this mail domain."""
 
     mail_domain: str
     learned: DomainFacts = DomainFacts()
@@ -161,7 +161,7 @@ class ContactBounced(LookupEvent, frozen=True, kw_only=True):
     has none yet, and shows it without one when it ends.
 
     Attributes:
-        bounced_at: When it came back; ``status``: enhanced code, if one was told; ``why``:
+        bounced_at: When it came back; ``status``: enhanced code, if one was reported; ``why``:
             what it was (`cs.domain.mail.bounce`).
         verifier: Who had vouched for it; ``reason``: by which rule; ``rules``: of which set.
         verified_at: When.
@@ -242,7 +242,7 @@ class RecordFinding(Command, frozen=True, kw_only=True):
 
     Attributes:
         known: What is known of mail domains.
-        verifiers: The names of those that are configured: nobody else proves a mailbox.
+        verifiers: The names of those that are configured: no other proves a mailbox.
         refuted: Addresses in the finding from which mail came back lately.
     """
 

@@ -40,7 +40,7 @@ def settle(
     at: datetime,
     refuted: Collection[str] = (),
 ) -> Iterable[BrandEvent]:
-    """Yield the event of *checked*, unless that person is settled there or nobody asked.
+    """Yield the event of *checked*, unless that person is settled there or was not asked about.
 
     Of a mailbox among the *refuted*, from which mail came back, it is that there is none.
     """
@@ -71,7 +71,7 @@ def close_domain(
     """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
 
     What is *following*, the work at the next mail domain, is issued; with nothing following
-    those that wait with nobody left are closed, and without open work the run ends too.
+    those that wait with no person left are closed, and without open work the run ends too.
     """
     events: list[BrandEvent] = []
     after = state
@@ -101,7 +101,7 @@ def close_domain(
 
 
 def _waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ...]:
-    """Return the end of mail domains that wait for a retry with nobody left to be asked about.
+    """Return the end of mail domains that wait for a retry with no person left to ask about.
 
     Work in flight is not ended: its answer comes soon, with what it cost.
     """
@@ -149,12 +149,12 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 def outcome_without_people(state: Lookup) -> SearchOutcome:
-    """Return how a run ends that found nobody: an answer only if every source gave one."""
+    """Return how a run ends that found no people: an answer only if every source gave one."""
     return "no_contacts" if state.conclusive else "scrape_error"
 
 
 def _outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
-    """Return how a run ends that verified nobody, once every mail domain is closed."""
+    """Return how a run ends that verified no e-mail, once every mail domain is closed."""
     if state.timed_out:
         return "timeout"
     no_verifier_got_an_answer = state.unanswered and not state.answered

@@ -60,8 +60,8 @@ def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str,
 class _KnownPeople:
     """Who is known: by profile address, else by name and company.
 
-    Two with a profile of their own are two, whatever they are called; one without is whoever
-    is called so at that company, with a profile or without.
+    Two people with different profiles are two, whatever their names; a person without a
+    profile is the one of that name at that company, with a profile or without.
     """
 
     def __init__(self) -> None:

@@ -262,7 +262,7 @@ def _ranked(
 def next_mail_domain(
     state: Lookup, at: datetime, known: Mapping[str, KnownDomain]
 ) -> StageIssued | None:
-    """Return the work at the next mail domain; ``None`` if there is none, or nobody is left.
+    """Return the work at the next mail domain; ``None`` if there is none, or no person is left.
 
     One after the other, in the order of the brand: who is verified at one is not asked about
     at the others, so that nothing is paid for what is settled.
@@ -299,7 +299,7 @@ def failed(
     """Return what a failed *attempt* at *work* causes: a retry, or what follows the last.
 
     A mail domain that asks for a long wait does not keep the next one waiting, and one at
-    which nobody is left to be asked about is not asked again.
+    without a person left to ask about is not asked again.
     """
     if work.attempt != attempt or work.retry_at is not None:
         return ()  # a newer attempt was issued since, or is due

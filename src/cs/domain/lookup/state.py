@@ -4,7 +4,7 @@ resolution -> discovery -> ranking -> verification, one item per mail domain.  A
 ends with the event that its row names (`cs.domain.stages.table`); the first result stored
 wins, whichever attempt it came from.  Progress is stored for a run that its deadline cuts off.
 
-What a command about it causes is in `cs.domain.lookup.rules`; whom it shows, and with
+What a command about it causes is in `cs.domain.lookup.rules`; which people it shows, and with
 which address, in `cs.domain.lookup.contacts`.
 """
 

@@ -38,7 +38,7 @@ class Bounce(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         address: Of the recipient, in ASCII, as it was sent to.
-        at: When it came back; ``None``: not told.
+        at: When it came back; ``None``: not reported.
         status: Enhanced code of the report, ``5.1.1``.
         code: Reply code, 400 to 599.
         diagnostic: What the mail server said.

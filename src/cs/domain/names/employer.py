@@ -18,7 +18,7 @@ def is_employer(company: str, names: Iterable[str]) -> bool:
     """Say whether *company* is one of *names*, or its branch somewhere.
 
     "Acme Robotics" is not "Acme": a company that adds a trade is another one until
-    somebody names it so.
+    it is named so.
 
     >>> is_employer("Acme Germany GmbH", ["Acme"]), is_employer("Acme Robotics", ["Acme"])
     (True, False)

@@ -30,7 +30,7 @@ _GREEK = dict(
 )
 _GREEK_PAIRS = {"γκ": "g", "μπ": "b", "ντ": "d", "ου": "u"}
 _VOWELS = "aiueo"
-#: Kana are called by their sounds, but for these (Hepburn), and for some that nobody uses.
+#: Kana are called by their sounds, but for these (Hepburn), and for some that are obsolete.
 _HEPBURN = {"SI": "shi", "TI": "chi", "TU": "tsu", "HU": "fu", "ZI": "ji", "WO": "o"}
 _OBSOLETE = frozenset("ヮヰヱヵヶ")
 _SMALL = dict(zip("ァィゥェォャュョ", ("a", "i", "u", "e", "o", "ya", "yu", "yo"), strict=True))

@@ -7,7 +7,7 @@ import re
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 #: As sources mostly write it, in the one form already: taking it apart takes ten times as long,
-#: and whoever reads a whole history asks for every person.
+#: and reading a whole history does it for every person.
 _IN_FORM = re.compile(r"https://www\.linkedin\.com/in/[a-z0-9-]+")
 
 

@@ -14,7 +14,7 @@ from cs.domain.names.brand_match import name_keys
 
 #: A difference of more than this share of a name's letters is another name.
 MOST = 0.105
-#: Shorter names have too many neighbours: of 1,100 names of five letters in the bundled
+#: Shorter names have too many pairs: of 1,100 names of five letters in the bundled
 #: directory 41 % are one letter away from another, of those of four 77 % (bench/resolve.py).
 SHORTEST = 5
 
@@ -61,15 +61,15 @@ def _pairs(groups: Iterable[str]) -> frozenset[tuple[str, str]]:
 
 
 def _next_keys() -> frozenset[tuple[str, str]]:
-    beside = [(row[n], row[n + 1]) for row in _ROWS for n in range(len(row) - 1)]
+    pairs = [(row[n], row[n + 1]) for row in _ROWS for n in range(len(row) - 1)]
     for upper, lower in pairwise(_ROWS):
         for n, key in enumerate(lower):
-            beside += [(key, upper[n]), *([(key, upper[n + 1])] if n + 1 < len(upper) else [])]
-    return frozenset(beside) | frozenset((b, a) for a, b in beside)
+            pairs += [(key, other) for other in upper[n : n + 2]]
+    return frozenset(pairs) | frozenset((b, a) for a, b in pairs)
 
 
 _ALIKE = _pairs(_SOUNDS)
-_BESIDE = _next_keys()
+_NEIGHBOURS = _next_keys()
 
 
 @lru_cache(maxsize=4096)
@@ -185,14 +185,14 @@ def _left_out(known: str, at: int) -> float:
 
 
 def _added(asked: str, at: int, around: str) -> float:
-    """Return what one letter more weighs, between or beside the letters *around* it."""
+    """Return the weight of one more letter, between or next to the letters *around* it."""
     if asked[at] in around and _is_double(asked, at):
         return _DOUBLED
     if asked[at] == _SILENT and 0 < at < len(asked) - 1:
         return _SILENT_LETTER
     ends = _FIRST if at == 0 else _ADDED_AT_END if at == len(asked) - 1 else 0.0
-    beside = at > 0 and (asked[at], asked[at - 1]) in _BESIDE
-    return (_NEXT_KEY if beside and not ends else _EXTRA) + ends
+    neighbour = at > 0 and (asked[at], asked[at - 1]) in _NEIGHBOURS
+    return (_NEXT_KEY if neighbour and not ends else _EXTRA) + ends
 
 
 def _is_double(text: str, at: int) -> bool:
@@ -208,4 +208,4 @@ def _instead(asked: str, at: int, other: str) -> float:
         return _LIKE_SOUND + first
     if char in _VOWELS and other in _VOWELS:
         return _VOWEL + first
-    return (_NEXT_KEY if (char, other) in _BESIDE else _OTHER) + first
+    return (_NEXT_KEY if (char, other) in _NEIGHBOURS else _OTHER) + first

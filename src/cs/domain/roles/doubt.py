@@ -24,9 +24,9 @@ class Doubt(StrEnum):
     UNKNOWN_WORDS = "unknown-words"
     #: A family and no level, where a word may be one: "Markenmanger".
     NO_LEVEL = "no-level"
-    #: A level and no family, beside a word that may be one: "Manajer Sosial Media".
+    #: A level and no family, next to a word that may be one: "Manajer Sosial Media".
     NO_FAMILY = "no-family"
-    #: Eligible, and another role stands beside: "QA tester | Social Media Manager".
+    #: Eligible, and another role is named too: "QA tester | Social Media Manager".
     SEVERAL_ROLES = "several-roles"
     #: A family is named among words that titles do not have, but sentences.
     SENTENCE = "sentence"

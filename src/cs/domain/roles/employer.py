@@ -45,7 +45,7 @@ _AFTER_FIRM = re.compile(
 )
 #: "At a beauty brand": a firm, and no name.
 _NO_NAME = re.compile(r"(?:an?|une?|eine[mnrs]?|una|uno|um|uma|een)\s[a-z]")
-#: What somebody does, and not what they are: "writing a novel".
+#: An activity, not a role: "writing a novel".
 _DOING = re.compile(r"\w+ing\s")
 #: Who has these has a role, without a level of its own.
 JOB = ("job", "recruiter")

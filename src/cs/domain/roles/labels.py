@@ -112,7 +112,7 @@ def family_of(role: str) -> Family:
 
 
 def family_named(role: str) -> Family:
-    """Return the first family that the words of *role* name, whoever it is that says them."""
+    """Return the first family that the words of *role* name."""
     text = piece(role)
     if any(not _is_product(text, hit) for hit in text.hits if hit.kind == "influencer"):
         return Family.INFLUENCER
@@ -161,7 +161,7 @@ def is_community(role: str) -> bool:
 
 
 def is_creator(role: str) -> bool:
-    """Say whether *role* is that of a creator, not of somebody who works with creators."""
+    """Say whether *role* is that of a creator, not of a person who works with creators."""
     pieces = [each for each in _JOINT.split(role)[::2] if each.strip()]
     return bool(pieces) and all(map(_is_creator, pieces))
 
@@ -216,7 +216,7 @@ _LEADERS = frozenset({"head", "director", "vp", "c_level", "leaders"})
 
 
 def helps_a_leader(role: str) -> bool:
-    """Say whether *role* helps somebody else lead: "Assistant to the CMO"."""
+    """Say whether *role* helps another person lead: "Assistant to the CMO"."""
     text = piece(role).flat
     helped = piece(" ".join(text.partition(" to ")[2].split()[:_NEAR]))
     if helped.has("leadership", *_LEADERS):

@@ -1,4 +1,4 @@
-"""Why somebody who was found is not shown, by what their headline and company say.  Pure.
+"""Why a found person is not shown, from their headline and company.  Pure.
 
 It explains what was decided (`cs.domain.ranking`) and decides nothing: the first reason that
 the words give, from the plainest calling on.
@@ -40,7 +40,7 @@ _PIECES = re.compile(r"\s*[|•·;/&+]\s*|\s+(?:[-–—]|and|und|et|y|e|og|och|
 _DATED = re.compile(
     r"[(\[][^()\[\]]*\d{4}[^()\[\]]*[)\]]|\b(?:19|20)\d\d\s?[-–—]\s?(?:19|20)?\d\d\b"
 )
-#: Between the firms that somebody has left.
+#: Between the firms that a person has left.
 _FIRMS = re.compile(r"[,;/&+|•·()\[\]]|\s(?:and|und|et|y|e|og|och|en|i|[-–—])\s")
 #: Characters behind a word for the past in which the firm of then is named.
 _BEHIND = 80
@@ -51,7 +51,7 @@ _PASTS = 20
 def why_left_out(
     headline: str, role: JobRole, companies: Sequence[str], brand: Iterable[str]
 ) -> Why:
-    """Return why somebody is not shown whom *role*, read of *headline*, does not show.
+    """Return why a person is not shown whose *role*, read from *headline*, does not qualify.
 
     Args:
         headline: As the person wrote it.

@@ -1,7 +1,7 @@
 """A headline read: the roles that its writer says they hold, and where.
 
 Each segment is labelled: a role (it has a level word, a calling or an employer), a name
-(perhaps the employer of the role next to it), a topic (a line of work, nobody's role) or
+(perhaps the employer of the role next to it), a topic (a line of work, not a role) or
 nothing of interest.
 """
 
@@ -34,7 +34,7 @@ from cs.domain.roles.segments import Segment, is_tagline, segments
 
 
 class ClaimedRole(msgspec.Struct, frozen=True):
-    """A role somebody says they hold, as written, and with whom.
+    """A role that a person claims to hold, as written, and the employer.
 
     ``is_guess``: no word of it is known, but where it stands callings do.
     """

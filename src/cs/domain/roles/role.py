@@ -37,7 +37,7 @@ _WEIGHTS = {
 
 
 class JobRole(msgspec.Struct, frozen=True, kw_only=True):
-    """What a headline says somebody does.
+    """The role that a headline states.
 
     Attributes:
         family: influencer, social, partnerships, brand or other.

@@ -1,4 +1,4 @@
-"""A web-search result for a profile page: whom it names, and what it says of them.
+"""A web-search result for a profile page: the person it names, and their details.
 
 Titles look like "Jane Doe - Head of Social - Acme | LinkedIn", with the end cut off
 when it grows long; the snippet may hold the role and the place.
@@ -48,7 +48,7 @@ _CONNECTIONS = re.compile(
 
 
 def read_title(title: str, snippet: str = "") -> SearchResult | None:
-    """Return whom a search result names, or None if it names no person.
+    """Return the person a search result names, or None if it names none.
 
     Args:
         title: As the search engine shows it, perhaps cut off.
@@ -131,8 +131,8 @@ def _company(
         return said
     if labelled := _labelled("work_label", snippet):
         return labelled
-    told = " | ".join(line for line in lines if not piece(line).is_address)
-    if said := _employer(read(told).claims):
+    text = " | ".join(line for line in lines if not piece(line).is_address)
+    if said := _employer(read(text).claims):
         return said
     if rest and headline != " - ".join(rest) and not piece(rest[-1]).has_level:
         return rest[-1]

@@ -130,12 +130,12 @@ _TO_COME = re.compile(
     r"(?<!\w)ab\s\d{1,2}\.\s?\d{0,2}\.?(?=\s)",
     re.IGNORECASE,
 )
-#: What somebody was before: "brand manager turned ceramicist".
+#: A former occupation: "brand manager turned ceramicist".
 _TURNED = re.compile(
     r"^[^|]*?[\s-]turned[\s-]|^(?:[^|:]*:\s)?from\s[^|]+?\sto\s(?:an?\s)?(?=[^|]*$)",
     re.IGNORECASE,
 )
-#: What follows is the role of somebody else: "on the Head of Brand's team".
+#: What follows is another person's role: "on the Head of Brand's team".
 _TEAM_OF = re.compile(
     r"(?<!\w)(?:on|in)\s(?:the|our)\s[^,|]{3,40}?['’]s?\steam(?!\w)", re.IGNORECASE
 )
@@ -399,7 +399,7 @@ def _today(text: str) -> tuple[list[_Said], bool, bool]:
 
 
 def _of_its_holder(text: str) -> str:
-    """Leave out whom its holder reports to, but not the employer after it."""
+    """Leave out the person its holder reports to, but not the employer after it."""
     hit = _reports_to(text)
     if hit is None:
         return text
@@ -411,7 +411,7 @@ def _of_its_holder(text: str) -> str:
 
 
 def _reports_to(text: str) -> Span | None:
-    """Return where *text* says whom its holder reports to."""
+    """Return where *text* says to which person its holder reports."""
     found = [hit.span() for hit in [_TEAM_OF.search(text)] if hit]
     for hit in piece(text).hits:
         if hit.kind == "reports_to":
