@@ -24,10 +24,12 @@ from cs.api.keys import Caller, wrong_key
 from cs.api.rate_limit_headers import daily_headers, hit_headers, too_many_checks
 from cs.api.reads import check_secret, too_many_waiting_now
 from cs.api.waiting import within
-from cs.domain.key import Key
+from cs.domain.key import Key, SearchAdmitted, SearchSettled
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
+from cs.projections.search_record import SearchParts
+from cs.projections.searches import admitted_row, settled_row
 
 log = get_logger()
 
@@ -138,7 +140,6 @@ class StoredSearch:
         """
         try:
             admission = self.admitted.admission
-            self.api.reading.admitted(self.caller.key_id, admission.key_events)
             if self.asked.wait and admission.kind != "cached":  # that one has ended
                 return await self._after_hold(hold_until)
             if admission.kind in _LIVE:
@@ -184,10 +185,13 @@ class StoredSearch:
         """
         api, key_id = self.api, self.caller.key_id
         body = self.admitted.body
-        if known is not None and body is not None:
-            ended = api.reading.with_body(self.search, key_id, known, body)
-            if ended is not None:  # nothing has to be waited for
-                return contacts_answer(ended, daily_headers(known, api.clock.now()))
+        match self.admitted.admission.key_events:
+            case (SearchAdmitted() as begun, SearchSettled() as ended) if known and body:
+                row = settled_row(admitted_row(self.caller.stream, begun), ended)
+                reused = SearchParts(self.search, row, known, body)
+                return contacts_answer(reused, daily_headers(known, api.clock.now()))
+            case _:
+                pass
         try:
             async with within(api.time_limits.answer_s):
                 key = known

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from types import TracebackType
 
 import msgspec
 
@@ -44,18 +45,32 @@ class TimeLimits(msgspec.Struct, frozen=True, kw_only=True):
 TIME_LIMITS = TimeLimits()
 
 
-@asynccontextmanager
-async def within(seconds: float | None) -> AsyncIterator[None]:
+class within:  # noqa: N801  used like a function
     """Bound the time of the block; ``None``: its caller does.
 
     Raises:
         LogUnavailable: It took longer.
     """
-    try:
-        async with asyncio.timeout(seconds):
-            yield
-    except TimeoutError as error:
-        raise LogUnavailable(f"no answer within {seconds:g} s") from error
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._timeout = asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+            if isinstance(error, TimeoutError):
+                raise error
+        except TimeoutError as timeout:
+            raise LogUnavailable(f"no answer within {self._seconds:g} s") from timeout
 
 
 class KeyLimiter:
@@ -88,7 +103,10 @@ class KeyLimiter:
         self._lines[key_id] = line
         line.calls += 1
         try:
-            async with within(wait_s):
+            if line.slots.locked():
+                async with within(wait_s):
+                    await line.slots.acquire()
+            else:
                 await line.slots.acquire()
             try:
                 yield

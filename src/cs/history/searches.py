@@ -23,9 +23,8 @@ from cs.history.asked import SourceUse, asked_by
 from cs.history.history import History, Progress, unseen
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
-from cs.projections.result_contacts import spliced
 from cs.projections.rows import Rows
-from cs.projections.search_record import SearchParts, search_body
+from cs.projections.search_record import SearchParts, search_body, spliced
 from cs.projections.searches import RESULTS, SEARCHES, Searches
 from cs.projections.usage import USAGE, Usage
 from cs.projections.views import Views

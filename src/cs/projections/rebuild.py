@@ -21,9 +21,9 @@ from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
 from cs.projections.builds import tables_of
 from cs.projections.projection import Projection
-from cs.projections.result_contacts import ResultContacts
 from cs.projections.rows import Table
 from cs.projections.sealer import sealer
+from cs.projections.search_record import open_contacts
 from cs.projections.searches import ResultRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
 from cs.projections.views import StoredRow, Views
@@ -130,7 +130,6 @@ class ViewRebuild:
         self._shadow = running.shadow()
         self._keys = keys
         self._tables = tables_of(projections)
-        self._results = ResultContacts(keys)
         self._progress = progress
         self._pause = pause
         self._keys_lost = False  # that the new rows need
@@ -312,7 +311,7 @@ class ViewRebuild:
 
     async def _same_contacts(self, one: ResultRow, other: ResultRow) -> bool:
         try:
-            shown = [await self._results.contacts(row) or b"[]" for row in (one, other)]
+            shown = [await open_contacts(self._keys, row) or b"[]" for row in (one, other)]
         except LogUnavailable as error:
             if isinstance(error.__cause__, InvalidTag):
                 return False

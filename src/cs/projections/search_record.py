@@ -4,12 +4,19 @@ The one place that shapes them: the API sends them, and the history shows what i
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
+from cryptography.exceptions import InvalidTag
 
 from cs.domain.admission import RETRY_AFTER
 from cs.domain.key import Key
-from cs.projections.searches import SearchRow
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.mapper import DataKeys, held_keys
+from cs.eventlog.sealing import key_reference_of, open_bytes, why_lost
+from cs.keystore.errors import KeysUnavailable
+from cs.keystore.lost import LostValue
+from cs.projections.searches import ResultRow, SearchRow
 from cs.projections.usage import UsageRow
 
 POLL_S = int(RETRY_AFTER.total_seconds())
@@ -57,3 +64,37 @@ def poll_url(search: str) -> str:
 def _spliced(head: Mapping[str, object], fields: bytes, key: UsageRow | Key) -> bytes:
     usage = b'"usage":' + usage_body(key) + b"}"
     return msgspec.json.encode(head)[:-1] + b"," + fields + b"," + usage
+
+
+def spliced(result: ResultRow, contacts: bytes) -> bytes:
+    """Return the fields that all searches of a lookup share, as one JSON object."""
+    return result.head[:-1] + b',"contacts":' + contacts + b"}"
+
+
+async def open_contacts(keys: DataKeys, result: ResultRow) -> bytes | None:
+    """Return the contacts in *result*; ``None`` if their key was destroyed or is lost.
+
+    Raises:
+        LogUnavailable: The keys are away, or the row is damaged.
+    """
+    if not result.sealed:
+        return None
+    key = keys.held(result.key)
+    if key is not None:
+        with suppress(InvalidTag):  # damaged, or sealed with another key of that name
+            return open_bytes(key, result.key, result.sealed)
+    need = key_reference_of(result.key, result.sealed)
+    try:
+        held = await held_keys(keys, [need])
+        why = why_lost(need, held, lambda key: open_bytes(key, result.key, result.sealed))
+        if why is not None:
+            keys.lost.note([LostValue(result.key, why)])
+            return None
+        key = held[result.key]
+        return None if key is None else open_bytes(key, result.key, result.sealed)
+    except KeysUnavailable as error:
+        raise LogUnavailable(str(error)) from error
+    except InvalidTag as error:
+        raise LogUnavailable(
+            f"what the views have under {result.key} is damaged; rebuild them"
+        ) from error
