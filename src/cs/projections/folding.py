@@ -1,28 +1,45 @@
-"""Applying a page with few statements, each for many rows.
+"""Applying a page of events to rows, with few statements, each for many rows.
 
 A projection asks for its rows one by one, and at once.  So a page is applied to the rows that
 are here; an event that needs another row is put off, and the rest goes on, so that all missing
 rows become known.  They are fetched, and the page begins again.  The round in which no row was
 missing is the answer: it is what one event after another would have given.
+
+A damaged event sets its stream aside (`cs.projections.set_aside`), and so does an event that a
+projection cannot follow: it can be read, but nothing of ours can have written it.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
+import msgspec
+from structlog import get_logger
+
+from cs.domain.cause import fault
+from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.port import RecordedEvent
 from cs.projections.builds import Build
 from cs.projections.port import Session
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
-from cs.projections.set_aside import Fold, TakeUp
+from cs.projections.set_aside import ASIDE, AsideRow, row_id
 
-T = TypeVar("T")
+log = get_logger()
 
 #: A page of up to so many events is applied on the event loop: a thread would take longer to
 #: begin.
 SMALL = 50
+#: What a projection raises at an event that makes no sense.  Anything else is the fault of
+#: where rows are kept, or of no data.
+_SENSELESS = (
+    LookupError,
+    ArithmeticError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+)
 
 
 class _RowNotFetched(LookupError):
@@ -48,80 +65,100 @@ class StoredRows(NamedTuple):
         return {(table, row_id): row for table, row_id, row in found}
 
 
-class _FetchedRows:
-    """Rows that are here, and which ones are missing."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], bytes | None] = {}
-        self.missing: dict[str, set[str]] = {}
-
-    def row(self, table: str, row_id: str) -> bytes | None:
-        row_key = (table, row_id)
-        if row_key not in self._rows:
-            self.missing.setdefault(table, set()).add(row_id)
-            raise _RowNotFetched
-        return self._rows[row_key]
-
-    def excuses(self, error: Exception) -> bool:
-        """Return whether *error* may come of rows that are not here yet."""
-        return isinstance(error, _RowNotFetched) or bool(self.missing)
-
-    async def fetch(self, stored: StoredRows) -> None:
-        missing, self.missing = self.missing, {}
-        found = await stored.fetch(missing)
-        for table, ids in missing.items():
-            for row_id in ids:
-                self._rows[table, row_id] = found.get((table, row_id))
-
-
 async def folded(
     projections: Sequence[Projection],
     page: Sequence[RecordedEvent],
     seal: SealBody,
     stored: StoredRows,
-    set_aside: Iterable[str],
-) -> Rows:
-    """Return the rows after *page*; streams are passed over whose ids are in *set_aside*."""
-    fetched = _FetchedRows()
-    fold = Fold(projections, seal, set_aside, excused=fetched.excuses)
+    set_aside: Collection[str],
+) -> tuple[Rows, Collection[str]]:
+    """Return the rows after *page*, and the ids of the streams that it sets aside.
 
-    def page_applied() -> Rows:
-        return fold.rows(lambda: Rows(fetched), page)
-
-    return await _in_rounds(page_applied, fetched, stored, len(page))
-
-
-async def folded_late(
-    projections: Sequence[Projection],
-    late: TakeUp,
-    seal: SealBody,
-    stored: StoredRows,
-) -> Rows | None:
-    """Return the rows after *late*, as `folded`; ``None`` if its stream is not set aside.
-
-    Raises:
-        DamagedEvent: Its events make no sense.
+    Streams are passed over whose ids are in *set_aside*.
     """
-    fetched = _FetchedRows()
-
-    def late_applied() -> Rows | None:
-        rows = Rows(fetched)
-        with suppress(_RowNotFetched):
-            return rows if late.apply(projections, rows, seal, fetched.excuses) else None
-        return None
-
-    return await _in_rounds(late_applied, fetched, stored, len(late.events))
-
-
-async def _in_rounds(
-    apply: Callable[[], T], fetched: _FetchedRows, stored: StoredRows, count: int
-) -> T:
+    fold = _Fold(projections, page, seal, set_aside)
     while True:
-        in_thread = count > SMALL and not stored.session.in_thread
-        applied = await asyncio.to_thread(apply) if in_thread else apply()
-        if not fetched.missing:
-            return applied
-        await fetched.fetch(stored)
+        in_thread = len(page) > SMALL and not stored.session.in_thread
+        rows, aside = await asyncio.to_thread(fold.round) if in_thread else fold.round()
+        if rows is not None:
+            return rows, aside
+        await fold.fetch(stored)
+
+
+class _Fold:
+    """A page, and the stored rows that are here (`cs.projections.rows.Below`)."""
+
+    def __init__(
+        self,
+        projections: Sequence[Projection],
+        page: Sequence[RecordedEvent],
+        seal: SealBody,
+        set_aside: Collection[str],
+    ) -> None:
+        self._projections = projections
+        self._page = page
+        self._seal = seal
+        self._set_aside = set_aside
+        self._senseless: dict[str, int] = {}  # the first such version, by stream
+        self._readers: dict[type, Sequence[Projection]] = {}  # by the type of event
+        self._stored: dict[tuple[str, str], bytes | None] = {}
+        self._missing: dict[str, set[str]] = {}
+
+    def row(self, table: str, row_id: str) -> bytes | None:
+        row_key = (table, row_id)
+        if row_key not in self._stored:
+            self._missing.setdefault(table, set()).add(row_id)
+            raise _RowNotFetched
+        return self._stored[row_key]
+
+    async def fetch(self, stored: StoredRows) -> None:
+        missing, self._missing = self._missing, {}
+        found = await stored.fetch(missing) if missing else {}
+        for table, ids in missing.items():
+            self._stored |= {(table, each): found.get((table, each)) for each in ids}
+
+    def round(self) -> tuple[Rows | None, Collection[str]]:
+        """Apply the page; return its rows, ``None`` if another round is needed."""
+        rows, aside = Rows(self), set[str]()
+        for recorded in self._page:
+            stream = row_id(recorded.position, recorded.stream)
+            if stream in self._set_aside or stream in aside:
+                continue
+            senseless = self._senseless.get(stream) == recorded.version
+            if senseless or isinstance(recorded, UnreadableEvent):
+                aside.add(stream)
+                row = AsideRow(
+                    position=recorded.position, stream=recorded.stream, version=recorded.version
+                )
+                rows.put(ASIDE, stream, row)
+            elif not self._followed(rows, recorded):
+                self._senseless[stream] = recorded.version
+                return None, ()
+        return None if self._missing else rows, aside
+
+    def _followed(self, rows: Rows, recorded: RecordedEvent) -> bool:
+        """Apply *recorded* to *rows*; return whether every projection could follow it.
+
+        While rows are missing, any error may come of that, and all is done again with them.
+        """
+        kind = type(recorded.event)
+        readers = self._readers.get(kind)
+        if readers is None:
+            readers = [
+                each for each in self._projections if each.reads is None or kind in each.reads
+            ]
+            self._readers[kind] = readers
+        for projection in readers:
+            try:
+                projection.apply(rows, recorded, self._seal)
+            except msgspec.MsgspecError:
+                raise  # a row cannot be read
+            except _SENSELESS as error:
+                if not self._missing:
+                    position = recorded.position
+                    log.error("event_makes_no_sense", position=position, **fault(error))  # noqa: TRY400
+                    return False
+        return True
 
 
 _ROWS = "SELECT '{of}', id, row FROM {table} WHERE id = ANY(${ids}::text[])"

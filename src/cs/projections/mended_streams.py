@@ -71,7 +71,7 @@ class MendedStreams:
                 continue
             try:
                 if row.stream:
-                    await self._take_up_stream(row_id, row, checkpoint)
+                    await self._take_up_stream(row, checkpoint)
                 else:
                     await self._events.tail(row.position - 1, 1)
                     log.warning("views_made_anew", because_of=row.position)
@@ -84,16 +84,17 @@ class MendedStreams:
     async def _rows(self) -> list[tuple[str, AsideRow]]:
         return await self._views.tagged(ASIDE, SET_ASIDE)
 
-    async def _take_up_stream(self, row_id: str, row: AsideRow, checkpoint: int) -> None:
+    async def _take_up_stream(self, row: AsideRow, checkpoint: int) -> None:
         after, is_last = row.version - 1, False
         while not is_last:
             events = await self._events.read(row.stream, after, PAGE)
             late = [each for each in events if each.position <= checkpoint]
             is_last = len(late) < PAGE
             seal = await sealer(self._keys, late)
-            taken = TakeUp(row_id, late, checkpoint, is_last)
+            taken = TakeUp(row, late, checkpoint, is_last)
             if not await self._views.take_up(taken, seal, self._epoch):
                 return
             self._on_events(late)
+            row = taken.after
             after += len(late)
         log.info("views_took_up", position=row.position)

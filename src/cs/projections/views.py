@@ -18,11 +18,11 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
 from cs.projections.builds import Build, is_earlier, prefix_of, tables_of, version_of
-from cs.projections.folding import StoredRows, folded, folded_late
+from cs.projections.folding import StoredRows, folded
 from cs.projections.port import BuildGone, Session, ViewDatabase
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
-from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp
+from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp, damage_of, row_id
 
 log = get_logger()
 
@@ -289,9 +289,14 @@ class Views:
     async def _folded(
         self, session: Session, build: Build, new: Sequence[RecordedEvent], seal: SealBody
     ) -> Rows:
+        aside = await self._set_aside(session, build)
+        stored = StoredRows(session, build)
+        rows, _ = await folded(self._projections, new, seal, stored, aside)
+        return rows
+
+    async def _set_aside(self, session: Session, build: Build) -> set[str]:
         statement = _naming(_IDS_OF_TAG, build.table(ASIDE.name))
-        set_aside = [row_id for (row_id,) in await session.fetch(statement, SET_ASIDE)]
-        return await folded(self._projections, new, seal, StoredRows(session, build), set_aside)
+        return {row_id for (row_id,) in await session.fetch(statement, SET_ASIDE)}
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
         """Apply events of a stream that was set aside; return whether that was done.
@@ -309,9 +314,15 @@ class Views:
                 return False
             if epoch is not None and epoch < held[0][2]:
                 return False
-            rows = await folded_late(self._projections, late, seal, StoredRows(session, build))
-            if rows is None:
+            aside, stored = await self._set_aside(session, build), StoredRows(session, build)
+            stream = row_id(late.row.position, late.row.stream)
+            if stream not in aside:
                 return False
+            others = aside - {stream}
+            rows, again = await folded(self._projections, late.events, seal, stored, others)
+            if again:
+                raise damage_of(late.row)
+            rows.put(ASIDE, stream, late.after)
             await session.write(build, rows.changes())
             return True
 
