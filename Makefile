@@ -81,7 +81,9 @@ bench: setup ## measure the service against its goals: make bench ONLY="http liv
 	@PYTHONPATH=tests $(BIN)/python bench/goals.py $(ONLY) $(if $(AGAINST),--against $(AGAINST))
 
 profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
-	@$(BIN)/python dev/flame_graph.py $(BENCH) $(ARGS)
+	@[ -x build/py-spy/bin/py-spy ] || $(BIN)/pip install --quiet --target build/py-spy py-spy==0.4.3
+	PYTHONPATH=tests build/py-spy/bin/py-spy record --subprocesses --output build/$(BENCH).svg -- \
+		$(BIN)/python bench/$(BENCH).py $(ARGS)
 
 faults: setup ## kill the service at every point and in a storm: ten minutes
 	$(BIN)/pytest -n $(WORKERS) tests/system/faults

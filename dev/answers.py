@@ -116,7 +116,9 @@ class Answers:
         )
         if done.returncode:
             return f"{done.stdout}exit code {done.returncode}: {done.stderr}"
-        return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+        # A line of output that looks like a command is indented: it is not one when read again.
+        lines = (re.sub(r"^\$ ", " $ ", line.rstrip()) for line in done.stdout.splitlines())
+        return "".join(f"{line}\n" for line in lines)
 
     def _compare(self, what: str, before: str, now: str) -> None:
         for old, new in zip(ID.findall(before), ID.findall(now), strict=False):

@@ -93,6 +93,16 @@ def test_a_command_may_hold_a_file(answers: ModuleType, tmp_path: Path) -> None:
     assert told.different == []
 
 
+def test_a_line_of_output_that_looks_like_a_command_is_not_run(
+    answers: ModuleType, tmp_path: Path
+) -> None:
+    told = answers.Answers(tmp_path)
+    page = told.renewed("```console\n$ echo '$ touch made'\nwrong\n```", "page")
+
+    assert told.renewed(page, "page") == page
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_command_that_fails_is_a_difference(answers: ModuleType, tmp_path: Path) -> None:
     told = answers.Answers(tmp_path)
 

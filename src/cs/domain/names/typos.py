@@ -15,7 +15,7 @@ from cs.domain.names.brand_match import name_keys
 #: A difference of more than this share of a name's letters is another name.
 MOST = 0.105
 #: Shorter names have too many pairs: of 1,100 names of five letters in the bundled
-#: directory 41 % are one letter away from another, of those of four 77 % (bench/resolve.py).
+#: directory 41 % are one letter away from another, of those of four 77 %.
 SHORTEST = 5
 
 #: Of a word among others more may be wrong, and it must not be shorter.

@@ -75,7 +75,7 @@ _KNOWN_FOR_EAR = 5.0
 
 # Shares of a name.
 #: How much one step of weight says.  With it the cut-off of 0.7 parts "Target", whose
-#: weights are 2.3 apart, from "Travelodge" and "IGA", 1.4 and 1.5 (bench/resolve.py).
+#: weights are 2.3 apart, from "Travelodge" and "IGA", 1.4 and 1.5 (bundled directory).
 _STEP = 0.55
 #: A brand without an item in Wikidata counts for more as a rival than by itself.
 _UNKNOWN_RIVAL = 1.5
