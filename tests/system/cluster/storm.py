@@ -26,10 +26,11 @@ from system.cluster.storm_callers import Crowd, Nodes, asked_for
 from system.cluster.storm_checks import bugs, stored
 from system.cluster.storm_deaths import Deaths, kept_running
 from system.cluster.storm_paid import Provider, provider
-from system.cluster.storm_report import Damage, Report, client_results, shown
+from system.cluster.storm_report import Damage, Report, shown
 from system.cluster.storm_roles import POINTS, Keeper
 from system.cluster.storm_servers import LEADERS, Servers
 from system.faults.caller import Caller, Notebook, final, http_client
+from system.faults.results import client_results
 from system.faults.world import Wish, make_world, wishes
 
 Tell = Callable[[str], None]

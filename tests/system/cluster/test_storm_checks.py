@@ -18,8 +18,9 @@ from projections.history import write
 from projections.stored import table_of
 from system.cluster.storm_checks import Stored, compared
 from system.cluster.storm_paid import Provider
-from system.cluster.storm_report import ClientResults, Damage, Report
+from system.cluster.storm_report import Damage, Report
 from system.faults.promises import BrokenPromise
+from system.faults.results import ClientResults
 
 GOOD = Report(
     damage=Damage(
@@ -45,6 +46,7 @@ GOOD = Report(
         intended=19,
         otherwise={},
         slowest_s=1.0,
+        untrue=(),
         broken=(),
     ),
     stored=Stored(events=1, log=(), unfinished=0, views=(), rows=1, histories={}, questions={}),
@@ -115,6 +117,7 @@ def test_a_report_of_a_good_storm_names_no_fault() -> None:
     "bad",
     [
         replace(GOOD, clients=replace(GOOD.clients, broken=(BrokenPromise("lost", "s1"),))),
+        replace(GOOD, clients=replace(GOOD.clients, untrue=("a stranger",))),
         replace(GOOD, clients=replace(GOOD.clients, intended=18)),
         replace(GOOD, clients=replace(GOOD.clients, searches=0, intended=0)),
         replace(GOOD, stored=replace(GOOD.stored, log=("a violation",))),
