@@ -73,7 +73,7 @@ class IdentitiesContract:
         for group in groups(who):
             async with identities(*stores) as people:
                 assert set(await people.records_of(who[next(iter(group))])) == group
-                held = await held_on(stores[0], sorted(group))
+                held = await held_on(*stores, sorted(group))
             assert {r.name for r in held.records} == group
 
     async def test_all_records_of_one_person_are_told(

@@ -37,6 +37,7 @@ from cs.domain.contact import (
 )
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import (
     DiscoveryInput,
     RankingInput,
@@ -218,7 +219,11 @@ def brand_events(said: str) -> list[BrandEvent]:
             ),
         ),
         MailDomainChecked(
-            at=at(76), lookup=LOOKUP, mail_domain=one, learned=DomainFacts(greylists=True)
+            at=at(76),
+            lookup=LOOKUP,
+            mail_domain=one,
+            learned=DomainFacts(greylists=True),
+            costs=(SourceCost(name="smtp", asked=3),),
         ),
         LookupFinished(
             at=at(120),

@@ -10,9 +10,9 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import DomainVerified, Failed
 from cs.eventlog.port import RecordedEvent
-from cs.history.asked import asked_by, cost_in_words
 from cs.history.rows import run_rows
 from cs.history.runs import runs
+from cs.history.search_page import cost_in_words
 from domain.acme_run import HOME, STREAM, AcmeRun, checked
 
 CENT = 10_000
@@ -33,7 +33,7 @@ def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> N
     run.record("verification", done, item=HOME, attempt=2)
 
     (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
-    every = asked_by(found)
+    every = found.asked()
     asked = {each.name: each for each in every if each.stage == "verification"}
 
     assert list(asked) == ["kickbox", "smtp"]

@@ -115,7 +115,7 @@ async def test_it_is_all_that_was_found_and_answered_and_of_nobody_else(
         async with identities(log, keys) as people:
             (who,) = set((await people.of(group)).values())
             names = await people.records_of(who)
-        held = await held_on(log, names)
+        held = await held_on(log, keys, names)
 
         assert {r.name for r in held.records} == group
         for record in held.records:

@@ -153,7 +153,7 @@ async def person_export(
         upto = position if names else 0  # there is nothing to open
         await disclose(data, "people export", why, asked, upto=upto, out=out)
         data.keys.forget()  # of a person who was erased meanwhile
-        held = await held_on(data.log, names, show)
+        held = await held_on(data.log, data.keys, names, show)
     directory = await _in_directory(data, print_)
     suppressions = Suppressions(data.streams, data.keys, data.clock)
     since = [each.since for each in await suppressions.listed(print_)]

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import App, Parameter
@@ -21,16 +21,11 @@ from cs.cli.revealing import Reveal, check_reason, disclose
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchOutcome
 from cs.history.history import History
+from cs.history.loading import Search, searches
 from cs.history.pages import Page, page_html
 from cs.history.redacting import redact_search, with_pseudonyms
 from cs.history.search_page import search_page
-from cs.history.searches import (
-    ListedSearch,
-    SearchAt,
-    key_of_search,
-    listed_searches,
-    search_at,
-)
+from cs.history.searches import SearchAt, key_of_search, search_at
 from cs.projections.searches import instant
 
 app = App(
@@ -160,29 +155,38 @@ async def list_searches(
     history = History((await call.data()).log)
     # A search of the period may have ended after it.
     whole = replace(await which.selection(history), until=None)
-    newest = deque[ListedSearch](maxlen=most or None)
+    newest = deque[Search](maxlen=most or None)
     every = 0
     with reading("reading the log") as progress:
-        async for each in listed_searches(history, whole, progress):
-            if period.is_between(each.at) and outcome in {None, each.outcome}:
+        async for each in searches(history, whole, progress):
+            ended = each.outcome or "running"
+            if period.is_between(each.asked_at) and outcome in {None, ended}:
                 newest.append(each)
                 every += 1
     columns = ("At", "Search", "Brand", "Key", "Ended", "Reused", "Charged")
     text: list[str | Table] = [Table(columns, [_cells(each) for each in newest], ["Brand"])]
     if every > len(newest):
         text.append(f"the newest {len(newest)} of {every}; --last 0 shows all")
-    return Output(rows=newest, text=text)
+    return Output(rows=[_listed(each) for each in newest], text=text)
 
 
-def _cells(each: ListedSearch) -> tuple[str, ...]:
-    reused = "" if each.reused is None else "yes" if each.reused else "no"
+def _listed(each: Search) -> dict[str, Any]:
+    return {
+        "position": each.position,
+        "at": each.asked_at,
+        "search": each.search,
+        "key": each.key,
+        "brand": each.brand,
+        "lookup": each.lookup,
+        "outcome": each.outcome or "running",
+        "reused": each.cached,
+        "charged": bool(each.charged),
+    }
+
+
+def _cells(each: Search) -> tuple[str, ...]:
+    row = _listed(each)
+    reused = "" if each.cached is None else "yes" if each.cached else "no"
     charged = "yes" if each.charged else "no"
-    return (
-        instant(each.at),
-        each.search,
-        each.brand,
-        each.key,
-        each.outcome,
-        reused,
-        charged,
-    )
+    said = (row[name] for name in ("search", "brand", "key", "outcome"))
+    return instant(each.asked_at), *said, reused, charged

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import LookupEvent, LookupFinished
+from cs.domain.codec import from_plain
 from cs.domain.key import (
     KeyIssued,
     KeyRevoked,
@@ -174,6 +175,25 @@ async def load(
     yield fold.rest()
 
 
+async def searches(
+    history: History, selection: Selection, progress: Progress = unseen
+) -> AsyncIterator[Search]:
+    """Yield the searches of *selection* in the order in which they ended; then those that run.
+
+    In memory are the searches that run at one time.
+
+    Raises:
+        LogUnavailable, DamagedEvent: The log cannot be read.
+    """
+    fold, types = _Fold(), ("search-admitted", "search-repeated", "search-settled")
+    async for event in history.events(replace(selection, types=types), progress):
+        said = from_plain(event.topic, event.data())
+        for each in fold.of_key(RecordedEvent(event.position, event.stream, 0, said)):
+            yield each
+    for each in fold.rest().searches:
+        yield each
+
+
 async def _read(
     history: History,
     keys: KeyStore,
@@ -246,7 +266,7 @@ class _Fold:
             elif recorded.stream.startswith("key-") and (
                 self._only is None or recorded.stream in self._only.keys
             ):
-                searches += self._of_key(recorded)
+                searches += self.of_key(recorded)
         return runs, searches
 
     def _of_lookup(self, recorded: RecordedEvent, event: LookupEvent) -> Iterator[Run]:
@@ -258,7 +278,7 @@ class _Fold:
         elif (begun := Run.begun_by(recorded)) is not None:
             self._runs[event.lookup] = begun
 
-    def _of_key(self, recorded: RecordedEvent) -> Iterator[Search]:
+    def of_key(self, recorded: RecordedEvent) -> Iterator[Search]:
         key, event = recorded.stream.removeprefix("key-"), recorded.event
         if isinstance(event, KeyIssued):
             self._keys[key] = KeyAccount(

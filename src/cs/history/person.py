@@ -1,19 +1,20 @@
 """Everything that is held on one person: what lookups stored, and whom it was answered to."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.codec import from_plain
 from cs.domain.contact import Contact, Query
-from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog, RecordedEvent
-from cs.history.history import History, Progress, unseen
-from cs.history.runs import Run, RunPerson, runs
+from cs.eventlog.port import EventLog
+from cs.history.history import Progress, unseen
+from cs.history.loading import Search, load
+from cs.history.runs import Run, RunPerson
 from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 
 
 class AnsweredSearch(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,17 +22,17 @@ class AnsweredSearch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: The id of the API key that it was made with.
-        key_label: Whom that key was issued to; ``None``: its stream cannot be read.
+        key_label: The label of that key.
         at: When it was answered.
-        brand: As the caller wrote it; ``None``: the event that says so cannot be read.
+        brand: As the caller wrote it.
         reused: Whether it was answered from an earlier run.
     """
 
     search: str
     key: str
-    key_label: str | None
+    key_label: str
     at: datetime
-    brand: str | None
+    brand: str
     outcome: str
     charged: bool
     reused: bool
@@ -95,41 +96,58 @@ class HeldOnPerson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def held_on(
-    log: EventLog, names: Sequence[str], progress: Progress = unseen
+    log: EventLog, keys: KeyStore, names: Sequence[str], progress: Progress = unseen
 ) -> HeldOnPerson:
     """Return what *log* holds on the person of the records *names*, ``<lookup>#p1``.
 
     People are opened: note it before (`Operator.disclose`).
 
     Raises:
-        LogUnavailable: The log cannot be read now.
-        DamagedEvent, msgspec.MsgspecError: What searches were answered cannot be read.
+        LogUnavailable: Log or key store cannot be read now.
+        DamagedEvent, NewerEvent: What searches were answered cannot be read.
     """
-    history = History(log)
     lookups = {name.rpartition("#")[0] for name in names}
-    found, unread = await _runs(history, lookups)
-    searches = await _searches(history, lookups, progress)
+    streams = tuple(sorted(set(map(stream_of, lookups))))
+    damaged = set[str]()
+
+    def note(error: DamagedEvent | NewerEvent) -> None:
+        if error.stream not in streams:
+            raise error
+        damaged.add(error.stream)
+
+    found: dict[str, Run] = {}
+    answered = defaultdict[str, list[Search]](list)
+    labels: dict[str, str] = {}
+    their = Selection(brands=streams, upto=None if streams else 0)
+    async for part in load(log, keys, their, unreadable=note, progress=progress):
+        found |= {run.lookup: run for run in part.runs if run.lookup in lookups}
+        labels |= {each.key: each.label for each in part.keys}
+        for each in part.searches:
+            answered[each.lookup] += [each] if each.settled_at is not None else []
+    found = {lookup: run for lookup, run in found.items() if run.stream not in damaged}
     records = [
-        _record(found[lookup], person, searches.get(lookup, []))
+        _record(found[lookup], person, [_answered(each, labels) for each in answered[lookup]])
         for lookup, _, person in (name.rpartition("#") for name in names)
         if lookup in found
     ]
     return HeldOnPerson(
         records=tuple(record for record in records if record is not None),
-        unread=tuple(sorted(unread)),
+        unread=tuple(sorted(lookups - found.keys())),
     )
 
 
-async def _runs(history: History, lookups: set[str]) -> tuple[dict[str, Run], set[str]]:
-    """Return the runs of *lookups*, and those that cannot be read."""
-    found: dict[str, Run] = {}
-    for stream in sorted({stream_of(lookup) for lookup in lookups}):
-        try:
-            events: list[RecordedEvent] = [each async for each in history.stream(stream)]
-        except (DamagedEvent, NewerEvent):
-            continue
-        found |= {run.lookup: run for run in runs(events) if run.lookup in lookups}
-    return found, lookups - found.keys()
+def _answered(search: Search, labels: Mapping[str, str]) -> AnsweredSearch:
+    assert search.settled_at is not None
+    return AnsweredSearch(
+        search=search.search,
+        key=search.key,
+        key_label=labels[search.key],
+        at=search.settled_at,
+        brand=search.brand,
+        outcome=search.outcome or "",
+        charged=bool(search.charged),
+        reused=bool(search.cached),
+    )
 
 
 def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRecord | None:
@@ -151,37 +169,3 @@ def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRec
         outcome=run.outcome,
         last_returned_at=max(times, default=None),
     )
-
-
-async def _searches(
-    history: History, lookups: set[str], progress: Progress
-) -> Mapping[str, list[AnsweredSearch]]:
-    """Return the searches that *lookups* answered, by lookup, in order."""
-    labels: dict[str, str] = {}
-    brands: dict[str, str] = {}
-    answered: dict[str, list[AnsweredSearch]] = {}
-    wanted = Selection(types=("key.issued", "search-admitted", "search-settled"))
-    async for event in history.events(wanted, progress):
-        if event.lookup is not None and event.lookup not in lookups:
-            continue
-        match from_plain(event.topic, event.data()):
-            case KeyIssued(label=label):
-                labels[event.stream] = label
-            case SearchAdmitted(search=search, brand=brand):
-                brands[search] = brand
-            case SearchSettled() as settled:
-                answered.setdefault(settled.lookup, []).append(
-                    AnsweredSearch(
-                        search=settled.search,
-                        key=event.stream.removeprefix("key-"),
-                        key_label=labels.get(event.stream),
-                        at=settled.at,
-                        brand=brands.get(settled.search),
-                        outcome=settled.outcome,
-                        charged=settled.charged,
-                        reused=settled.cached,
-                    )
-                )
-            case _:
-                pass
-    return answered

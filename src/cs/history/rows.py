@@ -146,7 +146,7 @@ def _lookup(run: Run) -> Mapping[str, Any]:
 
 
 def _attempt_rows(run: Run, attempt: RunAttempt) -> Iterator[Row]:
-    ended = attempt.ended_at
+    ended, failed = attempt.ended_at, attempt.causes if attempt.end == "failed" else {}
     place = {"lookup": run.lookup, "stage": attempt.stage, "attempt": attempt.attempt}
     place["mail_domain"] = attempt.item or None
     yield (
@@ -156,30 +156,15 @@ def _attempt_rows(run: Run, attempt: RunAttempt) -> Iterator[Row]:
         | {
             "seconds": None if ended is None else (ended - attempt.issued_at).total_seconds(),
             "ended": None if attempt.end == "open" else attempt.end,
-            "causes": dict(sorted(attempt.causes.items())) or None,
+            "causes": dict(sorted(failed.items())) or None,
             "ended_position": attempt.ended_by,
         },
     )
     place |= {"ended_at": ended, "position": attempt.ended_by}
-    for source, answer, why in _answers(run, attempt):
+    for source, answer, why in attempt.answers():
         yield "sources", place | {"source": source, "answer": answer, "why": why}
     for n, cost in enumerate(attempt.costs, 1):
         yield "costs", asdict(cost) | place | {"place": n}
-
-
-def _answers(run: Run, attempt: RunAttempt) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield each source of *attempt*, what it answered, and why it could not answer."""
-    if attempt.end == "failed":
-        yield from ((source, "failed", why) for source, why in attempt.causes.items())
-        for cost in attempt.costs:
-            if cost.asked and cost.name not in attempt.causes and not attempt.item:
-                yield cost.name, None, None
-    elif attempt.end == "answered" and attempt.stage == "ranking":
-        yield from ((model, "failed", why) for model, why in run.ranking_causes.items())
-    elif attempt.end == "answered":
-        ends = {"brand-resolution": run.resolution, "contact-discovery": run.discovery}
-        if (end := ends.get(attempt.stage)) is not None:
-            yield from ((name, how, end.causes.get(name)) for name, how in end.sources.items())
 
 
 def _person_rows(

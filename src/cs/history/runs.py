@@ -7,8 +7,9 @@ a `Run` keeps everything that the log says of it.  People are in it in clear, bu
 who were erased.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
@@ -47,6 +48,7 @@ from cs.domain.source_cost import SourceCost
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
+from cs.paid_calls.budgets.port import MICROS
 
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
 
@@ -65,8 +67,9 @@ class RunAttempt(msgspec.Struct, kw_only=True):
         ended_by: The position of the event that says so.
         why: Of a failed one: why.
         retry_at: Of a failed one: when the next one was to follow.
-        causes: Of a failed one, by source: why it could not answer.
-        costs: Of one that ended: what whom it asked cost; empty if that was not recorded.
+        sources: Of one that answered, by source: how it ended.
+        causes: Of one that ended, by source: why it could not answer.
+        costs: Of one that ended: the cost per source or verifier, in the order of asking.
         caused_by: What led to its being issued; ``None``: not known.
         end_caused_by: What led to the event that says that it ended.
     """
@@ -84,10 +87,53 @@ class RunAttempt(msgspec.Struct, kw_only=True):
     ended_by: int | None = None
     why: str | None = None
     retry_at: datetime | None = None
+    sources: dict[str, str] = {}
     causes: dict[str, str] = {}
     costs: tuple[SourceCost, ...] = ()
     caused_by: AnyCause | None = None
     end_caused_by: AnyCause | None = None
+
+    def answers(self) -> Iterator[tuple[str, str | None, str | None]]:
+        """Yield each source, how it ended if that is known, and why it could not answer."""
+        for name, how in (self.sources or dict.fromkeys(self.causes, "failed")).items():
+            yield name, how, self.causes.get(name)
+        for cost in self.costs if self.end == "failed" and not self.item else ():
+            if cost.asked and cost.name not in self.causes:
+                yield cost.name, None, None
+
+
+class SourceUse(msgspec.Struct, kw_only=True):
+    """A source or a verifier that a stage asked, over all attempts.
+
+    Attributes:
+        stage, item: That asked it; `item` is the mail domain of a verification.
+        ended, why: How it ended, and why it could not answer; of a source.
+        questions: Questions that it was asked; of a verifier, addresses.
+        calls: Calls to a service that charges, made for them.
+        used: What the stage went on with of what it gave; ``None``: not recorded.
+        cost: In US dollars.
+        expected: What a verified e-mail from it was expected to cost, in US dollars, when the
+            order of asking was made.
+    """
+
+    stage: StageName
+    item: str
+    name: str
+    ended: str | None = None
+    why: str | None = None
+    questions: int | None = None
+    calls: int | None = None
+    used: int | None = None
+    cost: Decimal | None = None
+    expected: Decimal | None = None
+
+    def add(self, cost: SourceCost) -> None:
+        self.questions = (self.questions or 0) + cost.asked
+        self.calls = (self.calls or 0) + cost.calls
+        self.used = (self.used or 0) + cost.used
+        self.cost = (self.cost or Decimal(0)) + Decimal(cost.micros) / MICROS
+        expected = cost.expected_micros
+        self.expected = None if expected is None else Decimal(expected) / MICROS
 
 
 class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,6 +313,20 @@ class Run(msgspec.Struct, kw_only=True):
         """Return the one who is called *person* here, if there is one."""
         return next((each for each in self.people if each.person == person), None)
 
+    def asked(self) -> list[SourceUse]:
+        """Return the sources and verifiers that its stages asked, by stage, in that order."""
+        work: dict[tuple[StageName, str], dict[str, SourceUse]] = {}
+        for each in self.attempts:
+            uses = work.setdefault((each.stage, each.item), {})
+            ends = {name: (how, why) for name, how, why in each.answers()}
+            for name in (*(cost.name for cost in each.costs), *ends):
+                uses.setdefault(name, SourceUse(stage=each.stage, item=each.item, name=name))
+            for cost in each.costs:
+                uses[cost.name].add(cost)
+            for name, (how, why) in ends.items():
+                uses[name].ended, uses[name].why = how, why
+        return [use for uses in work.values() for use in uses.values()]
+
     @classmethod
     def begun_by(cls, recorded: RecordedEvent) -> "Run | None":
         """Return the run that *recorded* begins; ``None``: it begins none."""
@@ -296,6 +356,8 @@ class Run(msgspec.Struct, kw_only=True):
             attempt = self._end(closed.stage, closed.item, "answered", recorded)
             if attempt is not None and isinstance(event, _WITH_COSTS):
                 attempt.costs = event.costs
+                attempt.causes = getattr(event, "causes", {})
+                attempt.sources = getattr(event, "sources", {})
         match event:
             case StageIssued():
                 self._issued(event, recorded)

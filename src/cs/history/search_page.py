@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.history.asked import cost_in_words
 from cs.history.pages import Bar, Look, Page, Section, table, text
 from cs.history.redacting import HIDDEN, reply_to
-from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson
+from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
 from cs.history.searches import SearchAt
 from cs.history.words import (
     ENDS,
@@ -149,6 +149,15 @@ def _run_sections(search: SearchAt, run: Run) -> Iterator[Section]:
         about=f"Cost in money: {cost_in_words(search.asked)}.",
     )
     yield from _people(run)
+
+
+def cost_in_words(asked: Sequence[SourceUse]) -> str:
+    """Return what all of *asked* cost, in a sentence."""
+    costs = [each.cost for each in asked if each.cost is not None]
+    if not costs:
+        return "not recorded"
+    calls = sum(each.calls or 0 for each in asked)
+    return f"${sum(costs, Decimal(0)):f} for {calls} paid calls, as the log has it"
 
 
 def _run(run: Run, *, reused: bool) -> Section:

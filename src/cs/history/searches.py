@@ -6,22 +6,19 @@ and the brand's up to that position, and shaped by what shapes the API's answers
 keys are gone.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
 from cs.domain.causation import AnyCause
-from cs.domain.codec import from_plain
 from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
-from cs.history.asked import SourceUse, asked_by
 from cs.history.history import History, Progress, unseen
-from cs.history.runs import Run, runs
+from cs.history.runs import Run, SourceUse, runs
 from cs.history.selection import Selection
 from cs.projections.rows import Rows
 from cs.projections.search_record import SearchParts, search_body, spliced
@@ -60,7 +57,7 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
         lookup: The id of the run that answers it.
         reused: Whether that is a run of before.
         run: That run as far as it had come.
-        asked: The sources and verifiers that it asked (`cs.history.asked.asked_by`).
+        asked: The sources and verifiers that it asked (`cs.history.runs.Run.asked`).
         erased_since: Erasures after the position, in order.
     """
 
@@ -177,7 +174,7 @@ async def search_at(
         lookup=row.lookup,
         reused=row.cached,
         run=run,
-        asked=() if run is None else asked_by(run),
+        asked=() if run is None else run.asked(),
         erased_since=tuple(
             _erased(recorded.position, recorded.event)
             for recorded in of_run
@@ -202,58 +199,3 @@ def _unsealed(name: str, body: bytes) -> bytes:
 
 def _erased(position: int, event: ContactsErased) -> ErasedSince:
     return ErasedSince(position, event.at, len(event.people), event.aged_out)
-
-
-class ListedSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """One search.
-
-    Attributes:
-        position, at: Of the event that admitted it.
-        brand: As it was shown to the caller.
-        lookup: The run that answers it.
-        outcome: ``running``, or how it ended.
-        reused: Whether it was answered from a run of before; ``None``: it runs.
-    """
-
-    position: int
-    at: datetime
-    search: str
-    key: str
-    brand: str
-    lookup: str
-    outcome: str = "running"
-    reused: bool | None = None
-    charged: bool = False
-
-
-async def listed_searches(
-    history: History, which: Selection, progress: Progress = unseen
-) -> AsyncIterator[ListedSearch]:
-    """Yield the searches of *which* in the order in which they ended; those that run come last.
-
-    In memory are the searches that run at one time.
-
-    Raises:
-        LogUnavailable: The log cannot be read now.
-    """
-    both = replace(which, types=("search-admitted", "search-settled"))
-    running: dict[str, ListedSearch] = {}
-    async for event in history.events(both, progress):
-        match from_plain(event.topic, event.data()):
-            case SearchAdmitted() as admitted:
-                running[admitted.search] = ListedSearch(
-                    position=event.position,
-                    at=event.at,
-                    search=admitted.search,
-                    key=event.stream.removeprefix("key-"),
-                    brand=admitted.brand,
-                    lookup=admitted.lookup,
-                )
-            case SearchSettled(outcome=outcome, cached=cached, charged=charged) as settled:
-                before = running.pop(settled.search, None)
-                if before is not None:
-                    yield replace(before, outcome=outcome, reused=cached, charged=charged)
-            case _:
-                pass
-    for each in running.values():
-        yield each
