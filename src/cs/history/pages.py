@@ -55,7 +55,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         mark: A value of that scale to be marked.
         columns, rows: A table.
         words: Its columns of words, which may be folded.
-        numbers: Its columns that are set to the right.
+        numbers: Places of its columns that are set to the right, from 0.
         folded: Title and text of what is shown on demand; the page alone has it.
     """
 
@@ -68,7 +68,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     words: Sequence[str] = ()
-    numbers: Collection[str] = ()
+    numbers: Collection[int] = ()
     folded: Sequence[tuple[str, str]] = ()
 
 
@@ -84,7 +84,11 @@ def table(heading: str, rows: Iterable[Mapping[str, Any]], **rest: Any) -> Secti
         columns=columns,
         rows=[[text(value) or "" for value in row.values()] for row in shown],
         words=columns,
-        numbers=[c for c in columns if any(type(row[c]) in {int, Decimal} for row in shown)],
+        numbers=[
+            n
+            for n, column in enumerate(columns)
+            if any(type(row[column]) in {int, Decimal} for row in shown)
+        ],
         **rest,
     )
 

@@ -114,7 +114,7 @@ def _section(report: Report, found: FigureRows, top: int) -> Section:
         columns=columns,
         rows=rows,
         words=[each for each in columns if each in texts and each not in _WHOLE],
-        numbers=[column for column in columns if column not in texts],
+        numbers=[n for n, column in enumerate(columns) if column not in texts],
     )
 
 
