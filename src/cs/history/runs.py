@@ -44,11 +44,10 @@ from cs.domain.contact import (
 )
 from cs.domain.key import SearchOutcome
 from cs.domain.mail.mailbox import DomainFacts
-from cs.domain.source_cost import SourceCost
+from cs.domain.source_cost import MICROS, SourceCost
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
-from cs.paid_calls.budgets.port import MICROS
 
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
 
