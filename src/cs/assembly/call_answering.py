@@ -1,6 +1,8 @@
 """What answers calls, put together: the same whoever keeps the log and the views."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
@@ -16,6 +18,8 @@ from cs.checks.memory import MemoryChecks
 from cs.checks.port import CHECKS_PER_MINUTE, Checks
 from cs.domain.contact import CONTACTS
 from cs.domain.operator_actions import ACTS, act_of
+from cs.eventlog.categories import category_name
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
@@ -25,6 +29,10 @@ from cs.runtime.clock import Clock
 from cs.settings import Settings
 
 log = get_logger()
+
+#: Newest events whose keys are folded before a node is ready, and the time for that.
+WARM_EVENTS = 2_000
+WARM_S = 0.5
 
 
 class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +75,7 @@ async def build_api(
     keys = Keys(streams, reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
     await keys.warm(reading.secrets.pages())
+    await _fold_keys_in_use(streams)
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
     views.listen_early(keys.on_events, keys.READS)
@@ -97,6 +106,20 @@ async def build_api(
     )
     views.listen_early(log_actions, ACTS)
     return api
+
+
+async def _fold_keys_in_use(streams: Streams) -> None:
+    """Fold the keys of the newest events, or the first search of each is slow."""
+    with suppress(LogUnavailable, TimeoutError):  # then the first call of a key folds it
+        async with asyncio.timeout(WARM_S):
+            newest = await streams.log.stored(
+                max(0, await streams.log.head() - WARM_EVENTS), WARM_EVENTS
+            )
+            in_use = dict.fromkeys(each.stream for each in reversed(newest))
+            for stream in in_use:
+                if category_name(stream) == "key":
+                    with suppress(LogUnavailable):
+                        await streams.load(stream)
 
 
 def log_actions(page: Sequence[RecordedEvent]) -> None:
