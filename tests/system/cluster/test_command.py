@@ -1,10 +1,11 @@
-"""`make cluster` and `make cluster-demo` as a person runs them."""
+"""`python -m system.cluster`, which `make cluster` and `make cluster-demo` run."""
 
 import json
 import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,10 +36,10 @@ def _what_it_runs_on() -> None:
 
 
 @contextmanager
-def made(folder: Path, target: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
-    """Run *target* as in a terminal of its own; what is left of it is killed."""
+def made(folder: Path, *words: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    """Run the command as in a terminal of its own; what is left of it is killed."""
     process = subprocess.Popen(
-        ["make", "--no-print-directory", target, *words],
+        [sys.executable, "-m", "system.cluster", *words],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -46,7 +47,12 @@ def made(folder: Path, target: str, *words: str) -> Iterator["subprocess.Popen[s
         text=True,
         start_new_session=True,
         env={k: v for k, v in os.environ.items() if not k.startswith("CS_TEST_")}
-        | {"TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
+        | {
+            "TMPDIR": str(folder),
+            "PYTHONPATH": str(ROOT / "tests"),
+            "PYTHONUNBUFFERED": "1",
+            **environment,
+        },
     )
     with process:
         try:
@@ -83,7 +89,7 @@ def until(process: "subprocess.Popen[str]", wanted: str) -> list[str]:
 def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
     short_folder: Path,
 ) -> None:
-    with made(short_folder, "cluster", "BROKERS=1", "EACH=1", "JSON=1") as command:
+    with made(short_folder, "run", "--brokers=1", "--each=1", "--json") as command:
         said: dict[str, Any] = json.loads(until(command, r"^\{")[-1])
         relay = said["pids"]["relay-1"]
         until(command, rf"^relay-1 ready, leads, process {relay}$")
@@ -110,7 +116,7 @@ def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
 
 
 def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder: Path) -> None:
-    with made(short_folder, "cluster-demo", "BROKERS=1") as command:
+    with made(short_folder, "demo", "--brokers=1") as command:
         out = command.communicate(timeout=PATIENCE_S)[0]
 
     assert command.returncode == 0, out
@@ -127,10 +133,10 @@ def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder:
 def test_what_is_missing_is_told_in_a_sentence(short_folder: Path) -> None:
     cache = short_folder / "jars"
     cache.mkdir()
-    with made(short_folder, "cluster", f"CS_KAFKA_CACHE={cache}") as command:
+    with made(short_folder, "run", CS_KAFKA_CACHE=str(cache)) as command:
         out = command.communicate(timeout=PATIENCE_S)[0]
 
-    assert command.returncode == 2, "make's, for a command that ended with 1"
+    assert command.returncode == 1
     assert "is missing, changed or too much. Remove the folder" in out
     assert "Traceback" not in out
     assert running(short_folder) == []
