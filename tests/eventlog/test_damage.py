@@ -33,7 +33,7 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
 from cs.eventlog.table_log import PreparedAppend
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.set_aside import ASIDE, SET_ASIDE

@@ -19,8 +19,8 @@ from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.keystore.postgres.store import PostgresKeyStore
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
 from cs.operations.erasure import Erasure
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate

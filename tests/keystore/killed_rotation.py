@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cs.assembly.master_key import change
-from cs.keystore.postgres.store import PostgresKeyStore
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.store import StoredKeys
 from cs.keystore.wrapping import Wrapping
 from cs.settings import Settings
 
@@ -39,8 +38,7 @@ def _die_at_wrap(number: int) -> None:
 
 
 def _die_after(method: str) -> None:
-    for store in (SqliteKeyStore, PostgresKeyStore):
-        setattr(store, method, _then_dying(getattr(store, method)))
+    setattr(StoredKeys, method, _then_dying(getattr(StoredKeys, method)))
 
 
 def _then_dying(done: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -55,12 +53,11 @@ def _die_before_it_is_in_place() -> None:
     Path.replace = die  # type: ignore[method-assign, assignment]
 
 
-#: Opening a store wraps its two secrets, of a file one again, for nobody: before the keys.
 POINTS: dict[str, Callable[[], None]] = {
     "begun": lambda: _die_after("begin_rotation"),
-    "in the second batch": lambda: _die_at_wrap(2 + 700),
+    "in the second batch": lambda: _die_at_wrap(700),
     "after a batch": lambda: _die_after("rewrap"),
-    "in the secrets": lambda: _die_at_wrap(2 + KEYS + 2),
+    "in the secrets": lambda: _die_at_wrap(KEYS + 2),
     "all wrapped": lambda: _die_after("end_rotation"),
     "not in place": _die_before_it_is_in_place,
 }

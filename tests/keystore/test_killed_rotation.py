@@ -14,8 +14,8 @@ from cs.assembly.folder import open_folder
 from cs.assembly.folder_keys import folder_of, open_key_store
 from cs.assembly.master_key import change, versions
 from cs.assembly.postgres_stores import open_shared_key_store
-from cs.keystore.postgres.store import PostgresKeyStore
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
 from cs.runtime.data_folder import DataFolder

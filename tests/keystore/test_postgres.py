@@ -1,5 +1,4 @@
 import asyncio
-import hmac
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -7,7 +6,7 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.postgres.store import PostgresKeyStore
+from cs.keystore.postgres import PostgresKeyStore
 from cs.postgres import parts
 from cs.postgres.lock_retry import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
@@ -91,21 +90,6 @@ async def test_processes_that_open_a_new_store_at_once_make_the_same_fingerprint
     prints = {store.fingerprint("email", "a") for store in stores}
 
     assert len(prints) == 1
-    derived = hmac.digest(MASTER, b"index", "sha256")
-    assert prints != {hmac.new(derived, b"email\0a", "sha256").hexdigest()}
-
-
-async def test_an_older_store_keeps_its_fingerprints(pool: Pool) -> None:
-    """When fingerprints were made with a value derived from the master key."""
-    derived = hmac.digest(MASTER, b"index", "sha256")
-    proof = hmac.digest(derived, b"proof", "sha256")
-    await pool.execute("INSERT INTO master (proof) VALUES ($1)", proof)
-
-    for _ in range(2):
-        async with PostgresKeyStore(pool, MASTER) as keys:
-            assert keys.fingerprint("email", "jo@acme.example") == (
-                hmac.new(derived, b"email\0jo@acme.example", "sha256").hexdigest()
-            )
 
 
 async def test_a_key_destroyed_by_another_process_is_gone_once_forgotten(

@@ -12,9 +12,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cs.assembly.folder import open_folder
 from cs.assembly.master_key import change, versions
 from cs.keystore.errors import WrongMasterKey
-from cs.keystore.postgres.store import PostgresKeyStore
-from cs.keystore.rotating import rotate
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.postgres import PostgresKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate
@@ -69,7 +68,7 @@ async def test_afterwards_the_new_one_opens_everything_and_the_old_one_nothing(
         await keys.suppress([print_])
     progress: list[tuple[int, int]] = []
     async with store([OLD, NEW]) as keys:
-        assert await rotate(keys, VERSION, lambda *at: progress.append(at), batch=50) == 119
+        assert await keys.rotate(VERSION, lambda *at: progress.append(at), batch=50) == 119
         assert await keys.versions() == [VERSION]
 
     assert progress == [(50, 119), (100, 119), (119, 119)]
@@ -89,7 +88,7 @@ async def test_processes_that_hold_both_go_on_and_what_they_make_is_wrapped_with
 ) -> None:
     async with store([OLD, NEW]) as service, store([OLD, NEW]) as command:
         made = dict(await service.ensure(NAMES))
-        done = asyncio.create_task(rotate(command, VERSION, quiet, batch=7))
+        done = asyncio.create_task(command.rotate(VERSION, quiet, batch=7))
         while not done.done():
             made |= await service.ensure([f"new{len(made)}"])
             service.forget()
@@ -113,7 +112,7 @@ async def test_a_process_that_gets_the_new_one_later_finds_it_when_it_needs_it(
 
         given.append(NEW)
         made = {**made, **await service.ensure(["b"])}
-        await rotate(command, VERSION, quiet)
+        await command.rotate(VERSION, quiet)
         service.forget()
         assert await service.find(["a", "b"]) == made
 
@@ -134,7 +133,7 @@ async def test_cut_off_anywhere_it_is_gone_on_with(store: Open, batches: int) ->
     async with store([OLD, NEW]) as keys:
         assert await keys.find(NAMES) == made
         assert await keys.versions() == [VERSION, OLD_VERSION]
-        assert await rotate(keys, VERSION, quiet) == len(NAMES) - 50 * batches
+        assert await keys.rotate(VERSION, quiet) == len(NAMES) - 50 * batches
     async with store([NEW]) as keys:
         assert await keys.find(NAMES) == made
 
@@ -145,7 +144,7 @@ async def test_a_key_destroyed_in_the_middle_does_not_come_back(store: Open) -> 
         await keys.begin_rotation(VERSION)
         await keys.rewrap("", 50)
         await keys.destroy(NAMES[::2])
-        await rotate(keys, VERSION, quiet)
+        await keys.rotate(VERSION, quiet)
         assert set(await keys.find(NAMES)) == set(NAMES[1::2])
 
 
@@ -192,7 +191,7 @@ async def test_keys_of_the_version_before_are_found_and_rotated(
         assert await command.left() == len(NAMES)
         made = {**made, **await command.ensure(["b"])}
         assert (await wraps(store, tmp_path, database))["b"][1:5].hex() == VERSION
-        assert await rotate(command, VERSION, quiet) == len(NAMES)
+        assert await command.rotate(VERSION, quiet) == len(NAMES)
 
     stored = await wraps(store, tmp_path, database)
     assert {wrapped[:5] for wrapped in stored.values()} == {Wrapping(NEW).mark}
@@ -203,28 +202,9 @@ async def test_keys_of_the_version_before_are_found_and_rotated(
 async def test_a_store_rotated_to_the_master_key_that_it_has_names_it(store: Open) -> None:
     async with store([OLD]) as keys:
         made = await keys.ensure(NAMES)
-        assert await rotate(keys, OLD_VERSION, quiet) == len(NAMES)
+        assert await keys.rotate(OLD_VERSION, quiet) == len(NAMES)
         assert await keys.versions() == [OLD_VERSION]
         assert await keys.find(NAMES) == made
-
-
-async def test_a_file_of_the_version_before_is_taken_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "keys.db"
-    nonce, key = b"n" * 12, b"k" * 32
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE data_key (name TEXT PRIMARY KEY, wrapped BLOB) WITHOUT ROWID")
-        db.execute(
-            "CREATE TABLE master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
-            "proof BLOB NOT NULL)"
-        )
-        db.execute("INSERT INTO master (proof) VALUES (?)", (Wrapping(OLD).proof,))
-        wrapped = nonce + AESGCM(OLD).encrypt(nonce, key, b"a")
-        db.execute("INSERT INTO data_key VALUES ('a', ?)", (wrapped,))
-
-    for _ in range(2):
-        async with SqliteKeyStore(path, OLD) as keys:
-            assert await keys.find(["a"]) == {"a": key}
-            assert await keys.left() == 0
 
 
 # A data folder, beside a running service.

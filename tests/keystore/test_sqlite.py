@@ -1,8 +1,7 @@
 import asyncio
-import hmac
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ import pytest
 
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.master_key_file import master_key
-from cs.keystore.open_keys import OpenKeys
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.store import OpenKeys
+from cs.keystore.wrapping import master_key
 from cs.runtime.private_files import DeletedDataRemains
 from cs.sqlite.database import transaction
 
@@ -62,7 +61,8 @@ async def test_another_master_key_is_refused(path: Path) -> None:
         await keys.ensure(["a"])
 
     with pytest.raises(WrongMasterKey, match="another master key"):
-        SqliteKeyStore(path, b"n" * 32)
+        async with SqliteKeyStore(path, b"n" * 32):
+            pass
 
 
 async def test_fingerprints_of_two_stores_differ_also_under_one_master_key(
@@ -73,25 +73,6 @@ async def test_fingerprints_of_two_stores_differ_also_under_one_master_key(
         SqliteKeyStore(tmp_path / "two.db", MASTER) as two,
     ):
         assert one.fingerprint("email", "a") != two.fingerprint("email", "a")
-
-
-async def test_an_older_store_keeps_its_fingerprints(path: Path) -> None:
-    """When fingerprints were made with a value derived from the master key."""
-    with closing(sqlite3.connect(path)) as older, older:
-        older.execute(
-            "CREATE TABLE master (one INTEGER PRIMARY KEY CHECK (one = 1) DEFAULT 1, "
-            "proof BLOB NOT NULL)"
-        )
-        derived = hmac.digest(MASTER, b"index", "sha256")
-        proof = hmac.digest(derived, b"proof", "sha256")
-        older.execute("INSERT INTO master (proof) VALUES (?)", (proof,))
-
-    for _ in range(2):
-        async with SqliteKeyStore(path, MASTER) as keys:
-            assert keys.fingerprint("email", "jo@acme.example") == (
-                hmac.new(derived, b"email\0jo@acme.example", "sha256").hexdigest()
-            )
-            assert await keys.secret("paid-calls") == hmac.digest(MASTER, b"calls", "sha256")
 
 
 async def test_two_processes_agree_on_a_secret_which_stands_in_no_file(
@@ -242,10 +223,10 @@ async def test_what_is_kept_open_in_memory_is_bounded(
 @contextmanager
 def no_more_pages(keys: SqliteKeyStore, _: Path) -> Iterator[None]:
     """Let the file have no page more: found full while it is written."""
-    (pages,) = keys._file.database.execute("PRAGMA page_count").fetchone()
-    keys._file.database.execute(f"PRAGMA max_page_count={pages}")
+    (pages,) = keys._file.file.db.execute("PRAGMA page_count").fetchone()
+    keys._file.file.db.execute(f"PRAGMA max_page_count={pages}")
     yield
-    keys._file.database.execute("PRAGMA max_page_count=100000")
+    keys._file.file.db.execute("PRAGMA max_page_count=100000")
 
 
 @contextmanager
@@ -293,10 +274,10 @@ async def test_what_goes_wrong_while_undoing_does_not_hide_what_went_wrong_first
     keys: SqliteKeyStore,
 ) -> None:
     def fail() -> None:
-        keys._file.database.close()  # nothing can be undone any more
+        keys._file.file.db.close()  # nothing can be undone any more
         raise sqlite3.OperationalError("the first")
 
-    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._file.database):
+    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._file.file.db):
         fail()
 
 
@@ -322,7 +303,7 @@ def test_a_file_that_holds_no_key_is_refused(tmp_path: Path) -> None:
 
 async def test_keys_that_are_made_together_share_a_transaction(keys: SqliteKeyStore) -> None:
     commits = list[str]()
-    keys._file.database.set_trace_callback(commits.append)
+    keys._file.file.db.set_trace_callback(commits.append)
 
     async def make(name: str) -> None:
         await keys.index([(keys.fingerprint("email", name), name)])
@@ -360,7 +341,7 @@ async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(path: Path) 
     was_read, go_on = asyncio.Event(), asyncio.Event()
 
     class Slow(SqliteKeyStore):
-        async def _stored_keys(self, names: Sequence[str]) -> Mapping[str, bytes | None]:
+        async def _stored_keys(self, names: Sequence[str]) -> dict[str, bytes | None]:
             found = await super()._stored_keys(names)
             was_read.set()
             async with asyncio.timeout(10):

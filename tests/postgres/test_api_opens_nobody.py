@@ -15,7 +15,7 @@ from cs.domain.contact import Query
 from cs.domain.key import settled
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
-from cs.keystore.postgres.store import PostgresKeyStore
+from cs.keystore.store import StoredKeys
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
@@ -67,24 +67,22 @@ class AskedFor:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.names: set[str] = set()
-        find, look = PostgresKeyStore.find, PostgresKeyStore.look
+        find, look = StoredKeys.find, StoredKeys.look
 
-        async def find_noted(
-            store: PostgresKeyStore, names: Iterable[str]
-        ) -> Mapping[str, bytes]:
+        async def find_noted(store: StoredKeys, names: Iterable[str]) -> Mapping[str, bytes]:
             wanted = list(names)
             self.names.update(wanted)
             return await find(store, wanted)
 
         async def look_noted(
-            store: PostgresKeyStore, names: Iterable[str]
+            store: StoredKeys, names: Iterable[str]
         ) -> Mapping[str, bytes | None]:
             wanted = list(names)
             self.names.update(wanted)
             return await look(store, wanted)
 
-        monkeypatch.setattr(PostgresKeyStore, "find", find_noted)
-        monkeypatch.setattr(PostgresKeyStore, "look", look_noted)
+        monkeypatch.setattr(StoredKeys, "find", find_noted)
+        monkeypatch.setattr(StoredKeys, "look", look_noted)
 
 
 async def test_the_api_asks_for_the_key_of_an_answer_and_of_no_person(

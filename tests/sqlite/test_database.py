@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from cs.runtime.private_files import DeletedDataRemains
+from cs.sqlite import database
 from cs.sqlite.database import DatabaseThreads, connect, transaction, wipe
 
 
@@ -44,6 +45,30 @@ def test_what_is_asked_of_the_file_is_set(db: sqlite3.Connection, path: Path) ->
     assert relaxed.execute("PRAGMA synchronous").fetchone() == (1,), "NORMAL"
     assert relaxed.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
     relaxed.close()
+
+
+def test_a_new_file_that_another_process_is_making_is_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # what switching to a write-ahead log holds, too
+    monkeypatch.setattr(database, "sleep", lambda _: other.execute("COMMIT"))
+
+    opened = connect(path, synchronous="FULL")
+
+    assert opened.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    opened.close()
+    other.close()
+
+
+def test_a_new_file_is_waited_for_no_longer_than_asked(path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(sqlite3.OperationalError, match="database is locked"):
+        connect(path, synchronous="FULL", lock_timeout_s=0.05)
+
+    other.close()
 
 
 def test_all_of_a_transaction_is_stored_or_nothing(db: sqlite3.Connection) -> None:

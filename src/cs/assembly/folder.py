@@ -19,7 +19,7 @@ from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite.file import LogFile
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import FAILED
-from cs.keystore.errors import WrongMasterKey
+from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
@@ -94,12 +94,12 @@ async def open_folder(
             yield FolderStores(events, keys, views, snapshots)
     except DamagedEvent as damaged:
         raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
-    except (WrongMasterKey, LogUnavailable, *FAILED) as error:
+    except (WrongMasterKey, KeysUnavailable, LogUnavailable, *FAILED) as error:
         if isinstance(error, WrongMasterKey) and not folder.own_master_key:
             raise DataFolderError(describe_wrong_key(folder, error)) from error
+        why = describe(error) if isinstance(error, FAILED) else str(error)
         raise DataFolderError(
-            f"the data in {folder.path} cannot be used: {describe(error)}; "
-            f"{advice(error, folder.path)}"
+            f"the data in {folder.path} cannot be used: {why}; {advice(error, folder.path)}"
         ) from error
 
 
@@ -207,8 +207,4 @@ async def remembered_paid_calls(
 
 
 def _calls_key(settings: Settings) -> bytes:
-    keys = open_key_store(folder_of(settings, make=False))
-    try:
-        return keys.stored_secret(PAID_CALLS)
-    finally:
-        keys.close()
+    return open_key_store(folder_of(settings, make=False)).stored_secret(PAID_CALLS)

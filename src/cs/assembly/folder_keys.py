@@ -10,11 +10,11 @@ from pathlib import Path
 
 from cs.assembly.folder_advice import advice
 from cs.keystore.errors import OpenToOthers, WrongMasterKey
-from cs.keystore.master_key_file import existing_master_key, master_key
-from cs.keystore.sqlite.store import SqliteKeyStore
-from cs.keystore.wrapping import MasterKeys, Wrapping
+from cs.keystore.sqlite import SqliteKeyStore
+from cs.keystore.wrapping import MasterKeys, Wrapping, existing_master_key, master_key
 from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import DataFolder, DataFolderError
+from cs.runtime.private_files import make_private
 from cs.settings import BadSettings, Settings
 from cs.sqlite.database import LOCK_TIMEOUT_S
 
@@ -38,11 +38,11 @@ def open_key_store(
     lock_timeout_s: int = LOCK_TIMEOUT_S,
     metrics: Metrics | None = None,
 ) -> SqliteKeyStore:
-    """Open the data keys of *folder* by themselves.
+    """Return the data keys of *folder*, which are opened by entering them.
 
     Raises:
         DataFolderError: They or the master key cannot be used.
-        WrongMasterKey: The master key is not theirs.
+        WrongMasterKey: The file of the master key holds none.
     """
 
     def masters() -> Sequence[bytes]:
@@ -56,6 +56,7 @@ def open_key_store(
             master_key(folder.master_key)
         else:
             _check_named_keys(folder)
+        make_private(folder.data_keys)
         return SqliteKeyStore(
             folder.data_keys,
             MasterKeys(masters),

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -14,7 +13,7 @@ from cs.assembly.folder_keys import (
     put_next_master_key_in_place,
 )
 from cs.assembly.postgres_stores import next_master_key, open_shared_key_store
-from cs.keystore.rotating import Rewrapping, rotate
+from cs.keystore.store import StoredKeys
 from cs.settings import Settings
 
 
@@ -33,10 +32,6 @@ class MasterKeyVersions(msgspec.Struct, frozen=True):
     older: Sequence[str]
 
 
-class _Store(Rewrapping, Protocol):
-    async def versions(self) -> Sequence[str]: ...
-
-
 async def change(settings: Settings, on_progress: Callable[[int, int], None]) -> RotationResult:
     """Wrap every key with the next master key.
 
@@ -51,15 +46,15 @@ async def change(settings: Settings, on_progress: Callable[[int, int], None]) ->
     if settings.postgres is not None or settings.keys_postgres is not None:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return RotationResult(version, await rotate(store, version, on_progress))
+            return RotationResult(version, await store.rotate(version, on_progress))
     folder = folder_of(settings, make=False)
     if not folder.own_master_key:
         version = next_master_key(settings)
         async with _store(settings) as store:
-            return RotationResult(version, await rotate(store, version, on_progress))
+            return RotationResult(version, await store.rotate(version, on_progress))
     version = make_next_master_key(folder)
     async with _store(settings) as store:
-        keys = await rotate(store, version, on_progress)
+        keys = await store.rotate(version, on_progress)
     return RotationResult(version, keys, put_next_master_key_in_place(folder))
 
 
@@ -70,7 +65,7 @@ async def versions(settings: Settings) -> MasterKeyVersions:
 
 
 @asynccontextmanager
-async def _store(settings: Settings) -> AsyncIterator[_Store]:
+async def _store(settings: Settings) -> AsyncIterator[StoredKeys]:
     if settings.postgres is not None or settings.keys_postgres is not None:
         async with open_shared_key_store(settings, "command") as shared:
             yield shared

@@ -70,11 +70,7 @@ def folder_key(settings: Settings) -> Callable[[], bytes]:
 
 
 def _stored_key(settings: Settings) -> bytes:
-    keys = open_key_store(folder_of(settings, make=False))
-    try:
-        return keys.stored_secret(PEOPLE_DIRECTORY)
-    finally:
-        keys.close()
+    return open_key_store(folder_of(settings, make=False)).stored_secret(PEOPLE_DIRECTORY)
 
 
 @asynccontextmanager

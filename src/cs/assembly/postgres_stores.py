@@ -11,7 +11,7 @@ from cs.domain.service import World
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots, snapshots_away
 from cs.keystore.port import KeyStore
-from cs.keystore.postgres.store import PostgresKeyStore
+from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.metrics.metrics import Metrics
 from cs.postgres.clock import DatabaseTime

@@ -1,15 +1,20 @@
-"""Wrapping data keys and secrets with a master key, and keyed hashes made with a secret."""
+"""Master keys: their files, and wrapping data keys and secrets with them.
+
+Keyed hashes are made with a secret.
+"""
 
 import hashlib
 import hmac
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.keystore.errors import WrongMasterKey
+from cs.keystore.errors import OpenToOthers, WrongMasterKey
+from cs.runtime.private_files import exposed
 
 #: The secret that fingerprints are made with.
 FINGERPRINTS = "fingerprints"
@@ -50,23 +55,11 @@ class Wrapping:
     """
 
     def __init__(self, master: bytes) -> None:
-        self._master = master
         self._wrap = AESGCM(master)
-        self.proof = hmac.digest(self._derived(b"index"), b"proof", "sha256")
+        self.proof = hmac.digest(hmac.digest(master, b"index", "sha256"), b"proof", "sha256")
         self.version = version_of(self.proof)
         #: What every named wrap of it begins with.
         self.mark = _NAMED + bytes.fromhex(self.version)
-
-    def earlier_secrets(self) -> dict[str, bytes]:
-        """Return the secrets of a store made when they were derived from the master key.
-
-        They are stored, wrapped, when such a store is first opened: what they hashed and
-        sealed is found and opened still, also under another master key.
-        """
-        return {
-            FINGERPRINTS: self._derived(b"index"),
-            PAID_CALLS: self._derived(b"calls"),
-        }
 
     def wrapped(self, name: str, key: bytes, *, named: bool) -> bytes:
         nonce = os.urandom(_NONCE)
@@ -88,9 +81,6 @@ class Wrapping:
             raise WrongMasterKey(
                 f"the data key {name!r} was not wrapped by this master key, or is damaged"
             ) from error
-
-    def _derived(self, purpose: bytes) -> bytes:
-        return hmac.digest(self._master, purpose, "sha256")
 
 
 class MasterKeys:
@@ -170,3 +160,40 @@ class MasterKeys:
 
     def _names(self) -> str:
         return " and ".join(self._held)
+
+
+def existing_master_key(path: Path) -> bytes:
+    """As `master_key`, and it is there.
+
+    Raises:
+        OSError: It is not, or cannot be read.
+    """
+    if exposure := exposed(path):
+        raise OpenToOthers(f"the master key {exposure}")
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise WrongMasterKey(f"{path} holds {len(key)} bytes, not a 32-byte key")
+    return key
+
+
+def master_key(path: Path) -> bytes:
+    """Return the 32-byte master key in the file at *path*, making it (0600) if missing.
+
+    Raises:
+        WrongMasterKey: The file does not hold a key.
+        OpenToOthers: Others may read it.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return existing_master_key(path)
+    key = os.urandom(32)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        path.unlink()  # half a key would be taken for a damaged one
+        raise
+    return key

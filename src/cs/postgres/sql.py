@@ -1,8 +1,8 @@
 """Statements for both databases (`cs.runtime.sql`) in PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from secrets import token_hex
 from typing import Any, TypeVar
 
@@ -10,8 +10,9 @@ import asyncpg
 
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
+from cs.postgres.parts import every_part, replace_parts
 from cs.postgres.pool import Pool, PooledConnection, connected
-from cs.runtime.sql import Rows, Work
+from cs.runtime.sql import Many, Rows, Statement, Work
 
 T = TypeVar("T")
 
@@ -32,15 +33,24 @@ class PostgresDatabase:
         async with self._connected() as connection:
             return await connection.fetch(sql, *parameters)
 
+    async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Rows:
+        async with self._connected() as connection:
+            return await connection.fetchmany(sql, rows)
+
     async def transact(self, work: Work[T]) -> T:
         async with self._connected() as connection, connection.transaction():
-            try:
-                statement = next(work)
-                while True:
-                    statement = work.send(await connection.fetch(*statement))
-            except StopIteration as end:
-                done: T = end.value
-                return done
+            return await _run(connection, work)
+
+    async def transact_locking(self, work: Callable[[], Work[T]]) -> T:
+        done: list[T] = []
+
+        async def run(connection: PooledConnection) -> None:
+            done[:] = [await _run(connection, work())]
+
+        with self._bounded("run the command again"):
+            async with asyncio.timeout(WRITE_ANEW_S):
+                await retry_while_locked(self.pool, run)
+        return done[0]
 
     async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
         """Put a new table in the place of *table*, since a page keeps the bytes of its rows.
@@ -66,19 +76,38 @@ class PostgresDatabase:
             await connection.execute(f"DROP TABLE {table}")
             await connection.execute(f"ALTER TABLE {new} RENAME TO {table}")
 
-        try:
+        with self._bounded("erase again"):
             async with asyncio.timeout(WRITE_ANEW_S):
                 await retry_while_locked(self.pool, replace)
-        except (DatabaseUnavailable, TimeoutError) as error:
-            why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
-            raise self._unavailable(DatabaseUnavailable(f"{why}; erase again")) from error
         return gone
 
     async def wipe(self) -> None:
         """Do nothing: vacuum frees the pages, and `purge` replaces them."""
 
+    async def wipe_parts(
+        self, table: str, column: str, values: Sequence[str] | None = None
+    ) -> None:
+        """Put new tables in the place of the parts that hold the rows (`cs.postgres.parts`)."""
+        with self._bounded("erase again"):
+            if values is None:
+                parts: Sequence[str] = await every_part(self.pool, table)
+            else:
+                of = f"SELECT DISTINCT tableoid::regclass::text FROM {table}"  # noqa: S608
+                rows = await self.fetch(f"{of} WHERE {column} = ANY($1)", values)
+                parts = [part for (part,) in rows]
+            await replace_parts(self.pool, table, parts)
+
     async def close(self) -> None:
         """Do nothing: the pool is its owner's."""
+
+    @contextmanager
+    def _bounded(self, again: str) -> Iterator[None]:
+        """Translate the errors of what locks tables; *again* says what to do after them."""
+        try:
+            yield
+        except (DatabaseUnavailable, TimeoutError) as error:
+            why = str(error) or "a transaction on the table does not end (pg_stat_activity)"
+            raise self._unavailable(DatabaseUnavailable(f"{why}; {again}")) from error
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[PooledConnection]:
@@ -87,3 +116,19 @@ class PostgresDatabase:
                 yield connection
         except (DatabaseUnavailable, asyncpg.UndefinedTableError) as error:
             raise self._unavailable(error) from error
+
+
+async def _run(connection: PooledConnection, work: Work[T]) -> T:
+    try:
+        statement = next(work)
+        while True:
+            statement = work.send(await _execute(connection, statement))
+    except StopIteration as end:
+        done: T = end.value
+        return done
+
+
+async def _execute(connection: PooledConnection, statement: Statement) -> Rows:
+    if isinstance(statement, Many):
+        return await connection.fetchmany(*statement)
+    return await connection.fetch(*statement)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
 from cs.runtime.private_files import DeletedDataRemains
@@ -18,6 +19,8 @@ T = TypeVar("T")
 LOCK_TIMEOUT_S = 10
 #: How long `wipe` waits for other processes; the thread that owns the file waits with it.
 READERS_S = 3
+#: Wait before a new file is switched to its write-ahead log again.
+WAL_AGAIN_S = 0.01
 
 
 def connect(
@@ -46,7 +49,7 @@ def connect(
         timeout=lock_timeout_s,
     )
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        _use_wal(connection, lock_timeout_s)
         connection.execute(f"PRAGMA synchronous={synchronous}")
         if secure_delete:
             connection.execute("PRAGMA secure_delete=ON")
@@ -54,6 +57,24 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def _use_wal(connection: sqlite3.Connection, timeout_s: float) -> None:
+    """Give a new file its write-ahead log.
+
+    While another process does the same, SQLite fails at once with "database is locked" and
+    does not wait: its timeout does not hold where waiting could be a deadlock.
+    """
+    until = monotonic() + timeout_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= until:
+                raise
+            sleep(WAL_AGAIN_S)
+        else:
+            return
 
 
 class _Executor(Protocol):

@@ -1,22 +1,39 @@
 """Statements for both databases (`cs.runtime.sql`) in a SQLite file."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cs.runtime.sql import Rows, Work
+from cs.runtime.batcher import Batcher, BatcherFull
+from cs.runtime.sql import Many, Rows, Statement, Work
 from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
 from cs.sqlite.file_on_demand import FileOnDemand
 
 T = TypeVar("T")
 
+#: Transactions of callers that are one transaction of the file.
+BATCH = 512
+#: Callers that wait to write; more are refused at once.
+WAITING = 10_000
+#: What SQLite spells otherwise than PostgreSQL, or does not need.
+_SPELLINGS = (
+    (" = ANY(", " IN (SELECT value FROM json_each("),
+    ("::text[])", "))"),
+    ("::bytea", ""),
+    (" FOR UPDATE", ""),
+)
+
 
 class SqliteDatabase:
     """The file at *path*, made when something is first stored; in memory without a path.
 
+    Transactions of callers that wait together are one, since a commit costs the same for all
+    as for one; what one of them raises is undone by itself and leaves the others alone.
     The parameters are those of `FileOnDemand`.
     """
 
@@ -41,12 +58,34 @@ class SqliteDatabase:
             lock_timeout_s=lock_timeout_s,
             prepare=_add_functions,
         )
+        self._unavailable = unavailable
+        self._transactions = Batcher[Work[Any], Any](
+            self._transact_batch, size=BATCH, waiting=WAITING
+        )
 
     async def fetch(self, sql: str, *parameters: Any) -> Rows:
         return await self.file.run(self._fetch, sql, parameters)
 
+    async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Rows:
+        return await self.transact(_many(sql, rows))
+
     async def transact(self, work: Work[T]) -> T:
-        return await self.file.run(self._transact, work)
+        try:
+            done: T = await self._transactions.submit(work)
+        except (sqlite3.Error, OSError, BatcherFull) as error:
+            raise self._unavailable(error) from error
+        return done
+
+    async def transact_locking(self, work: Callable[[], Work[T]]) -> T:
+        return await self.transact(work())
+
+    def transact_here(self, work: Work[T]) -> T:
+        """Run *work* in this thread; for whoever uses the file from no other."""
+        try:
+            with transaction(self.file.db):
+                return self._run(work)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
 
     async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
         return await self.file.run(self._purge, table, column, values)
@@ -54,27 +93,61 @@ class SqliteDatabase:
     async def wipe(self) -> None:
         await self.file.run(self._wipe)
 
+    async def wipe_parts(
+        self, table: str, column: str, values: Sequence[str] | None = None
+    ) -> None:
+        del table, column, values
+        await self.wipe()
+
     async def close(self) -> None:
         self.file.close()
 
     # What runs in the thread.
 
     def _fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:
-        return self._execute(sql, *parameters) if self.file.exists else ()
+        return self._execute((sql, *parameters)) if self.file.exists else ()
 
-    def _execute(self, sql: str, *parameters: Any) -> Rows:
+    def _execute(self, statement: Statement) -> Rows:
+        if isinstance(statement, Many):
+            return [
+                row for each in statement.rows for row in self._execute((statement.sql, *each))
+            ]
+        sql, *parameters = statement
+        if sql.startswith("LOCK TABLE"):
+            return ()
         named = {str(n): _bound(value) for n, value in enumerate(parameters, 1)}
-        return self.file.db.execute(sql, named).fetchall()
+        return self.file.db.execute(_spelled(sql), named).fetchall()
 
-    def _transact(self, work: Work[T]) -> T:
-        with transaction(self.file.db):
-            try:
-                statement = next(work)
-                while True:
-                    statement = work.send(self._execute(*statement))
-            except StopIteration as end:
-                done: T = end.value
-                return done
+    async def _transact_batch(self, works: Sequence[Work[Any]]) -> Sequence[Any | Exception]:
+        return await self.file.run(self._transact_together, works)
+
+    def _transact_together(self, works: Sequence[Work[Any]]) -> list[Any | Exception]:
+        try:
+            with transaction(self.file.db):
+                return [self._transact_one(work) for work in works]
+        except Exception as error:  # noqa: BLE001  raised to each caller
+            return [error] * len(works)
+
+    def _transact_one(self, work: Work[Any]) -> Any | Exception:
+        self.file.db.execute("SAVEPOINT one")
+        try:
+            answer = self._run(work)
+        except Exception as error:
+            if not self.file.db.in_transaction:  # a full disk has ended it, for all
+                raise
+            self.file.db.execute("ROLLBACK TO one")
+            answer = error
+        self.file.db.execute("RELEASE one")
+        return answer
+
+    def _run(self, work: Work[T]) -> T:
+        try:
+            statement = next(work)
+            while True:
+                statement = work.send(self._execute(statement))
+        except StopIteration as end:
+            done: T = end.value
+            return done
 
     def _purge(self, table: str, column: str, values: Sequence[str]) -> int:
         if not self.file.exists:
@@ -97,5 +170,18 @@ def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("date_part", 2, lambda _, moment: moment, deterministic=True)
 
 
+def _many(sql: str, rows: Sequence[Sequence[Any]]) -> Work[Rows]:
+    return (yield Many(sql, rows))
+
+
+@lru_cache(maxsize=1_000)
+def _spelled(sql: str) -> str:
+    for of_postgres, of_sqlite in _SPELLINGS:
+        sql = sql.replace(of_postgres, of_sqlite)
+    return sql
+
+
 def _bound(value: Any) -> Any:
+    if isinstance(value, list):
+        return json.dumps(value)
     return value.isoformat() if isinstance(value, date) else value

@@ -16,7 +16,7 @@ from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVers
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.sqlite.recorder import BatchRecorder
-from cs.keystore.sqlite.store import SqliteKeyStore
+from cs.keystore.sqlite import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
 

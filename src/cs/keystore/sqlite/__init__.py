@@ -1,1 +1,0 @@
-"""Data keys in a SQLite file."""
