@@ -46,6 +46,7 @@ def tried(
     """Run the command with the source that `cs new` writes installed, and set up."""
     install_written(install, PackageKind.PEOPLE_SOURCE, "acme-people")
     monkeypatch.setenv("CS_SOURCES__ACME_PEOPLE__URL", url)
+    monkeypatch.setenv("CS_SOURCES__ACME_PEOPLE__KEY", "played")
     monkeypatch.setenv("CS_DATA_DIR", str(tmp_path / "data"))
     return here
 

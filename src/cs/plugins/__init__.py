@@ -5,6 +5,8 @@ Module                             Import from it
 =================================  ==========================================================
 `cs.plugins.sources`               all that a brand or people source is written with
 `cs.plugins.verifiers`             all that a verifier is written with
+`cs.plugins.hosted`                the adapters of services that are asked over HTTP: a
+                                   source or verifier as data and one pure function
 `cs.plugins.stages`                all that a stage is written with
 `cs.plugins.contracts`             the tests that each of them has to pass, and a stand-in for
                                    the outside service that it asks

@@ -10,8 +10,15 @@ from msgspec import Meta
 
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.plugins.sources import BrandFacts, Question, ServiceSettings
-from cs.sources.adapters import HintingBrandSource, Url, factory
+from cs.plugins.hosted import (
+    BrandAdapter,
+    BrandFacts,
+    BrandMatch,
+    Query,
+    Question,
+    ServiceSettings,
+)
+from cs.sources.adapters import Url
 from cs.sources.social_pages import company_page
 
 #: Of 10: below this it guesses.
@@ -34,16 +41,10 @@ class _Company(msgspec.Struct):
     alternative_names: tuple[str, ...] | None = None
 
 
-class CompanyEnrich(HintingBrandSource[CompanySettings]):
-    name = "pdl"
-    # No company is there, and 404 is not charged.
-    check_question = Question(path="/company/enrich", params={"website": "no-company.invalid"})
-
-    async def _ask(self, brand: str) -> list[BrandFacts]:
-        params = {"name": brand, "min_likelihood": str(LIKELIHOOD), "titlecase": "true"}
-        company = await self.ask(Question(path="/company/enrich", params=params), _Company)
-        facts = _facts(company, brand) if company else None
-        return [] if facts is None else [facts]
+def read(company: _Company, query: Query) -> list[BrandMatch]:
+    """Return the company if it is called as the brand is."""
+    facts = _facts(company, query.brand or "")
+    return [] if facts is None else [BrandMatch(facts=facts, score=1.0, key=facts.domain or "")]
 
 
 def _facts(company: _Company, brand: str) -> BrandFacts | None:
@@ -67,4 +68,23 @@ def _facts(company: _Company, brand: str) -> BrandFacts | None:
     )
 
 
-from_context = factory(CompanyEnrich, CompanySettings, price="usd_per_company")
+ADAPTER = BrandAdapter(
+    name="pdl",
+    settings=CompanySettings,
+    price="usd_per_company",
+    key_header="x-api-key",
+    hints=True,
+    question=lambda query: Question(
+        path="/company/enrich",
+        params={
+            "name": query.brand or "",
+            "min_likelihood": str(LIKELIHOOD),
+            "titlecase": "true",
+        },
+    ),
+    answer=_Company,
+    read=read,
+    # No company is there, and 404 is not charged.
+    trial=Question(path="/company/enrich", params={"website": "no-company.invalid"}),
+)
+from_context = ADAPTER.from_context

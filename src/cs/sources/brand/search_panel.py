@@ -7,8 +7,7 @@ import msgspec
 
 from cs.domain.names.brand_match import COMPANY, likeness, names_host
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
-from cs.plugins.sources import BrandFacts, Question
-from cs.sources.adapters import HintingBrandSource, factory
+from cs.plugins.hosted import BrandAdapter, BrandMatch, Query, Question, named
 from cs.sources.people.serper import SerperSettings
 
 #: Results that are looked at: what stands further down is a shop or a paper.
@@ -31,17 +30,10 @@ class _PanelAnswer(msgspec.Struct):
     organic: tuple[_PanelResult, ...] = ()
 
 
-class SearchPanel(HintingBrandSource[SerperSettings]):
-    name = "serper"
-    check_question = Question(path="/search", json={"q": "linkedin", "num": _RESULTS})
-
-    async def _ask(self, brand: str) -> list[BrandFacts]:
-        body = {"q": f"{brand} official site", "num": _RESULTS}
-        answer = await self.ask(Question(path="/search", json=body), _PanelAnswer)
-        found = dict.fromkeys(_sites(answer, brand) if answer else ())
-        return [
-            BrandFacts(name=brand, domain=domain, mail_domains=(domain,)) for domain in found
-        ]
+def read(answer: _PanelAnswer, query: Query) -> list[BrandMatch]:
+    """Return the sites that may be the brand's, likeliest first."""
+    brand = query.brand or ""
+    return [named(brand, domain, query) for domain in dict.fromkeys(_sites(answer, brand))]
 
 
 def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
@@ -63,4 +55,16 @@ def _sites(answer: _PanelAnswer, brand: str) -> list[str]:
     return domains
 
 
-from_context = factory(SearchPanel, SerperSettings)
+ADAPTER = BrandAdapter(
+    name="serper",
+    settings=SerperSettings,
+    key_header="x-api-key",
+    hints=True,
+    question=lambda query: Question(
+        path="/search", json={"q": f"{query.brand} official site", "num": _RESULTS}
+    ),
+    answer=_PanelAnswer,
+    read=read,
+    trial=Question(path="/search", json={"q": "linkedin", "num": _RESULTS}),
+)
+from_context = ADAPTER.from_context

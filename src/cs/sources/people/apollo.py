@@ -5,7 +5,7 @@ of those in a role that is looked for a few are asked for by id (``POST /people/
 for a credit if an address comes with it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -13,8 +13,10 @@ from msgspec import Meta
 
 from cs.domain.names.employer import is_employer
 from cs.domain.roles.role import classify
-from cs.plugins.sources import (
+from cs.plugins.hosted import (
     BrandFacts,
+    HostedSource,
+    PeopleAdapter,
     Question,
     ServiceSettings,
     Sighting,
@@ -22,11 +24,9 @@ from cs.plugins.sources import (
 from cs.sources.adapters import (
     Burst,
     CallsPerS,
-    PaidPeopleSource,
     Url,
     UsdPerCredit,
     brand_domain,
-    factory,
     parent_domain,
     person,
 )
@@ -76,46 +76,33 @@ class _Match(msgspec.Struct):
     person: dict[str, Any] | None = None
 
 
-class ApolloSource(PaidPeopleSource[ApolloSettings]):
-    name = "apollo"
-    check_question = Question(
-        path="/mixed_people/api_search",
-        json={"q_organization_domains_list": ["no-company.invalid"], "per_page": 1},
-        units=0,
-    )
-
-    @property
-    def units(self) -> int:
-        return self.settings.people
-
-    async def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
-        # One search for the brand and its parent: who is at the brand itself comes first below.
-        domains = [each for each in (brand_domain(brand), parent_domain(brand)) if each]
-        if brand_domain(brand) is None:
-            return
-        body = {
-            "q_organization_domains_list": domains,
-            "person_titles": list(TITLES),
-            "person_seniorities": list(SENIORITIES),
-            "page": 1,
-            "per_page": 25,
-        }
-        asked = Question(path="/mixed_people/api_search", json=body, units=0)
-        found = await self.ask(asked, _Search) or _Search()
-        wanted = [each for each in found.people if each.id and _in_role(each)]
-        # Those of the brand first, of them those with an address; else in Apollo's order.
-        wanted.sort(key=lambda each: (_is_elsewhere(each, brand), not each.has_email))
-        for each in wanted[: min(self.settings.people, limit)]:
-            question = Question(path="/people/match", json={"id": each.id})
-            match = await self.ask(question, _Match, _charged)
-            found_person = match.person if match else None
-            if found_person and found_person.get("last_name"):  # not half a name
-                sighting = person(self.name, _record(found_person), _NAMES, brand.name)
-                if sighting is not None:
-                    yield sighting
-
-
-from_context = factory(ApolloSource, ApolloSettings)
+async def people(
+    source: HostedSource[ApolloSettings], brand: BrandFacts, limit: int, _: Sequence[Sighting]
+) -> AsyncIterator[Sighting]:
+    """Search the brand and its parent at once, then ask for those who are worth a credit."""
+    domains = [each for each in (brand_domain(brand), parent_domain(brand)) if each]
+    if brand_domain(brand) is None:
+        return
+    body = {
+        "q_organization_domains_list": domains,
+        "person_titles": list(TITLES),
+        "person_seniorities": list(SENIORITIES),
+        "page": 1,
+        "per_page": 25,
+    }
+    asked = Question(path="/mixed_people/api_search", json=body, units=0)
+    found = await source.ask(asked, _Search) or _Search()
+    wanted = [each for each in found.people if each.id and _in_role(each)]
+    # Those of the brand first, of them those with an address; else in Apollo's order.
+    wanted.sort(key=lambda each: (_is_elsewhere(each, brand), not each.has_email))
+    for each in wanted[: min(source.settings.people, limit)]:
+        question = Question(path="/people/match", json={"id": each.id})
+        match = await source.ask(question, _Match, _charged)
+        found_person = match.person if match else None
+        if found_person and found_person.get("last_name"):  # not half a name
+            sighting = person(source.name, _record(found_person), _NAMES, brand.name)
+            if sighting is not None:
+                yield sighting
 
 
 def _in_role(found: _ApolloHit) -> bool:
@@ -139,3 +126,18 @@ def _record(found: dict[str, Any]) -> dict[str, Any]:
         case _:
             company = ""
     return {**found, "title": found.get("title") or found.get("headline"), "company": company}
+
+
+ADAPTER = PeopleAdapter(
+    name="apollo",
+    settings=ApolloSettings,
+    key_header="x-api-key",
+    people=people,
+    units=lambda settings: settings.people,
+    trial=Question(
+        path="/mixed_people/api_search",
+        json={"q_organization_domains_list": ["no-company.invalid"], "per_page": 1},
+        units=0,
+    ),
+)
+from_context = ADAPTER.from_context

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cs.plugins.hosted import HostedSource, PeopleAdapter
 from cs.plugins.sources import (
     ORDINARY,
     Judgement,
@@ -19,14 +20,15 @@ from cs.plugins.sources import (
     ServiceSettings,
     problem,
 )
-from cs.sources.adapters import Url, factory
+from cs.sources.adapters import Url
 from cs.sources.people.web_search import (
     RESULTS,
     Market,
-    PaidSearch,
     WebPage,
     WebQuestion,
     WebResult,
+    most_questions,
+    searching,
 )
 
 #: Results of a page, and characters and words of a question, at most.
@@ -84,28 +86,25 @@ def judge(answer: Response) -> Judgement:
     return problem(ProblemKind.RATE_LIMITED, why, max(empty))
 
 
-class BraveSource(PaidSearch[BraveSettings]):
-    name = "brave"
-    key_header = "x-subscription-token"
-    check_question = Question(path=_PATH, params={"q": "linkedin", "count": "1"})
-    judge = staticmethod(judge)
+async def search(source: HostedSource[BraveSettings], asked: WebQuestion) -> WebPage:
+    """Return the results for *asked*."""
+    words = asked.text[:CHARACTERS].split()[:WORDS]
+    params = {"q": " ".join(words), "count": str(COUNT)}
+    if asked.market is not None:
+        params |= _known(asked.market)
+    answer = await source.service.ask(Question(path=_PATH, params=params), _BraveAnswer)
+    found = answer.web.results[:RESULTS] if answer.web else ()
+    return WebPage(tuple(_read(result) for result in found))
 
-    async def search(self, asked: WebQuestion) -> WebPage:
-        words = asked.text[:CHARACTERS].split()[:WORDS]
-        params = {"q": " ".join(words), "count": str(COUNT)}
-        if asked.market is not None:
-            params |= _known(asked.market)
-        answer = await self.service.ask(Question(path=_PATH, params=params), _BraveAnswer)
-        found = answer.web.results[:RESULTS] if answer.web else ()
-        return WebPage(tuple(_read(result) for result in found))
 
-    def left(self, answer: Response) -> str | None:
-        limits, remaining = (
-            _windows(answer, name) for name in ("x-ratelimit-limit", "x-ratelimit-remaining")
-        )
-        if not limits or len(limits) != len(remaining):
-            return None
-        return f"{remaining[-1]:,.0f} of {limits[-1]:,.0f} questions"
+def left(answer: Response) -> str | None:
+    """Return the questions that *answer* says are left of the month's."""
+    limits, remaining = (
+        _windows(answer, name) for name in ("x-ratelimit-limit", "x-ratelimit-remaining")
+    )
+    if not limits or len(limits) != len(remaining):
+        return None
+    return f"{remaining[-1]:,.0f} of {limits[-1]:,.0f} questions"
 
 
 #: What Brave calls a language otherwise than ISO 639-1; ``None``: it does not know it.
@@ -128,4 +127,14 @@ def _read(result: _BraveResult) -> WebResult:
     return WebResult(result.url, result.title, " · ".join(texts)).cut()
 
 
-from_context = factory(BraveSource, BraveSettings)
+ADAPTER = PeopleAdapter(
+    name="brave",
+    settings=BraveSettings,
+    key_header="x-subscription-token",
+    people=searching(search),
+    units=lambda _: most_questions(),
+    trial=Question(path=_PATH, params={"q": "linkedin", "count": "1"}),
+    judged=judge,
+    left=left,
+)
+from_context = ADAPTER.from_context

@@ -5,31 +5,29 @@ names is a candidate, never proof**: its addresses are not verified, and may be 
 means "too fast" and by 429 "no credits left", the other way round than everybody else.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.sources import (
-    ORDINARY,
+from cs.plugins.hosted import (
     BrandFacts,
-    Judgement,
+    HostedSource,
+    PeopleAdapter,
     ProblemKind,
     Question,
     Response,
     ServiceSettings,
     Sighting,
-    problem,
+    fields,
 )
 from cs.sources.adapters import (
     Burst,
     CallsPerS,
-    PaidPeopleSource,
     Url,
     UsdPerCredit,
     brand_domain,
-    factory,
     parent_domain,
     person,
 )
@@ -68,70 +66,51 @@ class _HunterAnswer(msgspec.Struct):
     data: _Data
 
 
-def judge(answer: Response) -> Judgement:
-    """Read 403 and 429 as Hunter means them."""
-    match answer.status:
-        case 403:
-            why = "hunter asks us to come back later (403, its rate limit)"
-            return problem(ProblemKind.RATE_LIMITED, why)
-        case 429:
-            why = "hunter has no credits left for this key (429); buy some"
-            return problem(ProblemKind.NO_CREDITS, why)
+async def people(
+    source: HostedSource[HunterSettings], brand: BrandFacts, limit: int, _: Sequence[Sighting]
+) -> AsyncIterator[Sighting]:
+    """Ask for the brand's people; for its parent's only where nobody is there.
+
+    A credit is for an answer with somebody in it, so the second question costs no more.
+    """
+    domain, parent = brand_domain(brand), parent_domain(brand)
+    about = {"domain": domain} if domain else {"company": brand.name}
+    found = await _people_at(source, about, brand.name, limit)
+    if not found and parent is not None:
+        employer = brand.parent_company or ""
+        found = await _people_at(source, {"domain": parent}, employer, limit)
+    for each in found:
+        yield each
+
+
+async def _people_at(
+    source: HostedSource[HunterSettings], about: dict[str, str], company: str, limit: int
+) -> list[Sighting]:
+    most = source.settings.addresses
+    params = {
+        **about,
+        "type": "personal",
+        "department": DEPARTMENTS,
+        "seniority": SENIORITIES,
+        "limit": str(min(most, max(limit, 1))),
+    }
+    question = Question(path="/domain-search", params=params, units=_credits(most))
+    found = await source.ask(question, _HunterAnswer, _charged)
+    # The domain of a mail service is nobody's company.
+    if found is None or found.data.webmail or found.data.disposable:
+        return []
+    employer = found.data.organization or company
+    read = (person(source.name, each, _NAMES, employer) for each in found.data.emails)
+    return [each for each in read if each is not None]
+
+
+def left(answer: Response) -> str | None:
+    """Return the searches that *answer* says are left."""
+    match fields(answer):
+        case {"data": {"requests": {"searches": {"used": int(used), "available": int(most)}}}}:
+            return f"{most - used:,} of {most:,} searches"
         case _:
-            return ORDINARY
-
-
-class HunterSource(PaidPeopleSource[HunterSettings]):
-    name = "hunter"
-    check_question = Question(path="/account", units=0)
-    judge = staticmethod(judge)
-
-    @property
-    def units(self) -> int:
-        return _credits(self.settings.addresses)
-
-    async def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
-        """Ask for the brand's people; for its parent's only where nobody is there.
-
-        A credit is for an answer with somebody in it, so the second question costs no more.
-        """
-        domain, parent = brand_domain(brand), parent_domain(brand)
-        about = {"domain": domain} if domain else {"company": brand.name}
-        people = await self._at(about, brand.name, limit)
-        if not people and parent is not None:
-            people = await self._at({"domain": parent}, brand.parent_company or "", limit)
-        for each in people:
-            yield each
-
-    async def _at(self, about: dict[str, str], company: str, limit: int) -> list[Sighting]:
-        params = {
-            **about,
-            "type": "personal",
-            "department": DEPARTMENTS,
-            "seniority": SENIORITIES,
-            "limit": str(min(self.settings.addresses, max(limit, 1))),
-        }
-        question = Question(path="/domain-search", params=params, units=self.units)
-        found = await self.ask(question, _HunterAnswer, _charged)
-        # The domain of a mail service is nobody's company.
-        if found is None or found.data.webmail or found.data.disposable:
-            return []
-        employer = found.data.organization or company
-        people = (person(self.name, each, _NAMES, employer) for each in found.data.emails)
-        return [each for each in people if each is not None]
-
-    def left(self, answer: Response) -> str | None:
-        try:
-            account: Any = msgspec.json.decode(answer.body)
-        except msgspec.DecodeError:
             return None
-        match account:
-            case {
-                "data": {"requests": {"searches": {"used": int(used), "available": int(most)}}}
-            }:
-                return f"{most - used:,} of {most:,} searches"
-            case _:
-                return None
 
 
 def _credits(addresses: int) -> int:
@@ -142,4 +121,14 @@ def _charged(answer: _HunterAnswer) -> int:
     return _credits(len(answer.data.emails))
 
 
-from_context = factory(HunterSource, HunterSettings)
+ADAPTER = PeopleAdapter(
+    name="hunter",
+    settings=HunterSettings,
+    key_header="x-api-key",
+    people=people,
+    units=lambda settings: _credits(settings.addresses),
+    trial=Question(path="/account", units=0),
+    statuses={403: ProblemKind.RATE_LIMITED, 429: ProblemKind.NO_CREDITS},
+    left=left,
+)
+from_context = ADAPTER.from_context

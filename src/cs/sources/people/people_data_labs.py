@@ -11,24 +11,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from cs.plugins.sources import (
+from cs.plugins.hosted import (
     BrandFacts,
-    PeopleAnswer,
+    HostedSource,
+    PeopleAdapter,
     Question,
     Response,
     ServiceSettings,
     Sighting,
 )
-from cs.sources.adapters import (
-    Burst,
-    CallsPerS,
-    PaidPeopleSource,
-    Url,
-    brand_domain,
-    factory,
-    parent_domain,
-    person,
-)
+from cs.sources.adapters import Burst, CallsPerS, Url, brand_domain, parent_domain, person
 
 #: Whom to ask for, in its words (canonical job title roles and levels).
 ROLES = ("marketing", "public_relations")
@@ -89,48 +81,45 @@ def _page(url: str) -> str:
     return url.lower().partition("://")[2].removeprefix("www.").rstrip("/")
 
 
-class PdlSource(PaidPeopleSource[PdlSettings]):
-    name = "pdl"
-    # Nobody works there, and 404 is not charged.
-    check_question = Question(
-        path="/person/search", json=search("no-company.invalid", size=1), units=1
+async def people(
+    source: HostedSource[PdlSettings],
+    brand: BrandFacts,
+    limit: int,
+    known: Sequence[Sighting],
+) -> AsyncIterator[Sighting]:
+    """Ask for the brand's people, and for what is then missing for its parent's."""
+    most = min(source.settings.records, max(limit, 1))
+    asked = (
+        (brand_domain(brand), brand.name),
+        (parent_domain(brand), brand.parent_company),
     )
-
-    @property
-    def units(self) -> int:
-        return self.settings.records
-
-    async def find_new(
-        self, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
-    ) -> PeopleAnswer:
-        """Find people of *brand* who are not *known*; see `cs.plugins.sources.find_new`."""
-        return await self._collected(self._people(brand, limit, known), limit)
-
-    async def _people(
-        self, brand: BrandFacts, limit: int, known: Sequence[Sighting] = ()
-    ) -> AsyncIterator[Sighting]:
-        """Ask for the brand's people, and for what is then missing for its parent's."""
-        most = min(self.settings.records, max(limit, 1))
-        asked = (
-            (brand_domain(brand), brand.name),
-            (parent_domain(brand), brand.parent_company),
-        )
-        for domain, company in asked:
-            if domain is None or most <= 0:
-                continue
-            body = search(domain, size=most, known=known)
-            question = Question(path="/person/search", json=body, units=most)
-            found = await self.ask(question, _PdlAnswer, lambda it: len(it.data))
-            for each in found.data if found else ():
-                most -= 1
-                if (
-                    sighting := person(self.name, each, _NAMES, company or brand.name)
-                ) is not None:
-                    yield sighting
-
-    def left(self, answer: Response) -> str | None:
-        left = answer.headers.get("x-totallimit-remaining", "")
-        return f"{int(left):,} records" if left.isdecimal() and len(left) < 12 else None
+    for domain, company in asked:
+        if domain is None or most <= 0:
+            continue
+        body = search(domain, size=most, known=known)
+        question = Question(path="/person/search", json=body, units=most)
+        found = await source.ask(question, _PdlAnswer, lambda it: len(it.data))
+        for each in found.data if found else ():
+            most -= 1
+            sighting = person(source.name, each, _NAMES, company or brand.name)
+            if sighting is not None:
+                yield sighting
 
 
-from_context = factory(PdlSource, PdlSettings)
+def left(answer: Response) -> str | None:
+    """Return the records that *answer* says are left."""
+    left = answer.headers.get("x-totallimit-remaining", "")
+    return f"{int(left):,} records" if left.isdecimal() and len(left) < 12 else None
+
+
+ADAPTER = PeopleAdapter(
+    name="pdl",
+    settings=PdlSettings,
+    key_header="x-api-key",
+    people=people,
+    units=lambda settings: settings.records,
+    # Nobody works there, and 404 is not charged.
+    trial=Question(path="/person/search", json=search("no-company.invalid", size=1)),
+    left=left,
+)
+from_context = ADAPTER.from_context

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from cs.paid_calls.service import NOT_CONFIGURED, WORKS
+from cs.plugins.hosted import collected
 from cs.plugins.sources import (
     ORDINARY,
     BrandFacts,
@@ -23,7 +24,7 @@ from cs.plugins.sources import (
     problem,
     takes,
 )
-from cs.sources.adapters import FreeService, collected
+from cs.sources.adapters import FreeService
 from cs.sources.people.web_search import (
     RESULTS,
     WebPage,

@@ -5,14 +5,15 @@ A question for up to 100 results costs two credits; the answer says what it cost
 
 import msgspec
 
-from cs.plugins.sources import Question, ServiceSettings
-from cs.sources.adapters import Burst, CallsPerS, Url, UsdPerCredit, factory
+from cs.plugins.hosted import HostedSource, PeopleAdapter, Question, ServiceSettings
+from cs.sources.adapters import Burst, CallsPerS, Url, UsdPerCredit
 from cs.sources.people.web_search import (
     RESULTS,
-    PaidSearch,
     WebPage,
     WebQuestion,
     WebResult,
+    most_questions,
+    searching,
 )
 
 #: Results asked for; with 100 a question costs two credits.
@@ -40,28 +41,31 @@ class _SerperAnswer(msgspec.Struct):
     credits: int | None = None
 
 
-class SerperSource(PaidSearch[SerperSettings]):
-    name = "serper"
-    knows_or = True
-    units_each = CREDITS
-    check_question = Question(path="/search", json={"q": "linkedin", "num": 10})
-
-    async def search(self, asked: WebQuestion) -> WebPage:
-        body: dict[str, str | int] = {"q": asked.text, "num": NUM}
-        if asked.market is not None:
-            body |= {"gl": asked.market.country, "hl": asked.market.language}
-        question = Question(path="/search", json=body, units=CREDITS)
-        answer = await self.service.ask(question, _SerperAnswer, charged=_charged)
-        return WebPage(
-            tuple(
-                WebResult(result.link, result.title, result.snippet).cut()
-                for result in answer.organic[:RESULTS]
-            )
+async def search(source: HostedSource[SerperSettings], asked: WebQuestion) -> WebPage:
+    """Return the results for *asked*."""
+    body: dict[str, str | int] = {"q": asked.text, "num": NUM}
+    if asked.market is not None:
+        body |= {"gl": asked.market.country, "hl": asked.market.language}
+    question = Question(path="/search", json=body, units=CREDITS)
+    answer = await source.service.ask(question, _SerperAnswer, charged=_charged)
+    return WebPage(
+        tuple(
+            WebResult(result.link, result.title, result.snippet).cut()
+            for result in answer.organic[:RESULTS]
         )
+    )
 
 
 def _charged(answer: _SerperAnswer) -> int:
     return CREDITS if answer.credits is None else max(answer.credits, 0)
 
 
-from_context = factory(SerperSource, SerperSettings)
+ADAPTER = PeopleAdapter(
+    name="serper",
+    settings=SerperSettings,
+    key_header="x-api-key",
+    people=searching(search, joined=True),
+    units=lambda _: CREDITS * most_questions(joined=True),
+    trial=Question(path="/search", json={"q": "linkedin", "num": 10}),
+)
+from_context = ADAPTER.from_context

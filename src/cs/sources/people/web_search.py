@@ -6,8 +6,8 @@ module of its own (`searxng`, `brave`, `serper`).
 
 import asyncio
 import re
-from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,8 +18,8 @@ from cs.domain.names.employer import is_employer
 from cs.domain.names.profile_url import person_page
 from cs.domain.roles.role import classify
 from cs.domain.roles.search_result import SearchResult, read_title
+from cs.plugins.hosted import AskForPeople, HostedSource, SettingsT
 from cs.plugins.sources import BrandFacts, ProblemKind, ServiceProblem, Sighting
-from cs.sources.adapters import PaidPeopleSource, SettingsT
 
 #: What is searched for beside the brand, one question for each family of roles.
 WORDS = (
@@ -213,30 +213,34 @@ async def find_people(
         raise refused
 
 
-class PaidSearch(PaidPeopleSource[SettingsT]):
-    """A web-search engine with a key: asks one question after the other until they are enough.
+def searching(
+    search: Callable[[HostedSource[SettingsT], WebQuestion], Awaitable[WebPage]],
+    *,
+    joined: bool = False,
+) -> AskForPeople[SettingsT]:
+    """Return what asks an engine with a key one question after the other, until it is enough.
 
-    Attributes:
-        knows_or: The engine knows ``OR`` and brackets, so that half the questions will do.
-        units_each: Prices that a question can cost.
+    That is as many people in a role as a search shows: nobody pays for another question.
+
+    Args:
+        search: Returns the results for a question; may raise `ServiceProblem`.
+        joined: As `find_people` has it.
     """
 
-    knows_or = False
-    units_each = 1
-
-    @property
-    def units(self) -> int:
-        """Of a brand with a parent and a home market."""
-        return self.units_each * (2 * len(JOINED if self.knows_or else WORDS) + 1)
-
-    def _people(self, brand: BrandFacts, limit: int) -> AsyncIterator[Sighting]:
-        # As many people in a role as a search shows: nobody pays for another question.
+    def people(
+        source: HostedSource[SettingsT], brand: BrandFacts, limit: int, _: Sequence[Sighting]
+    ) -> AsyncIterator[Sighting]:
         enough = min(limit, CONTACTS)
-        return find_people(self.name, self.search, brand, joined=self.knows_or, enough=enough)
+        return find_people(
+            source.name, partial(search, source), brand, joined=joined, enough=enough
+        )
 
-    @abstractmethod
-    async def search(self, asked: WebQuestion) -> WebPage:
-        """Return the results for *asked*; may raise `ServiceProblem`."""
+    return people
+
+
+def most_questions(*, joined: bool = False) -> int:
+    """Return how many questions are asked of a brand with a parent and a home market."""
+    return 2 * len(JOINED if joined else WORDS) + 1
 
 
 def in_role(people: Iterable[Sighting]) -> list[Sighting]:

@@ -15,8 +15,10 @@ from cs.plugins.hosted import (
     HostedSettings,
     ProblemKind,
     Question,
+    Response,
     ServiceVerdict,
     Verdict,
+    fields,
     said,
     word,
 )
@@ -73,9 +75,9 @@ def complaint(answer: Mapping[str, Any]) -> str | None:
     return None if status in {"success", ""} else f"{status}: {message}"
 
 
-def left(answer: Mapping[str, Any]) -> str | None:
+def left(answer: Response) -> str | None:
     """Return the credits that *answer* says are left."""
-    credits_ = answer.get("credits_info")
+    credits_ = fields(answer).get("credits_info")
     if not isinstance(credits_, dict):
         return None
     kinds = ("paid_credits_remaining", "free_credits_remaining")
