@@ -5,7 +5,6 @@ erased, age out and are found again, and all the while every search is read over
 """
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,7 +33,6 @@ from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
-from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
@@ -158,14 +156,11 @@ class Lifetime:
     searches: dict[str, NewSecret] = field(default_factory=dict)
     erased: set[str] = field(default_factory=set)
     keys: list[NewSecret] = field(default_factory=list)
-    chance: random.Random = field(default_factory=lambda: random.Random(1))
 
     def __post_init__(self) -> None:
         self.mailboxes = Conversing(frozenset({ADA_MAILBOX, BEN_MAILBOX, "akern@zenith.test"}))
         self.mailboxes.told.set()
         self._stack = AsyncExitStack()
-        self._called = Broadcast()
-        self._calls = 0
 
     def _outside(self) -> StagePlugins:
         at_both = (ADA, BEN, CID)
@@ -291,62 +286,6 @@ class Lifetime:
         assert answer.status_code == 200, answer.text
         self.answers.append(Answer(search, before, after, self.clock.now(), answer.content))
 
-    async def storm(self, phases: int = 4) -> None:
-        """Search, read, grant, forget and erase all at once, and start again in between.
-
-        Mail servers answer once some searches were read; the clock moves on with each call.
-        """
-        names = sorted(PEOPLE)
-        self.chance.shuffle(names)
-        self.mailboxes.told.clear()
-        for phase in range(phases):
-            callers = [self._call(who) for who in (0, 1, 0, 1)]
-            others = [self._operate(names[phase : phase + 1])]
-            async with asyncio.TaskGroup() as tasks:
-                readers = [tasks.create_task(self._read_when_asked()) for _ in range(2)]
-                await self._ended(_all_of([*callers, *others]))
-                for reader in readers:
-                    reader.cancel()
-            await self.restart()  # whatever still runs goes on then
-            await self.read_all()
-        await self.answer_all()
-        await self.read_all()
-
-    async def _call(self, who: int) -> None:
-        for _ in range(5):
-            self.step(self.chance.randrange(20))
-            body = {"brand": self.chance.choice(BRANDS), "wait": self.chance.random() < 0.5}
-            async with self.service.client(self.keys[who]) as client:
-                answer = await client.post("/contacts", json=body)
-            await self._answered(who, answer)
-            if answer.status_code in {200, 202}:
-                await self._read(answer.json()["id"])
-            self._calls += 1
-            self._called.notify_all()
-
-    async def _operate(self, erased: Sequence[str]) -> None:
-        begins_at = self._calls + self.chance.randrange(10)  # of the callers' twenty
-        while self._calls < begins_at:
-            await self._called.wait()
-        for name in erased:
-            await self.erase(name)
-        for brand in BRANDS:
-            await self.forget(brand)
-        await self.grant(self.chance.randrange(2), self.chance.randrange(1, 5))
-
-    async def _read_when_asked(self) -> None:
-        """Read some searches whenever a mail server is asked, which then answers."""
-        asked, told = self.mailboxes.asked, self.mailboxes.told
-        while True:
-            await asked.wait()
-            asked.clear()
-            self.step(self.chance.randrange(1, 20))
-            if self.searches:
-                for _ in range(self.chance.randrange(5, 15)):
-                    await self._read(self.chance.choice(list(self.searches)))
-            told.set()  # to those who wait now, and nobody else
-            told.clear()
-
     def as_left(self, answer: Answer) -> bytes:
         """Return what was answered, without the people who were erased since.
 
@@ -391,11 +330,6 @@ async def lived(place: Place, keys: int = 2) -> AsyncIterator[Lifetime]:
     finally:
         lifetime.mailboxes.told.set()
         await lifetime.stop()
-
-
-async def _all_of(calls: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Return when all *calls* are over."""
-    await asyncio.gather(*calls)
 
 
 async def _first_of(ways: Sequence["asyncio.Future[Any]"]) -> None:

@@ -1,7 +1,6 @@
 """Typed tables, held against plain loops over random histories of the real domain."""
 
 import asyncio
-import json
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import msgspec
 import pytest
 from hypothesis import settings
 
@@ -34,12 +32,6 @@ from cs.domain.brand.events import (
 )
 from cs.domain.causation import (
     AnyCause,
-    EventCause,
-    MessageCause,
-    OperatorCause,
-    RequestCause,
-    StartCause,
-    TimerCause,
 )
 from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
 from cs.domain.contact import BouncedMailbox
@@ -58,7 +50,6 @@ from cs.domain.person import PersonErased
 from cs.domain.service import Paused
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import Failed, RankingDone
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -286,17 +277,6 @@ async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) 
     assert len(found["evidence"]) == 1
 
 
-async def test_who_erased_a_person_of_many_lookups_is_heard(store: Store) -> None:
-    run = a_run()
-    await store.append(run.stream, run.events)
-    gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p2",))
-    await store.append("person-x", (gone,))
-
-    found = rows_of(await store.export())
-
-    assert [p["erased"] for p in found["people"]] == [False, True]
-
-
 async def test_the_same_person_of_two_lookups_has_one_pseudonym(store: Store) -> None:
     """With a profile, and without one: Cid is known by his name and company alone."""
     cid = sighting("Cid Fell", linkedin_url=None)
@@ -365,20 +345,6 @@ async def test_every_event_ever_stored_is_exported(store: Store) -> None:
     assert full >= {"searches", "lookups", "charges", "keys", "key_events", "events"}
 
 
-async def test_the_parquet_files_hold_what_the_duckdb_file_does(store: Store) -> None:
-    for stream in ("brand-0a1b", "brand-ffff"):
-        run = a_run(stream)
-        await store.append(stream, run.events)
-
-    file, folder = await store.export(), await store.export("tables", form="tables")
-
-    found = rows_of(file)
-    for table in TABLES.values():
-        with duckdb.connect() as database:
-            same = _rows(database, f"FROM '{folder / table.name}.parquet'")
-        assert same == found[table.name], table.name
-
-
 async def test_the_ready_views_answer_from_both(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,22 +363,6 @@ async def test_the_ready_views_answer_from_both(
     (verified, refused) = from_file["verdicts"]
     assert (verified["people"], verified["share"]) == (1, 0.5)
     assert refused["verdict"] == "undeliverable"
-
-
-async def test_columns_say_in_the_file_what_they_are(store: Store) -> None:
-    file = await store.export()
-
-    with duckdb.connect(file, read_only=True) as database:
-        said = database.execute(
-            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
-            "WHERE table_name IN (SELECT table_name FROM duckdb_tables())"
-        ).fetchall()
-
-    assert sorted(said) == sorted(
-        (table.name, column.name, column.type, column.about)
-        for table in TABLES.values()
-        for column in table.columns
-    )
 
 
 # Begun, cut off, and made again.
@@ -458,26 +408,6 @@ def test_a_file_that_another_process_writes_is_told(store: Store) -> None:
 
 
 # What cannot be read.
-
-
-@pytest.mark.parametrize("damage", ["{", '{"at":"2026-03-01T00:00:00Z"}', "box", "topic"])
-async def test_a_damaged_event_is_named(damage: str, store: Store) -> None:
-    run = a_run()
-    await store.append(run.stream, run.events)
-    events = await recorded(store)
-    at = next(n for n, r in enumerate(events) if isinstance(r.event, MailboxVerified))
-    stored = store.log._events[at]
-    match damage:
-        case "box":
-            changed = stored._replace(state=stored.state.replace(b'"box":"', b'"box":"AAAA', 1))
-        case "topic":
-            changed = stored._replace(topic="?")
-        case _:
-            changed = stored._replace(state=damage.encode())
-    store.log._events[at] = changed
-
-    with pytest.raises(DamagedEvent, match=f"event {at + 1}, {run.stream} version {at}"):
-        await store.export()
 
 
 async def test_a_version_that_is_not_written_any_more_is_upcast(
@@ -582,31 +512,3 @@ async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
         ("ranking", "panel"),
     ]
     agree(found, await recorded(store))
-
-
-async def test_each_event_has_what_caused_it(store: Store) -> None:
-    causes: Sequence[AnyCause | None] = (
-        RequestCause(id="req_1", key="key_1"),
-        MessageCause(topic="cs.outcomes.v1", id="brand-a.1/ranking//2/result", attempt=2),
-        TimerCause(timer="retry"),
-        OperatorCause(command="serve", who="ada"),
-        OperatorCause(command="serve"),
-        EventCause(position=1),
-        StartCause(),
-        None,
-    )
-    for cause in causes:
-        await store.append("service", (Paused(at=AT),), cause)
-
-    found = rows_of(await store.export())
-
-    agree(found, await recorded(store))
-    said = [row["caused_by"] and json.loads(row["caused_by"]) for row in found["events"]]
-    assert said == [None if cause is None else msgspec.to_builtins(cause) for cause in causes]
-
-
-async def test_an_empty_history_gives_empty_tables(store: Store) -> None:
-    found = rows_of(await store.export())
-
-    assert {name: rows for name, rows in found.items() if rows} == {"export": found["export"]}
-    assert found["export"][0]["position"] == 0

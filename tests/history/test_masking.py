@@ -1,24 +1,15 @@
-"""Nobody is in clear in what is shown of a state, and what changed is named."""
+"""Nobody is in clear in what is shown of a state."""
 
 from functools import reduce
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cs.domain.personal import Personal
 from cs.eventlog.categories import CATEGORIES
-from cs.history.changes import changes
 from cs.history.masking import HIDDEN_VALUE, plain_state
 from domain.golden_files import golden_events
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 3) | st.text("ab", max_size=2),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("xyz"), inner),
-    max_leaves=8,
-)
 
 
 def personal_texts(value: Any) -> set[str]:
@@ -67,36 +58,3 @@ def test_hashes_of_secrets_are_hidden() -> None:
 
     assert shown["secret_hash"] == HIDDEN_VALUE
     assert plain_state(CATEGORIES["key"].initial)["secret_hash"] is None
-
-
-@given(PLAIN, PLAIN)
-def test_changes_are_none_exactly_if_nothing_is_different(before: Any, after: Any) -> None:
-    found = list(changes({"it": before}, {"it": after}))
-
-    assert len({change.field for change in found}) == len(found)
-    assert all(change.before != change.after for change in found)
-    if before == after:
-        assert found == []
-    elif not (isinstance(before, dict) and isinstance(after, dict)):
-        assert [(change.before, change.after) for change in found] == [(before, after)]
-
-
-@given(st.dictionaries(st.sampled_from("xyz"), PLAIN))
-def test_changes_lead_from_the_one_to_the_other(after: dict[str, Any]) -> None:
-    applied: dict[str, Any] = {}
-
-    for change in changes({}, after):
-        *path, last = change.field.split(".")
-        place = applied
-        for name in path:
-            place = place.setdefault(name, {})
-        place[last] = change.after
-
-    assert applied == without_nothing(after)
-
-
-def without_nothing(value: Any) -> Any:
-    """Return *value* without fields of objects that say nothing: they are no change."""
-    if not isinstance(value, dict):
-        return value
-    return {name: inner for name, inner in value.items() if inner is not None}

@@ -1,6 +1,5 @@
 """What a search was answered then is what the API said then: all of it, always."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -10,19 +9,15 @@ from hypothesis import strategies as st
 
 from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
-from cs.settings import Settings
 from history.recorded_answers import (
     BRANDS,
     PEOPLE,
-    InDatabases,
     InFolder,
     InMemory,
     Lifetime,
-    Place,
     live_long,
     lived,
 )
-from system.older_keys.forms import on_new_databases
 
 STEPS = st.lists(
     st.one_of(
@@ -82,50 +77,21 @@ async def test_every_answer_of_any_history_is_told_as_it_was(
         assert await lifetime.differences() == []
 
 
-async def databases(postgres: str, folder: Path) -> AsyncIterator[Settings]:
-    async with on_new_databases(postgres, folder) as on:
-        yield on.settings
+@pytest.mark.slow
+async def test_every_answer_of_a_data_folder_is_told_as_it_was(tmp_path: Path) -> None:
+    async with lived(InFolder(tmp_path / "data")) as lifetime:
+        await live_long(lifetime)
+        await lifetime.age_out()
+        await lifetime.read_all()
+        await lifetime.forget("Zenith")
+        await lifetime.ask(1, "Zenith")  # finds again who aged out
+        await lifetime.read_all()
 
-
-class StoreCases:
-    @pytest.mark.slow
-    async def test_every_answer_is_told_as_it_was(self, place: Place) -> None:
-        async with lived(place) as lifetime:
-            await live_long(lifetime)
-            await lifetime.age_out()
-            await lifetime.read_all()
-            await lifetime.forget("Zenith")
-            await lifetime.ask(1, "Zenith")  # finds again who aged out
-            await lifetime.read_all()
-
-            assert len(lifetime.answers) > 30
-            statuses = {msgspec.json.decode(each.body)["status"] for each in lifetime.answers}
-            assert statuses == {"running", "done", "failed"}
-            assert any(lifetime.as_left(a) != a.body for a in lifetime.answers)
-            assert await lifetime.differences() == []
-
-    @pytest.mark.slow
-    async def test_every_answer_in_a_storm_is_told_as_it_was(self, place: Place) -> None:
-        async with lived(place) as lifetime:
-            await lifetime.storm()
-
-            assert len(lifetime.answers) > 100
-            assert len({each.search for each in lifetime.answers}) > 5
-            assert lifetime.erased == set(PEOPLE)
-            assert await lifetime.differences() == []
-
-
-class TestInAFolder(StoreCases):
-    @pytest.fixture
-    def place(self, tmp_path: Path) -> Place:
-        return InFolder(tmp_path / "data")
-
-
-class TestInDatabases(StoreCases):
-    @pytest.fixture
-    async def place(self, postgres: str, tmp_path: Path) -> AsyncIterator[Place]:
-        async for settings_ in databases(postgres, tmp_path):
-            yield InDatabases(settings_)
+        assert len(lifetime.answers) > 30
+        statuses = {msgspec.json.decode(each.body)["status"] for each in lifetime.answers}
+        assert statuses == {"running", "done", "failed"}
+        assert any(lifetime.as_left(a) != a.body for a in lifetime.answers)
+        assert await lifetime.differences() == []
 
 
 async def test_a_search_that_was_not_made_yet_is_none() -> None:

@@ -11,9 +11,6 @@ from cs.domain.disclosure import DisclosedEvents, EventSelection
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.port import EVERYTHING, Where
 
-#: What `Selection.categories` may name.
-KNOWN_CATEGORIES = tuple(CATEGORIES)
-
 
 class BadSelection(ValueError):
     """There is nothing of that kind in any log; the message says what there is."""

@@ -93,15 +93,6 @@ REASONS: Mapping[str, str] = {
     "mail-host-without-address": "the mail server has no address",
 }
 
-#: What a check came to (`cs.domain.mail.mailbox.Verdict`).
-VERDICTS: Mapping[str, str] = {
-    "deliverable": "exists",
-    "undeliverable": "does not exist",
-    "catch_all": "cannot be known: every name is accepted",
-    "mailbox_full": "exists and is full",
-    "unknown": "could not be found out",
-}
-
 #: Why somebody is in the answer or not.
 KEPT: Mapping[str, str] = {
     "verified": "shown, with a verified e-mail",
