@@ -92,7 +92,7 @@ def test_a_status_says_what_is_not_known(data: Data, version: int, world: str | 
     assert rows["world"] == (before["world"] if world else None)
     assert rows["events"] == before["events"]
     not_known = "not known: the stream `service` is damaged (cs log verify)"
-    assert f"searches        {not_known}\n" in shown.out
+    assert f"searches   {not_known}\n" in shown.out
     assert shown.out.count(not_known) == (1 if world else 2)
 
 

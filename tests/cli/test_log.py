@@ -186,7 +186,7 @@ def test_no_act_is_left_out_unsaid(
     folder: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table has the newest and says of how many; JSON has all; so has --last 0."""
-    monkeypatch.setattr("cs.cli.log.NEWEST", 2)
+    monkeypatch.setattr("cs.cli.choosing.NEWEST", 2)
     at = f"--data-dir={folder}"
     for n in range(3):
         here("keys", "create", f"--label={n}", at)

@@ -233,7 +233,7 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--html={there}"), 2, "is there already: name another file"),
         (("show", "{search}", "--html={nowhere}"), 2, "cannot be written: there is no folder"),
         (("list", "--since=soon"), 2, "--since: a time such as"),
-        (("list", "--last=-1"), 2, "--last: a number from 0, not -1"),
+        (("list", "--last=-1"), 2, "--last: a whole number from 0 to"),
     ],
 )
 def test_what_cannot_be_shown_is_told(

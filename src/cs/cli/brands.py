@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from cs.cli.choosing import query_of
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.options import DryRun
+from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.output import Table, stop
 from cs.domain.brand.brand import brand_stream
 from cs.history.brands import unknown_brand, words_of

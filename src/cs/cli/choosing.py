@@ -1,24 +1,63 @@
 """Which part of the history a command is about: brands, keys, lookups, times and positions.
 
-What names nothing that is there is an error, which says what there is.
+The options are declared here, once.  One that names nothing that is there is an error, which
+says what there is.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, TypeVar
 
 import msgspec
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 
-from cs.cli.moment import time_of
-from cs.cli.output import errors, stop
+from cs.cli.command import Invocation, Output, number
+from cs.cli.output import Table, errors, stop
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.brands import BrandStream, UnknownBrand, brands_meant
 from cs.history.history import History
 from cs.history.selection import BadSelection, Selection
+from cs.projections.searches import instant
 
+T = TypeVar("T")
+
+
+def _time(_: object, tokens: Sequence[Token]) -> datetime:
+    """Return the time that an option names; without a zone it is UTC."""
+    return _as_time(tokens[0].value)
+
+
+def _as_time(said: str) -> datetime:
+    at = datetime.fromisoformat(said)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+At = Annotated[
+    str | None,
+    Parameter(help="As of this position or time (2026-03-01T12:00:00Z); else now."),
+]
+Since = Annotated[
+    datetime | None,
+    Parameter(converter=_time, help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z."),
+]
+Until = Annotated[datetime | None, Parameter(converter=_time, help="Before this time.")]
+Brand = Annotated[
+    str | None,
+    Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
+]
+Domain = Annotated[str | None, Parameter(help="Of the brand of this web domain.")]
+Lookup = Annotated[str | None, Parameter(help="Of this lookup, by its id.")]
+Last = Annotated[
+    int | None,
+    number(0, 10**9, "So many, the newest; 0: all. 100, but with --json all."),
+]
+
+#: Rows of a long list that are shown unless --last says more.
+NEWEST = 100
 #: Ids that an error names.
 _NAMED = 8
 _WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
@@ -52,17 +91,12 @@ class Chosen:
     ] = ()
     streams: Annotated[tuple[str, ...], _several("--stream", "Of this stream.")] = ()
     keys: Annotated[tuple[str, ...], _several("--key", "Of the API key of this id.")] = ()
-    brand: Annotated[
-        str | None,
-        Parameter(help="Of this brand, however it was asked for; with --domain, of both."),
-    ] = None
-    domain: Annotated[str | None, Parameter(help="Of the brand of this web domain.")] = None
-    lookup: Annotated[str | None, Parameter(help="Of this lookup, by its id.")] = None
+    brand: Brand = None
+    domain: Domain = None
+    lookup: Lookup = None
     mail_domain: Annotated[str | None, Parameter(help="Of this mail domain.")] = None
-    since: Annotated[
-        str | None, Parameter(help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z.")
-    ] = None
-    until: Annotated[str | None, Parameter(help="Before this time.")] = None
+    since: Since = None
+    until: Until = None
     after: Annotated[int, Parameter(help="After this position.")] = 0
     upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
@@ -72,9 +106,7 @@ class Chosen:
         Raises:
             SystemExit: Some of it is written wrongly.
         """
-        since, until = time_of("--since", self.since), time_of("--until", self.until)
-        if since is not None and until is not None and since >= until:
-            stop(f"--since: a time before {self.until}, where the period ends", 2)
+        check_period(self.since, self.until)
         if self.upto is not None and self.after >= self.upto:
             stop(f"--after: a position before {self.upto}, the last one", 2)
         query_of(self.brand, self.domain)
@@ -86,8 +118,8 @@ class Chosen:
                 keys=tuple(key.removeprefix("key-") for key in self.keys),
                 lookup=self.lookup,
                 mail_domain=self.mail_domain,
-                since=since,
-                until=until,
+                since=self.since,
+                until=self.until,
                 after=self.after,
                 upto=self.upto,
             )
@@ -128,6 +160,27 @@ class Chosen:
             await check_lookup(history, self.lookup)
         if self.mail_domain and not await history.is_there(f"mail-domain-{self.mail_domain}"):
             stop(f"nothing is known of the mail domain {self.mail_domain}")
+
+
+def newest(
+    call: Invocation,
+    every: Sequence[T],
+    last: int | None,
+    table: Callable[[Sequence[T]], Table],
+) -> Output:
+    """Return the newest of *every*, as many as ``--last`` says, in a *table* of them."""
+    most = (0 if call.json else NEWEST) if last is None else last
+    shown = every[-most:]
+    text: list[str | Table] = [table(shown)]
+    if len(shown) < len(every):
+        text.append(f"the newest {len(shown)} of {len(every)}; --last 0 shows all")
+    return Output(shown, text)
+
+
+def check_period(since: datetime | None, until: datetime | None) -> None:
+    """End the command if the period begins after its end."""
+    if since is not None and until is not None and since >= until:
+        stop(f"--since: a time before {instant(until)}, where the period ends", 2)
 
 
 def query_of(brand: str | None, domain: str | None) -> Query | None:
@@ -174,3 +227,49 @@ async def _keys(history: History) -> str:
     found = [event.stream.removeprefix("key-") async for event in history.events(issued)]
     more = ", …" if len(found) > _NAMED else ""
     return ", ".join(found[:_NAMED]) + more if found else "none"
+
+
+async def position_of(history: History, option: str, said: str) -> int:
+    """Return the position that the value *said* of *option* means; of a time its last one.
+
+    Digits are a position, but for eight that are a date.
+
+    Raises:
+        SystemExit: It is neither a position that there is nor a time.
+    """
+    try:
+        at = _as_time(said)
+    except ValueError:
+        at = None
+    if said.isdecimal() and not (at and len(said) == len("20260301")):
+        head = await history.head()
+        if int(said) > head:
+            stop(f"{option}: the log ends at position {head}, before {said}", 2)
+        return int(said)
+    if at is None:
+        wanted = "a position or a time such as 2026-03-01T12:00:00Z"
+        stop(f"{option}: {wanted}, not {said!r}", 2)
+    return await history.position_at(at + _left_out(said))
+
+
+async def end_of(history: History, at: str | None) -> int:
+    """Return the last position that is looked at with ``--at`` *at*; ``None``: the log's last.
+
+    Raises:
+        SystemExit: It is neither a position nor a time.
+    """
+    return await history.head() if at is None else await position_of(history, "--at", at)
+
+
+def _left_out(said: str) -> timedelta:
+    """Return how much later than the time *said* its last digit reaches.
+
+    A time is printed without some of its digits, so what happened within its last one counts;
+    the queries of docs/analysts.md compare as many characters.
+
+    >>> _left_out("2026-03-01T12:00:00Z"), _left_out("2026-03-01T12:00:00.125Z")
+    (datetime.timedelta(microseconds=999999), datetime.timedelta(microseconds=999))
+    """
+    fraction = re.search(r"[.,](\d{1,6})", said)
+    digits = len(fraction[1]) if fraction else 0
+    return timedelta(microseconds=10 ** (6 - digits) - 1)

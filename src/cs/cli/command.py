@@ -9,21 +9,23 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+    get_type_hints,
+)
 
 import msgspec
+from cyclopts import Parameter
 from rich.text import Text
 
-from cs.cli.options import Config, Csv, DataDir, Json
-from cs.cli.output import (
-    Table,
-    as_csv,
-    print_bytes,
-    print_json,
-    print_parts,
-    stop,
-)
+from cs.cli.output import Table, as_csv, print_bytes, print_json, print_parts, stop
 
 if TYPE_CHECKING:  # a command that needs no data starts sooner without
     from cs.assembly.operator_command import CommandContext
@@ -31,6 +33,41 @@ if TYPE_CHECKING:  # a command that needs no data starts sooner without
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Config = Annotated[Path | None, Parameter(help="Settings file (TOML); else CS_CONFIG's.")]
+DataDir = Annotated[Path | None, Parameter(help="Folder of the service's data.")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
+Csv = Annotated[bool, Parameter(name="--csv", negative="", help="Print CSV.")]
+DryRun = Annotated[
+    bool, Parameter(negative="", help="Only say what would change; write nothing.")
+]
+
+
+def number(least: int, most: int, help_line: str) -> Parameter:
+    """Return the parameter of a whole number from *least* to *most*."""
+
+    def check(_: object, value: int | None) -> None:
+        if value is not None and not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most}, not {value}")
+
+    return Parameter(help=help_line, validator=check)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Server:
+    """The options of a command that calls a server."""
+
+    patience: Annotated[
+        int, number(0, 10**9, "Longest wait for a limit or an unwell server, in s.")
+    ] = 65
+    key: Annotated[
+        str, Parameter(env_var="CS_API_KEY", help="API key (CS_API_KEY).", show_default=False)
+    ] = ""
+    url: Annotated[
+        str, Parameter(env_var="CS_URL", help="Base address, with the version (CS_URL).")
+    ] = "http://127.0.0.1:8080/v1"
+
 
 #: What `--json`, `--csv`, `--data-dir` and `--config` are on the command line.
 _SHARED = {"json": Json, "csv": Csv, "data_dir": DataDir, "config": Config}

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.choosing import check_lookup, chosen_brands, query_of
+from cs.cli.choosing import At, Domain, check_lookup, chosen_brands, end_of, query_of
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.moment import At, end_of
 from cs.cli.output import stop, styled
-from cs.cli.pseudonyms import pseudonyms
-from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.cli.revealing import Reveal, pseudonyms
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
@@ -35,9 +33,7 @@ async def compare(
     ] = None,
     /,
     *,
-    domain: Annotated[
-        str | None, Parameter(help="The brand of this web domain; with a brand, of both.")
-    ] = None,
+    domain: Domain = None,
     all_brands: Annotated[
         bool, Parameter(negative="", help="Every brand that was looked up.")
     ] = False,
@@ -51,7 +47,6 @@ async def compare(
 
     Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
     """
-    check_reason(reveal)
     lookups = _lookups(first, second, domain, all_brands=all_brands)
     data = await call.data()
     history = History(data.log)
@@ -69,7 +64,7 @@ async def compare(
         streams = () if all_brands else tuple(sorted(groups[0]))
         of_all = ("brand",) if all_brands else ()
         asked = DisclosedEvents(streams=streams, categories=of_all)
-        await disclose(data, "compare", reveal, asked, upto=upto)
+        await data.operator.disclose("compare", reveal, asked, upto=upto)
     any_pair = False
     for group in groups:
         if lookups:

@@ -9,6 +9,7 @@ from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.assembly.process import check_world
 from cs.assembly.shared_settings import check_shared, roles_of, shared_advice
 from cs.cli.command import Invocation, Output, on_data
+from cs.cli.output import facts
 from cs.settings import load_with_places
 
 app = App(name="config", help="Show and check the settings.")
@@ -59,8 +60,7 @@ async def check(at: Invocation) -> Output:
         "stages": [stage.name for stage in tools.stages],
         "advice": [*advice(tools), *shared_advice(chosen)],
     }
-    lines = (f"  {name:<16}{_plain(values)}" for name, values in used.items())
-    return Output([used], ["the settings are good; in use:", *lines])
+    return Output([used], ["the settings are good; in use:", *facts(used)])
 
 
 def advice(tools: StagePlugins) -> list[str]:

@@ -7,11 +7,10 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.assembly.people_directory import open_directory
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.options import number
-from cs.cli.output import Table, stop
+from cs.cli.command import Invocation, Output, number, on_data
+from cs.cli.output import Table, facts, stop
 from cs.cli.person import NOBODY, Named
-from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.cli.revealing import Reveal
 from cs.directory.person import DirectoryPerson
 from cs.directory.port import PeopleDirectory
 from cs.domain.contact import BrandFacts
@@ -99,8 +98,7 @@ async def show(at: Invocation, *, named: Named = NOBODY, reveal: Reveal = None) 
     if found is None:
         _nobody()
     shown = _shown(found, reveal)
-    lines = (f"{name.replace('_', ' '):<12} {value}" for name, value in shown.items() if value)
-    return Output([shown], lines)
+    return Output([shown], facts(shown))
 
 
 @app.command
@@ -140,10 +138,9 @@ async def clear(
 
 async def _opened(at: Invocation, command: str, why: str | None) -> PeopleDirectory:
     """Open the directory; that people are opened is stored first, if they are."""
-    check_reason(why)
     data = await at.data()
     if why is not None:  # it opens no event, so position 0
-        await disclose(data, command, why, DisclosedEvents(upto=0), upto=0)
+        await data.operator.disclose(command, why, DisclosedEvents(upto=0), upto=0)
     return directory_of(data)
 
 

@@ -5,6 +5,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, get_args, get_origin
 
 from cyclopts import (
@@ -67,6 +68,8 @@ def _choices(hint: object) -> tuple[str, ...]:
 
 
 def _right(hint: object) -> str:
+    if datetime in get_args(hint):
+        return "a time such as 2026-03-01T12:00:00Z"
     names = _choices(hint)
     return f"one of {', '.join(names)}" if names else "a whole number"
 

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
-from cs.cli.command import Invocation, Output, command, on_data
-from cs.cli.options import number
+from cs.cli.command import Invocation, Output, command, number, on_data
 from cs.cli.output import print_json, stop, styled
-from cs.cli.pseudonyms import reading
-from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.cli.progress import reading
+from cs.cli.revealing import Reveal
 from cs.cli.why import why
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History
@@ -95,7 +94,6 @@ async def export(
     Example: `cs events export --type search-settled --since 2026-03-01 --out settled.ndjson`,
     and `cs events export --out history.duckdb`
     """
-    check_reason(reveal)
     form = format or _BY_ENDING.get(out.suffix.lower() if out else "", "ndjson")
     selection = chosen.checked()
     if out is None and (resume or form != "ndjson"):
@@ -137,7 +135,6 @@ async def show(
 
     Example: `cs events show 17`
     """
-    check_reason(reveal)
     data = await at.data()
     if not 1 <= position <= await data.log.head():
         stop(f"there is no event at position {position}")
@@ -171,7 +168,6 @@ async def tail(
 
     Example: `cs events tail --category brand | jq .type`
     """
-    check_reason(reveal)
     chosen.checked()
     data = await at.data()
     history = History(data.log)
@@ -183,7 +179,7 @@ async def tail(
         return Output()
     end = data.clock.now() + REVEALED_FOR
     asked = selection.asked()
-    await disclose(data, "events tail", reveal, asked, upto=None, open_until=end)
+    await data.operator.disclose("events tail", reveal, asked, upto=None, open_until=end)
     until = end if selection.until is None else min(selection.until, end)
     try:
         async with asyncio.timeout(REVEALED_FOR.total_seconds()):
@@ -220,7 +216,8 @@ async def _opened(
     if why is None:
         return None
     if selection.after < upto:  # else there is nothing to open
-        await disclose(data, name, why, selection.asked(), upto=upto, out=out)
+        file = out.name if out else None
+        await data.operator.disclose(name, why, selection.asked(), upto=upto, file=file)
     return data.keys
 
 

@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.settings_of_plugins import of_source
-from cs.cli.command import Invocation, Output, on_data
+from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.directory import directory_of
-from cs.cli.options import DryRun
 from cs.cli.output import check_new, stop, warn
 from cs.cli.progress import Progress
 from cs.directory.errors import DirectoryUnavailable

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.options import number
-from cs.cli.output import Table, stop, styled
+from cs.cli.command import Invocation, Output, number, on_data
+from cs.cli.output import Table, facts, stop, styled
 from cs.domain.operator_actions import OperatorAct
 from cs.operations.operator import DEFAULT_QUOTA, NewSecret
 from cs.projections.searches import instant
@@ -75,9 +74,9 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
     if row is None:
         stop(f"no key with the id {key_id!r}; `cs keys list` shows them all")
     shown = _shown(key_id, row)
-    lines = [f"{name:<10}{value}" for name, value in shown.items() if name != "history"]
+    known = {name: value for name, value in shown.items() if name != "history"}
     acts = [f"{instant(act.at)}  {said(act)}  by {act.by or '?'}" for act in row.acts]
-    return Output([shown], [*lines, *acts])
+    return Output([shown], [*facts(known), *acts])
 
 
 @app.command

@@ -7,12 +7,12 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.choosing import Chosen
+from cs.cli.choosing import At, Since, Until, check_period, end_of
 from cs.cli.command import Invocation, Output, command
-from cs.cli.moment import At, end_of
 from cs.cli.output import Table, stop
 from cs.history.history import History
 from cs.history.ledger import LedgerEntry, ledger, with_earners
+from cs.history.selection import Selection
 from cs.projections.searches import instant
 
 #: Movements of one key in memory at most: some 300 bytes each.
@@ -26,10 +26,8 @@ async def show_ledger(
     key: Annotated[str, Parameter(help="The key's id, as `cs keys list` shows it.")],
     /,
     *,
-    since: Annotated[
-        str | None, Parameter(help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z.")
-    ] = None,
-    until: Annotated[str | None, Parameter(help="Before this time.")] = None,
+    since: Since = None,
+    until: Until = None,
     at: At = None,
 ) -> Output:
     """Show each reservation, charge and release of a key, with the balance after it.
@@ -41,7 +39,8 @@ async def show_ledger(
 
     Example: `cs ledger key_1a2s --since 2026-03-01 --until 2026-04-01 --csv > march.csv`
     """
-    period = Chosen(since=since, until=until).checked()
+    check_period(since, until)
+    period = Selection(since=since, until=until)
     data = await call.data()
     entries = await _entries(data, key, at)
     shown = [each for each in entries if period.is_between(each.at)]

@@ -1,19 +1,18 @@
 """``cs log``: checks of the event log, and the trail of what operators did."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
+from cs.cli.choosing import Last, Since, newest
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.keys import said
-from cs.cli.moment import time_of
-from cs.cli.options import number
 from cs.cli.output import Table, stop, styled
 from cs.cli.progress import Progress
-from cs.domain.operator_actions import act_of
+from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import NewerEvent
@@ -26,9 +25,6 @@ app = App(
     help="The event log: everything that ever happened.\n\n"
     "Works on the data folder, next to a running service or without one.",
 )
-
-#: Acts of operators that a table shows, unless more are asked for.
-NEWEST = 100
 
 
 class LogVerification(msgspec.Struct, frozen=True):
@@ -45,11 +41,8 @@ class LogVerification(msgspec.Struct, frozen=True):
 async def trail(
     at: Invocation,
     *,
-    last: Annotated[
-        int | None,
-        number(0, 10**9, "So many, the newest; 0: all. 100, but with --json all."),
-    ] = None,
-    since: Annotated[str | None, Parameter(help="Show only acts from this time on.")] = None,
+    last: Last = None,
+    since: Since = None,
     by: Annotated[str | None, Parameter(help="Show only acts of this account.")] = None,
 ) -> Output:
     """Show what operators did: keys, quota, pauses, brands, people erased or opened.
@@ -59,7 +52,6 @@ async def trail(
 
     Example: `cs log trail --last 20`, or `cs log trail --since 2026-03-01 --by anna`
     """
-    first = time_of("--since", since)
     data = await at.data()
     every = [
         act
@@ -69,14 +61,13 @@ async def trail(
     accounts = {act.by or "?" for act in every}
     if by is not None and by not in accounts:
         stop(f"--by: {by} did nothing; there are {', '.join(sorted(accounts))}")
-    acts = [act for act in every if by in {None, act.by} and (first is None or act.at >= first)]
-    newest = (0 if at.json else NEWEST) if last is None else last
-    shown = acts[-newest:]
-    rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in shown]
-    text: list[str | Table] = [Table(("At", "By", "What", "Of"), rows, ["Of"])]
-    if len(shown) < len(acts):
-        text.append(f"the newest {len(shown)} of {len(acts)}; --last 0 shows all")
-    return Output(shown, text)
+    acts = [act for act in every if by in {None, act.by} and (since is None or act.at >= since)]
+
+    def table(shown: Sequence[OperatorAct]) -> Table:
+        rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in shown]
+        return Table(("At", "By", "What", "Of"), rows, ["Of"])
+
+    return newest(at, acts, last, table)
 
 
 @app.command

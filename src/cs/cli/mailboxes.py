@@ -6,9 +6,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from cs.cli.command import Invocation, Output, on_data
+from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.imports import columns_line, warn_of_rows
-from cs.cli.options import DryRun
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.domain.causation import OperatorCause

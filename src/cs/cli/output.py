@@ -9,10 +9,10 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 from rich.cells import cell_len
@@ -23,6 +23,9 @@ from rich.text import Text
 from cs.domain.names.plain_text import escaped_controls
 from cs.runtime.private_files import open_private
 
+if TYPE_CHECKING:  # most commands print no page
+    from cs.history.pages import Section
+
 #: Columns of the terminal between two columns of a table.
 _GAP = 2
 #: A cell that begins so is a formula to a spreadsheet, full-width forms included.
@@ -30,6 +33,8 @@ _FORMULA = "=+@＝＋－＠-"
 #: Where a cell begins: its own beginning, and after a semicolon, where a spreadsheet of many
 #: a country parts cells.
 _CELL_BEGINS = re.compile(rf"(\A|;)(?=[\s\"']*[{_FORMULA}])")
+#: Values that a list of facts leaves out.
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
 #: In JSON they stand in strings only, so they can be escaped wherever they are.
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 
@@ -166,6 +171,31 @@ def _shown(value: Any) -> str:
             return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
         case _:
             return str(value)
+
+
+def sections_text(
+    sections: "Iterable[Section]", *, one_line: bool = False
+) -> Iterator[str | Text | Table]:
+    """Yield *sections*, each under its heading; a fact without a value is left out.
+
+    With *one_line* a row of a table is shortened to a line (`Table`).
+    """
+    for section in sections:
+        yield from ("", styled("[bold]{}[/]", section.heading))
+        if section.about:
+            yield section.about
+        yield from facts(section.facts)
+        if section.rows:
+            yield Table(section.columns, section.rows, section.words, one_line=one_line)
+
+
+def facts(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield a line for each name and value; what is empty or not known is left out."""
+    if isinstance(values, Mapping):
+        values = [(name.replace("_", " "), value) for name, value in values.items()]
+    named = [(name, _shown(value)) for name, value in values if value not in _NOTHING]
+    width = max((len(name) for name, _ in named), default=0)
+    yield from (f"{name:<{width}}  {value}" for name, value in named)
 
 
 def print_parts(parts: Iterable[str | Text | Table]) -> None:

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.options import DryRun
+from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.output import Table, check_new, json_line, json_text, stop, write_new
 from cs.cli.person import NOBODY, Disclosures, Named, PrintOf, may_hold, person_export
 from cs.cli.revealing import check_reason
@@ -150,7 +149,11 @@ async def export(
         Path | None, Parameter(help="Into this file, which must not be there; else printed.")
     ] = None,
     reveal: Annotated[
-        str, Parameter(help="Why; stored with your name before anything is shown.")
+        str,
+        Parameter(
+            validator=check_reason,
+            help="Why; stored with your name before anything is shown.",
+        ),
     ] = ARTICLE_15,
 ) -> Output:
     """Print everything that is held on a person, as the law lets them ask for it.
@@ -164,7 +167,6 @@ async def export(
     Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
     print_of = named.print_of
-    check_reason(reveal)
     if out is not None:
         check_new(out)
     data, months = await at.data(), at.settings().people_kept_for

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.output import stop, warn
-from cs.cli.pseudonyms import reading
-from cs.cli.revealing import disclose
+from cs.cli.progress import reading
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
 from cs.domain.disclosure import DisclosedEvents
@@ -151,7 +150,8 @@ async def person_export(
         )
         before = await may_hold(data.log, names)
         upto = position if names else 0  # there is nothing to open
-        await disclose(data, "people export", why, asked, upto=upto, out=out)
+        file = out.name if out else None
+        await data.operator.disclose("people export", why, asked, upto=upto, file=file)
         data.keys.forget()  # of a person who was erased meanwhile
         held = await held_on(data.log, data.keys, names, show)
     directory = await _in_directory(data, print_)

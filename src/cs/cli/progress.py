@@ -1,8 +1,8 @@
 """Progress: one changing line on a terminal, a line every ten seconds anywhere else."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Self
 
 from rich.status import Status
@@ -58,3 +58,12 @@ class Progress(AbstractContextManager["Progress"]):
         if not errors.is_terminal and now - self._printed_at >= LINE_EVERY_S:
             self._printed_at = now
             errors.print(text)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield what shows how far the log was read for *what*."""
+    with Progress() as progress:
+        yield lambda position, upto: progress.show(
+            f"{what}: {position} of {upto} positions read"
+        )

@@ -1,57 +1,55 @@
-"""``cs replay``: other rules applied to past runs, and what would differ."""
+"""``cs replay``: other rules applied to past runs; the views rebuilt from the log."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Group, Parameter
+import msgspec
+from cyclopts import App, Parameter
 
-from cs.cli.choosing import chosen_brands, query_of
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.moment import At, end_of
-from cs.cli.options import number
-from cs.cli.output import Table, stop
-from cs.cli.pseudonyms import reading
-from cs.cli.replay_views import views
-from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.assembly.view_replay import replay_views
+from cs.cli.choosing import At, Brand, Domain, chosen_brands, end_of, query_of
+from cs.cli.command import Invocation, Output, number, on_data
+from cs.cli.output import Table, facts, stop
+from cs.cli.progress import Progress, reading
+from cs.cli.revealing import Reveal
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
+from cs.history.changes import changes
 from cs.history.history import History
+from cs.history.masking import plain_state
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
+from cs.projections.rebuild import NotReplayable, ReplayProgress, ReplaySummary, RowDifference
 
 app = App(name="replay")
-app.command(views)
 
 #: Brands in the table, those with the most differences first; differences that may be printed.
 _BRANDS, _EXAMPLES = 10, 1_000_000
-#: What is counted, and the column of it.
-_COUNTS = {
-    "gained": "Gained",
-    "lost": "Lost",
-    "changed": "Changed",
-    "charges_lost": "Not charged",
-    "charges_gained": "Charged",
-    "charges_open": "Not known",
+#: What is counted of each brand.
+_COUNTED = ("gained", "lost", "changed", "charges_lost", "charges_gained", "charges_open")
+#: What differs of rows whose values are not compared.
+_WHY = {
+    "unreadable": "cannot be read",
+    "contacts": "other people",
+    "tag": "found by another value",
 }
-_ANSWERS: dict[Kind, str] = {
-    "ranking": "people",
-    "verdicts": "verdicts",
+#: Why the running views were left as they are.
+_KEPT = {
+    "equal": "All rows are what the log makes of them; nothing had to be changed.",
+    "not-asked": "The running views were left as they are (--dry-run).",
+    "damaged-log": "The running views were left as they are: some of the log cannot be read "
+    "now, and they know it from before. Find it with cs log verify.",
+    "lost-keys": "The running views were left as they are: data keys are lost, and they know "
+    "people whom the log does not show any more. See docs/runbook.md.",
 }
-#: By stream: the brand as it was asked for, and what differs of it.
-Counts = dict[str, tuple[str, Counter[str]]]
-
-Found = Difference | ChargeDifference
-
-_WHICH = Group("Which brand", help="All of them unless one is named.", sort_key=2)
 
 
 @app.default
 @on_data
 async def replay(
-    at: Invocation,
+    call: Invocation,
     kind: Kind,
     /,
     *,
@@ -62,16 +60,9 @@ async def replay(
             "It is run with your rights."
         ),
     ] = None,
-    as_of: Annotated[At, Parameter(name="--at")] = None,
-    brand: Annotated[
-        str | None,
-        Parameter(
-            group=_WHICH, help="This brand, however it was asked for; with --domain, of both."
-        ),
-    ] = None,
-    domain: Annotated[
-        str | None, Parameter(group=_WHICH, help="The brand of this web domain.")
-    ] = None,
+    at: At = None,
+    brand: Brand = None,
+    domain: Domain = None,
     examples: Annotated[
         int, number(0, _EXAMPLES, "Print so many differences; --json prints all.")
     ] = 10,
@@ -88,22 +79,25 @@ async def replay(
 
     Example: `cs replay ranking --rules stricter.py`, or `cs replay verdicts --json`
     """
-    check_reason(reveal)
     query = query_of(brand, domain)
     try:
         applied = Rules() if rules is None else load_rules(rules)
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
-    data = await at.data()
-    upto = await end_of(History(data.log), as_of)
-    meant = () if query is None else await chosen_brands(History(data.log), query, upto)
+    data = await call.data()
+    history = History(data.log)
+    upto = await end_of(history, at)
+    meant = () if query is None else await chosen_brands(history, query, upto)
     streams = tuple(each.stream for each in meant)
     if reveal is not None:
         categories = () if streams else ("brand",)
         asked = DisclosedEvents(streams=streams, categories=categories, upto=upto)
-        await disclose(data, f"replay {kind}", reveal, asked, upto=upto)
-    counts: Counts = {}
-    shown: dict[type[Found], list[Found]] = {Difference: [], ChargeDifference: []}
+        await data.operator.disclose(f"replay {kind}", reveal, asked, upto=upto)
+    counts: dict[str, tuple[str, Counter[str]]] = {}  # by stream, with the brand's name
+    examples_of: dict[type, list[Difference | ChargeDifference]] = {
+        Difference: [],
+        ChargeDifference: [],
+    }
     found = Replay(
         data.log, data.keys, kind, applied, brands=streams, upto=upto, reveals=bool(reveal)
     )
@@ -111,97 +105,57 @@ async def replay(
         with reading("applying the rules") as show:
             async for part in found.differences(show):
                 for each in part:
-                    _count(each, counts)
-                    if len(shown[type(each)]) < examples:
-                        shown[type(each)].append(each)
+                    lookup = each.lookup if isinstance(each, Difference) else each.search.lookup
+                    prefix = "" if isinstance(each, Difference) else "charges_"
+                    _, count = counts.setdefault(stream_of(lookup), (_brand(each), Counter()))
+                    count[prefix + each.change] += 1
+                    if len(shown := examples_of[type(each)]) < examples:
+                        shown.append(each)
                 yield Output(part)
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
-    total = _total(found, counts, rules=str(rules or "") or None, upto=upto)
-    rows = [
-        {"kind": "brand", "brand": brand, **_row(count)} for brand, count in counts.values()
-    ]
-    yield Output(
-        [*rows, total], [*_summary(total), *_brands(counts), *_lines(chain(*shown.values()))]
-    )
-
-
-def _total(replay: Replay, counts: Counts, **of: Any) -> dict[str, Any]:
-    return {
-        "kind": "total",
-        "replay": replay.kind,
-        **of,
-        "lookups": replay.lookups,
-        "replayed": replay.replayed,
-        "answers": replay.answers.total(),
-        **_row(sum((count for _, count in counts.values()), Counter())),
-        "by_rules": dict(sorted(replay.answers.items())),
-        "not_replayed": dict(sorted(replay.missed.items())),
-        "damaged": [str(error) for _, error in sorted(replay.damaged.items())],
+    every = sum((count for _, count in counts.values()), Counter[str]())
+    total: dict[str, Any] = {
+        "replay": kind,
+        "rules": str(rules) if rules else None,
+        "upto": upto,
+        "lookups": found.lookups,
+        "replayed": found.replayed,
+        "answers": found.answers.total(),
+        **{name: every[name] for name in _COUNTED},
+        "by_rules": dict(sorted(found.answers.items())),
+        "not_replayed": dict(sorted(found.missed.items())),
+        "damaged": [str(error) for _, error in sorted(found.damaged.items())],
     }
+    rows = [
+        {"kind": "brand", "brand": brand, **{name: count[name] for name in _COUNTED}}
+        for brand, count in counts.values()
+    ]
+    lines = [_line(each) for shown in examples_of.values() for each in shown]
+    yield Output([*rows, {"kind": "total", **total}], [*facts(total), *_most(rows), *lines])
 
 
-def _count(each: Found, counts: Counts) -> None:
-    if isinstance(each, ChargeDifference):
-        lookup, name = each.search.lookup, f"charges_{each.change}"
-    else:
-        lookup, name = each.lookup, each.change
-    _, count = counts.setdefault(stream_of(lookup), (_brand(each), Counter()))
-    count[name] += 1
-
-
-def _row(count: Counter[str]) -> dict[str, int]:
-    return {name: count[name] for name in _COUNTS}
-
-
-def _summary(total: dict[str, Any]) -> Iterator[str]:
-    kind, rules = total["replay"], total["rules"] or "today's rules"
-    yield f"{kind} by {rules}, over what was recorded up to position {total['upto']}"
-    yield (
-        f"{total['replayed']} of {total['lookups']} lookups run again, "
-        f"{total['answers']} {_ANSWERS[kind]}"
-    )
-    yield "  gained {gained}, lost {lost}, changed {changed}".format(**total)
-    yield (
-        "searches charged otherwise: {charges_lost} not any more, {charges_gained} newly, "
-        "{charges_open} not known without asking".format(**total)
-    )
-    for name, number_ in total["by_rules"].items():
-        yield f"answered then by {name}: {number_}"
-    for why, number_ in total["not_replayed"].items():
-        yield f"not run again, {why}: {number_}"
-    for why in total["damaged"]:
-        yield f"left out: {why}"
-
-
-def _brands(counts: Counts) -> Iterator[str | Table]:
-    if not counts:
+def _most(rows: list[dict[str, Any]]) -> Iterator[str | Table]:
+    """Yield the brands with the most differences; of equal ones, the first found."""
+    if not rows:
         return
-    # Of brands with as many differences the one that was found first.
-    most = sorted(counts.values(), key=lambda brand: -brand[1].total())
+    most = sorted(rows, key=lambda row: -sum(row[name] for name in _COUNTED))
     yield ""
-    yield Table(
-        ("Brand", *_COUNTS.values()),
-        [(brand, *map(str, _row(count).values())) for brand, count in most[:_BRANDS]],
-        ["Brand"],
-    )
+    yield Table.of(most[:_BRANDS], " ".join(("brand", *_COUNTED)), "brand")
     if len(most) > _BRANDS:
         yield f"and {len(most) - _BRANDS} more brands; --json has all"
     yield ""
 
 
-def _lines(examples: Iterable[Found]) -> Iterator[str]:
-    for each in examples:
-        if isinstance(each, ChargeDifference):
-            search = each.search
-            yield f"charge {each.change}: {_brand(each)}, {search.search} of {search.key}"
-        else:
-            who = each.name or each.person
-            answers = f"{_words(each.was)} -> {_words(each.would_be)}"
-            yield f"{each.change}: {_brand(each)}, {who}: {answers}"
+def _line(each: Difference | ChargeDifference) -> str:
+    if isinstance(each, ChargeDifference):
+        search = each.search
+        return f"charge {each.change}: {_brand(each)}, {search.search} of {search.key}"
+    answers = f"{_words(each.was)} -> {_words(each.would_be)}"
+    return f"{each.change}: {_brand(each)}, {each.name or each.person}: {answers}"
 
 
-def _brand(each: Found) -> str:
+def _brand(each: Difference | ChargeDifference) -> str:
     """Return the brand as it was asked for."""
     asked = (
         (each.brand, each.domain)
@@ -217,3 +171,67 @@ def _words(answer: Mapping[str, Any]) -> str:
         for name, value in answer.items()
         if value is not None
     )
+
+
+@app.command
+@on_data
+async def views(
+    at: Invocation,
+    *,
+    dry_run: Annotated[
+        bool, Parameter(negative="", help="Show what differs, and change nothing.")
+    ] = False,
+) -> Output:
+    """Make the views again from the log, next to those that the service reads.
+
+    Both are compared row by row at one position. Where rows differ from what the log says, the
+    new ones take the place of the old ones, all at once; the service answers meanwhile. Ctrl-C
+    at any moment leaves everything as it was.
+
+    Example: `cs replay views --dry-run`, and `cs replay views`
+    """
+
+    def show(far: ReplayProgress) -> None:
+        line.show(f"{far.phase} at position {far.position} of {far.running}, {far.rows} rows")
+
+    try:
+        with Progress() as line:
+            found = await replay_views(at.settings(), switch=not dry_run, progress=show)
+    except NotReplayable as error:
+        stop(str(error))
+    masked = [
+        msgspec.structs.replace(
+            each, running=plain_state(each.running), anew=plain_state(each.anew)
+        )
+        for each in found.differences
+    ]
+    found = msgspec.structs.replace(found, differences=masked)
+    return Output([found], _views_text(found))
+
+
+def _views_text(found: ReplaySummary) -> Iterator[str | Table]:
+    rows = [
+        (table, str(count), str(found.different.get(table, 0)))
+        for table, count in found.rows.items()
+    ]
+    yield f"Compared at position {found.position}:"
+    yield Table(("Rows of", "Compared", "Different"), rows)
+    if found.differences:
+        differing = [(each.table, each.row_id, _difference(each)) for each in found.differences]
+        yield Table(("Rows of", "Row", "What differs"), differing, ["Row", "What differs"])
+        more = sum(found.different.values()) - len(found.differences)
+        if more:
+            yield f"and {more} rows more"
+    if found.switched:
+        words = "The rows made from the log are the running ones now, as of position"
+        yield f"{words} {found.switched_at}."
+    elif found.kept is not None:
+        yield _KEPT[found.kept]
+
+
+def _difference(each: RowDifference) -> str:
+    if each.why:
+        return _WHY[each.why]
+    if each.running is None or each.anew is None:
+        return "missing" if each.running is None else "not in the log"
+    return ", ".join(change.field for change in changes(each.running, each.anew))

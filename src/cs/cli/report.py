@@ -9,11 +9,9 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 from rich.text import Text
 
-from cs.cli.command import Invocation, Output, on_data
-from cs.cli.moment import time_of
-from cs.cli.options import number
-from cs.cli.output import Table, check_new, stop, styled, write_new
-from cs.cli.page_text import sections_text
+from cs.cli.choosing import Since, Until, check_period
+from cs.cli.command import Invocation, Output, number, on_data
+from cs.cli.output import Table, check_new, sections_text, stop, styled, write_new
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
@@ -31,13 +29,8 @@ _EARLIEST, _LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzin
 async def report(
     at: Invocation,
     *,
-    since: Annotated[
-        str | None,
-        Parameter(
-            help="From this time on: 2026-03-01 or 2026-03-01T12:00:00Z; else 30 days back."
-        ),
-    ] = None,
-    until: Annotated[str | None, Parameter(help="Before this time; else now.")] = None,
+    since: Since = None,
+    until: Until = None,
     by: Annotated[
         Literal["key", "brand", "source", "month"] | None,
         Parameter(help="Only the figures by key, brand, source or month, all of them."),
@@ -52,6 +45,7 @@ async def report(
 ) -> Output:
     """Report on a period: outcomes, times, failures, yield and cost, verdicts, reuse.
 
+    The period is the last 30 days unless --since or --until says otherwise.
     Counts searches when they are answered, runs when they end, addresses when they are
     checked. It names nobody. Each figure is a query that an export has as a view
     (docs/export-tables.md). Long texts are shortened to one line a row; --json has all.
@@ -60,11 +54,10 @@ async def report(
     """
     if at.json and html is not None:
         stop("--json and --html: one of them", 2)
-    limits = time_of("--since", since), time_of("--until", until)
     if html is not None:
         check_new(html)
     data = await at.data()
-    first, end = _period(*limits, data.clock.now())
+    first, end = _period(since, until, data.clock.now())
     with Progress() as progress:
 
         def show(position: int, upto: int) -> None:
@@ -88,8 +81,7 @@ def _period(
     for option, at in (("--since", since), ("--until", until)):
         if not _EARLIEST <= at <= _LATEST:
             stop(f"{option}: a time from {_EARLIEST.year} on, not {at.isoformat()}", 2)
-    if since >= until:
-        stop(f"--since: a time before {until.isoformat()}, where the period ends", 2)
+    check_period(since, until)
     return since.astimezone(UTC), until.astimezone(UTC)
 
 

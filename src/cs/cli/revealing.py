@@ -1,57 +1,38 @@
-"""``--reveal WHY``: opening people, and noting who did and why before anything is shown."""
+"""Who people are: pseudonyms, unless ``--reveal WHY`` says why they are opened."""
 
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.output import stop
-from cs.domain.disclosure import DisclosedEvents, clean_reason
+from cs.cli.progress import reading
+from cs.domain.disclosure import clean_reason
 from cs.domain.refusal import Refusal
+from cs.history.identities import identities
+
+
+def check_reason(_: object, why: str | None) -> None:
+    """Raise `ValueError` if *why* is given and is no reason."""
+    try:
+        if why is not None:
+            clean_reason(why)
+    except Refusal as refused:
+        raise ValueError(str(refused)) from refused
+
 
 Reveal = Annotated[
     str | None,
     Parameter(
+        validator=check_reason,
         help="Open people, and say why in a sentence: it is stored with your name before "
-        "anything is shown. Name a ticket, not a person."
+        "anything is shown. Name a ticket, not a person.",
     ),
 ]
 
 
-def check_reason(why: str | None) -> None:
-    """End the command if *why* is no reason; without one nothing is opened."""
-    if why is None:
-        return
-    try:
-        clean_reason(why)
-    except Refusal as refused:
-        stop(f"--reveal: {refused}", 2)
-
-
-async def disclose(
-    data: CommandContext,
-    command: str,
-    why: str,
-    asked: DisclosedEvents,
-    *,
-    upto: int | None,
-    open_until: datetime | None = None,
-    out: Path | None = None,
-) -> None:
-    """Store that *command* opens people; call it before it opens anybody.
-
-    Args:
-        data: What the command works with.
-        command: Its words: ``events export``.
-        why: What `check_reason` has accepted.
-        asked: Whose data it opens.
-        upto: As `cs.domain.disclosure.DisclosureMade` has it.
-        open_until: The same.
-        out: The file that it writes them to; ``None``: it prints them.
-    """
-    file = None if out is None else out.name
-    await data.operator.disclose(
-        command, why, asked, upto=upto, open_until=open_until, file=file
-    )
+async def pseudonyms(data: CommandContext, people: Iterable[str]) -> Mapping[str, str]:
+    """Return the pseudonyms of *people*, ``<lookup>#p1``, by those; of erased people none."""
+    with reading("telling people apart") as progress:
+        async with identities(data.log, data.keys, progress) as told_apart:
+            return await told_apart.of(people)

@@ -10,10 +10,9 @@ import msgspec
 from cyclopts import Parameter
 
 from cs.cli.app import FAILED
-from cs.cli.command import Invocation, Output, command
+from cs.cli.command import Invocation, Output, Server, command
 from cs.cli.list_journal import is_json
 from cs.cli.list_search import ListOptions, search_list
-from cs.cli.options import Server
 from cs.cli.output import harmless, stop, warn
 from cs.cli.progress import Progress
 from cs.cli.search_record import COLUMNS, describe, exit_code, record_lines, rows

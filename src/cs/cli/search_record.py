@@ -7,7 +7,7 @@ import msgspec
 from rich.text import Text
 
 from cs.cli.app import LIMITED, NO_QUOTA
-from cs.cli.output import Table, all_harmless, console, harmless, styled
+from cs.cli.output import Table, all_harmless, console, facts, harmless, styled
 from cs.client import (
     ClientError,
     Contact,
@@ -49,9 +49,7 @@ def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
     """Yield the facts about the brand, then the people, verified ones first."""
     record = all_harmless(record)
     yield Text("  ").join([styled("[bold]{}[/]", record["brand"]), _status(record)])
-    for field, label in _BRAND.items():
-        if record.get(field):
-            yield f"  {label:<15}{record[field]}"
+    yield from facts((label, record.get(field)) for field, label in _BRAND.items())
     if contacts := record.get("contacts"):
         yield _people(contacts)
     usage = record["usage"]

@@ -1,7 +1,6 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,13 +10,31 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.choosing import Chosen
+from cs.cli.choosing import (
+    At,
+    Brand,
+    Chosen,
+    Domain,
+    Last,
+    Lookup,
+    Since,
+    Until,
+    end_of,
+    newest,
+)
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.moment import At, end_of
-from cs.cli.output import Table, all_harmless, check_new, stop, styled, warn, write_new
-from cs.cli.page_text import sections_text
-from cs.cli.pseudonyms import pseudonyms, reading
-from cs.cli.revealing import Reveal, check_reason, disclose
+from cs.cli.output import (
+    Table,
+    all_harmless,
+    check_new,
+    sections_text,
+    stop,
+    styled,
+    warn,
+    write_new,
+)
+from cs.cli.progress import reading
+from cs.cli.revealing import Reveal, pseudonyms
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchOutcome
 from cs.history.history import History
@@ -34,9 +51,6 @@ app = App(
     "Works on the data folder or the databases, beside a running service or without one. "
     "Nothing is changed; --reveal stores who looked, and why.",
 )
-
-#: Searches that are listed unless more are asked for.
-LAST = 50
 
 
 @app.command
@@ -63,14 +77,16 @@ async def show(
 
     Example: `cs searches show srch_yg2vnp75fv9fazbxhr4fyb0qgm --html search.html`
     """
-    check_reason(reveal)
     if html is not None:
         check_new(html)
     data = await call.data()
     found = await _search_at(data, search, at)
     if reveal is not None:
         asked = DisclosedEvents(lookup=found.lookup, upto=found.position)
-        await disclose(data, "searches show", reveal, asked, upto=found.position, out=html)
+        file = html.name if html else None
+        await data.operator.disclose(
+            "searches show", reveal, asked, upto=found.position, file=file
+        )
     if found.run is not None:
         named = with_pseudonyms(found.run, await pseudonyms(data, found.run.names()))
         found = replace(found, run=named)
@@ -114,35 +130,23 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
 async def list_searches(
     call: Invocation,
     *,
-    key: Annotated[str | None, Parameter(help="Made with the API key of this id.")] = None,
-    brand: Annotated[
-        str | None,
-        Parameter(help="For this brand, however it was asked for; with --domain, of both."),
-    ] = None,
-    domain: Annotated[str | None, Parameter(help="For the brand of this web domain.")] = None,
-    lookup: Annotated[str | None, Parameter(help="Answered by this run.")] = None,
+    key: Annotated[str | None, Parameter(help="Of the API key of this id.")] = None,
+    brand: Brand = None,
+    domain: Domain = None,
+    lookup: Lookup = None,
     outcome: Annotated[
         SearchOutcome | Literal["running"] | None, Parameter(help="That ended so, or run.")
     ] = None,
-    since: Annotated[
-        str | None,
-        Parameter(help="Made from this time on: 2026-03-01 or 2026-03-01T12:00:00Z."),
-    ] = None,
-    until: Annotated[str | None, Parameter(help="Made before this time.")] = None,
-    last: Annotated[
-        int | None,
-        Parameter(help=f"So many, the newest; 0: all. {LAST}, but with --json all."),
-    ] = None,
+    since: Since = None,
+    until: Until = None,
+    last: Last = None,
 ) -> Output:
     """List searches, in the order in which they ended: their ids, and who asked for what.
 
-    Those that run come last.
+    Those that run come last. A period is the one in which searches were made.
 
     Example: `cs searches list --brand Veltrana --since 2026-03-01`
     """
-    if last is not None and last < 0:
-        stop(f"--last: a number from 0, not {last}", 2)
-    most = (0 if call.json else LAST) if last is None else last
     which = Chosen(
         keys=() if key is None else (key,),
         brand=brand,
@@ -155,19 +159,19 @@ async def list_searches(
     history = History((await call.data()).log)
     # A search of the period may have ended after it.
     whole = replace(await which.selection(history), until=None)
-    newest = deque[Search](maxlen=most or None)
-    every = 0
     with reading("reading the log") as progress:
-        async for each in searches(history, whole, progress):
-            ended = each.outcome or "running"
-            if period.is_between(each.asked_at) and outcome in {None, ended}:
-                newest.append(each)
-                every += 1
-    columns = ("At", "Search", "Brand", "Key", "Ended", "Reused", "Charged")
-    text: list[str | Table] = [Table(columns, [_cells(each) for each in newest], ["Brand"])]
-    if every > len(newest):
-        text.append(f"the newest {len(newest)} of {every}; --last 0 shows all")
-    return Output(rows=[_listed(each) for each in newest], text=text)
+        listed = [
+            _listed(each)
+            async for each in searches(history, whole, progress)
+            if period.is_between(each.asked_at)
+        ]
+    found = [each for each in listed if outcome in {None, each["outcome"]}]
+    return newest(call, found, last, _table)
+
+
+def _table(found: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [{**row, "at": instant(row["at"])} for row in found]
+    return Table.of(rows, "at search brand key outcome reused charged", "brand")
 
 
 def _listed(each: Search) -> dict[str, Any]:
@@ -182,11 +186,3 @@ def _listed(each: Search) -> dict[str, Any]:
         "reused": each.cached,
         "charged": bool(each.charged),
     }
-
-
-def _cells(each: Search) -> tuple[str, ...]:
-    row = _listed(each)
-    reused = "" if each.cached is None else "yes" if each.cached else "no"
-    charged = "yes" if each.charged else "no"
-    said = (row[name] for name in ("search", "brand", "key", "outcome"))
-    return instant(each.asked_at), *said, reused, charged

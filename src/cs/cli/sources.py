@@ -16,8 +16,7 @@ from cs.assembly.service_checks import (
     check_verifiers,
     open_budgets,
 )
-from cs.cli.command import Invocation, Output, on_data, on_settings
-from cs.cli.options import number
+from cs.cli.command import Invocation, Output, number, on_data, on_settings
 from cs.cli.output import Table, stop
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand

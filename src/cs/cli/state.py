@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
+from cs.cli.choosing import At, end_of, position_of
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.moment import At, end_of, position_of
 from cs.cli.output import Table, stop, styled
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of

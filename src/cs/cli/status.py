@@ -7,7 +7,7 @@ import httpx
 import msgspec
 
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import Table
+from cs.cli.output import Table, facts
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.projections.searches import instant
 from cs.settings import Settings
@@ -59,13 +59,10 @@ async def status(at: Invocation) -> Output:
     found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
     admin = _admin(at.settings())
     health = await _health(admin)
-    lines = [f"{name:<16}{value}" for name, value in _lines(found, health, admin)]
     failures = [(instant(f.at), f.outcome, f.why or "-", f.lookup) for f in found.failures]
-    text: list[str | Table] = [
-        *lines,
-        _ends("Source", found.sources),
-        _ends("Verifier", found.verifiers),
-    ]
+    text: list[str | Table] = [*facts(_lines(found, health, admin))]
+    for what, every in (("Source", found.sources), ("Verifier", found.verifiers)):
+        text += [_ends(what, every)] if every else []
     if failures:
         columns = ("Failed at", "Reason", "Last attempt", "Lookup")
         text.append(Table(columns, failures, ["Last attempt"]))
@@ -90,7 +87,7 @@ async def _health(admin: str) -> dict[str, Any] | None:
 
 def _lines(
     found: ServiceState, health: dict[str, Any] | None, admin: str
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, str | None]]:
     no_world = _DAMAGED if found.paused is None else "none yet: no service has run on this data"
     damaged = f"; {found.damaged} damaged (cs log verify)" if found.damaged else ""
     work = ", ".join(f"{count} {stage}" for stage, count in sorted(found.work.items()))
@@ -105,6 +102,8 @@ def _lines(
     yield "queue", f"{work or 'no work is open'}{since}"
     yield "log", f"{found.events} events"
     yield "views", f"{found.views_behind} events behind"
+    yield "sources", None if found.sources else "none was asked lately"
+    yield "verifiers", None if found.verifiers else "none was asked lately"
 
 
 def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
@@ -130,9 +129,7 @@ def _words(what: Any) -> str:
             return str(what)
 
 
-def _ends(what: str, every: dict[str, RecentRuns]) -> str | Table:
-    if not every:
-        return f"{what.lower() + 's':<16}none was asked lately"
+def _ends(what: str, every: dict[str, RecentRuns]) -> Table:
     rows = []
     for name, runs in sorted(every.items()):
         counts = ", ".join(f"{count} {how}" for how, count in sorted(runs.ended.items()))

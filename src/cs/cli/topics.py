@@ -15,8 +15,7 @@ from cs.bus.kafka.access import grant
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import OUTCOMES, PARTITIONS, TOPICS, read_document
-from cs.cli.command import Invocation, Output, on_settings, printing
-from cs.cli.options import number
+from cs.cli.command import Invocation, Output, number, on_settings, printing
 from cs.cli.output import Table, stop
 from cs.runtime.durations import in_words
 from cs.settings import Settings

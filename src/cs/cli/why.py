@@ -10,7 +10,7 @@ from rich.text import Text
 from cs.assembly.operator_command import CommandContext
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import stop, styled
-from cs.cli.pseudonyms import reading
+from cs.cli.progress import reading
 from cs.domain.causation import MessageCause, OperatorCause, StartCause, TimerCause
 from cs.history.causes import CausedEvent, Explanation, explain
 from cs.history.history import History
