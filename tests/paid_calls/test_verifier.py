@@ -15,7 +15,8 @@ from cs.outside.http import TrustedClient
 from cs.paid_calls.paid import PaidOnce
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
-from cs.plugins.registry import verifiers
+from cs.plugins.entry_points import Group
+from cs.plugins.registry import load_plugins
 from cs.plugins.verifiers import Verdict, Verifier, VerifierContext
 from cs.runtime.clock import SystemClock
 from harness.in_memory import memory_calls
@@ -55,7 +56,9 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             monotonic=lambda: 0.0,
             paid=PaidOnce(memory_calls()),
         )
-        (provider.verifier,) = verifiers(lambda _: context, enabled=["oracle"])
+        (provider.verifier,) = load_plugins(
+            Group.VERIFIERS, lambda _: context, enabled=["oracle"]
+        )
         provider.web = web
         yield provider
 

@@ -23,7 +23,8 @@ from cs.paid_calls.paid import PaidOnce
 from cs.paid_calls.register import CallRegister, calls_away
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
-from cs.plugins.registry import people_sources
+from cs.plugins.entry_points import Group
+from cs.plugins.registry import load_plugins
 from cs.plugins.sources import BrandFacts, SourceContext
 from cs.postgres.pool import open_pool
 from cs.postgres.sql import PostgresDatabase
@@ -64,7 +65,7 @@ async def main(where: str, url: str, takes_key: bool, dies: bool) -> None:
                 paid=PaidOnce(calls, lease_s=LEASE_S),
             )
 
-        found = people_sources(context)
+        found = load_plugins(Group.PEOPLE_SOURCES, context)
         sources = [source for source in found if source.name == "paid-people"]
         print(await ended(ContactDiscovery(sources)))  # noqa: T201
 

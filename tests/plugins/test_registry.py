@@ -11,10 +11,9 @@ import pytest
 
 from cs.outside.guard import Guard
 from cs.outside.port import MailHosts, Response
-from cs.plugins.entry_points import Group
-from cs.plugins.errors import BrokenPlugin, UnknownPlugin
+from cs.plugins.entry_points import BrokenPlugin, Group, UnknownPlugin
 from cs.plugins.plugin_settings import PluginSettings
-from cs.plugins.registry import brand_sources, people_sources, verifiers
+from cs.plugins.registry import load_plugins
 from cs.plugins.sources import BrandAnswer, BrandFacts, Query, SourceContext, SourceStatus
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.sources.brand.website import Website
@@ -149,7 +148,9 @@ OURS = [
 
 def found_verifiers(*names: str, enabled: Sequence[str] | None = None) -> list[str]:
     points = [point(name, name, Group.VERIFIERS) for name in names]
-    made: tuple[Verifier, ...] = verifiers(verifier_context, enabled=enabled, installed=points)
+    made: tuple[Verifier, ...] = load_plugins(
+        Group.VERIFIERS, verifier_context, enabled=enabled, installed=points
+    )
     return [verifier.name for verifier in made]
 
 
@@ -159,7 +160,9 @@ def _importable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 
 
 async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> None:
-    sources = brand_sources(source_context, installed=[*OURS, point("shop", "Shop")])
+    sources = load_plugins(
+        Group.BRAND_SOURCES, source_context, installed=[*OURS, point("shop", "Shop")]
+    )
 
     assert [source.name for source in sources] == ["shop", "website", "wikidata"]
     assert [type(source) for source in sources] == [Shop, Website, WikidataSource]
@@ -169,7 +172,7 @@ async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> 
 def test_sources_that_are_named_come_in_that_order_and_once() -> None:
     enabled = ["wikidata", "website", "wikidata"]
 
-    sources = brand_sources(source_context, enabled=enabled, installed=OURS)
+    sources = load_plugins(Group.BRAND_SOURCES, source_context, enabled=enabled, installed=OURS)
 
     assert [source.name for source in sources] == ["wikidata", "website"]
 
@@ -178,7 +181,7 @@ async def test_a_source_without_its_setting_is_there_and_says_so() -> None:
     searxng = "cs.sources.people.searxng:from_context"
     points = [point("searxng", searxng, Group.PEOPLE_SOURCES)]
 
-    (source,) = people_sources(source_context, installed=points)
+    (source,) = load_plugins(Group.PEOPLE_SOURCES, source_context, installed=points)
     answer = await source.find(BrandFacts(name="Acme"), limit=5)
 
     assert isinstance(source, SearxngSource)
@@ -186,8 +189,10 @@ async def test_a_source_without_its_setting_is_there_and_says_so() -> None:
 
 
 async def test_wikidata_is_on_by_default_and_an_empty_address_switches_it_off() -> None:
-    (on,) = brand_sources(source_context, installed=OURS[:1])
-    (off,) = brand_sources(lambda _: source_context(url=""), installed=OURS[:1])
+    (on,) = load_plugins(Group.BRAND_SOURCES, source_context, installed=OURS[:1])
+    (off,) = load_plugins(
+        Group.BRAND_SOURCES, lambda _: source_context(url=""), installed=OURS[:1]
+    )
 
     assert (await on.find(Query(brand="Acme"), None)).ended is SourceStatus.NO_RESULTS
     assert (await off.find(Query(brand="Acme"), None)).ended is SourceStatus.NOT_CONFIGURED
@@ -205,11 +210,13 @@ def test_only_those_in_use_are_loaded() -> None:
     assert found_verifiers("cheap", "broken", enabled=["cheap"]) == ["cheap"]
     points = [*OURS, point("bad", "no.such.module:make")]
 
-    (source,) = brand_sources(source_context, installed=points, enabled=["wikidata"])
+    (source,) = load_plugins(
+        Group.BRAND_SOURCES, source_context, installed=points, enabled=["wikidata"]
+    )
 
     assert source.name == "wikidata"
     with pytest.raises(BrokenPlugin, match="ModuleNotFoundError"):
-        brand_sources(source_context, installed=points, enabled=["bad"])
+        load_plugins(Group.BRAND_SOURCES, source_context, installed=points, enabled=["bad"])
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
@@ -218,7 +225,7 @@ def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
     ):
         found_verifiers("dear", "cheap", enabled=["smpt"])
     with pytest.raises(UnknownPlugin, match=r"^people_sources: 'x' is .*; there are nothing$"):
-        people_sources(source_context, enabled=["x"], installed=[])
+        load_plugins(Group.PEOPLE_SOURCES, source_context, enabled=["x"], installed=[])
 
 
 @pytest.mark.parametrize(
@@ -235,7 +242,9 @@ def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
 )
 def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
     with pytest.raises(BrokenPlugin, match=why) as caught:
-        brand_sources(source_context, installed=[*OURS, point("bad", value)])
+        load_plugins(
+            Group.BRAND_SOURCES, source_context, installed=[*OURS, point("bad", value)]
+        )
 
     assert str(caught.value).startswith("brand source 'bad' (")
     assert caught.value.name == "bad"
@@ -252,15 +261,19 @@ def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
 )
 def test_a_broken_verifier_is_named_with_its_reason(name: str, value: str, why: str) -> None:
     with pytest.raises(BrokenPlugin, match=f"^verifier '{name}' .* cannot be used: {why}"):
-        verifiers(verifier_context, installed=[point(name, value, Group.VERIFIERS)])
+        load_plugins(
+            Group.VERIFIERS, verifier_context, installed=[point(name, value, Group.VERIFIERS)]
+        )
 
 
 def test_two_plugins_of_one_name_are_one_too_many() -> None:
     points = [point("shop", "Shop"), point("shop", "acme.shop:make")]
 
     with pytest.raises(BrokenPlugin, match=r"'shop' .* acme\.shop:make has that name, too"):
-        brand_sources(source_context, installed=points)
-    assert brand_sources(source_context, installed=[*points, *OURS], enabled=["website"])
+        load_plugins(Group.BRAND_SOURCES, source_context, installed=points)
+    assert load_plugins(
+        Group.BRAND_SOURCES, source_context, installed=[*points, *OURS], enabled=["website"]
+    )
 
 
 def test_each_is_given_its_own_context() -> None:
@@ -271,7 +284,7 @@ def test_each_is_given_its_own_context() -> None:
         return verifier_context()
 
     points = [point(name, name, Group.VERIFIERS) for name in ("cheap", "dear")]
-    verifiers(context_of, installed=points)
+    load_plugins(Group.VERIFIERS, context_of, installed=points)
 
     assert asked == ["cheap", "dear"]
 
@@ -281,16 +294,21 @@ def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
     made = msgspec.structs.replace(source_context(), settings=settings)
 
     with pytest.raises(BrokenPlugin, match=r"ValueError: 401 for \*{8}$"):
-        brand_sources(lambda _: made, installed=[point("leaking", "leaking")])
+        load_plugins(
+            Group.BRAND_SOURCES, lambda _: made, installed=[point("leaking", "leaking")]
+        )
     with pytest.raises(BrokenPlugin, match=r"made a Talkative, which is no brand source$"):
-        brand_sources(lambda _: made, installed=[point("talkative", "talkative")])
+        load_plugins(
+            Group.BRAND_SOURCES, lambda _: made, installed=[point("talkative", "talkative")]
+        )
 
 
 def test_a_setting_of_smtp_is_its_own_kind() -> None:
     smtp = point("smtp", "cs.verifiers.smtp.verifier:from_context", Group.VERIFIERS)
 
     with pytest.raises(BrokenPlugin, match=r"smtp.*Expected `float`, got `str`.*reply_s"):
-        verifiers(
+        load_plugins(
+            Group.VERIFIERS,
             lambda _: verifier_context(helo="out.verify.example", reply_s="soon"),
             installed=[smtp],
         )

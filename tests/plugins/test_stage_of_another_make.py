@@ -10,8 +10,9 @@ import pytest
 from cli.command import Here
 from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
 from cs.plugins.contracts.stand_in import ServiceRequest
+from cs.plugins.entry_points import Group
 from cs.plugins.new_package import PackageKind
-from cs.plugins.registry import stages
+from cs.plugins.registry import load_plugins
 from cs.settings import BadSettings, load
 from harness.served import served
 from plugins.installed import Install, install_written
@@ -177,4 +178,4 @@ def test_the_registry_makes_none_unless_it_is_named(site: Path) -> None:
     def context(name: str) -> Any:
         raise AssertionError(name)
 
-    assert stages(context, enabled=()) == ()
+    assert load_plugins(Group.STAGES, context, enabled=()) == ()

@@ -36,15 +36,14 @@ from cs.pipeline.ranking import Ranking
 from cs.pipeline.verification import Verification
 from cs.pipeline.waterfall import PaidCaps, PaidQuestions
 from cs.plugins.containment import captured_output
-from cs.plugins.entry_points import Group, installed_plugins, names_of
-from cs.plugins.errors import PluginError
+from cs.plugins.entry_points import Group, PluginError, installed_plugins, names_of
 from cs.plugins.isolated import (
     IsolatedBrandSource,
     IsolatedPeopleSource,
     IsolatedStage,
     IsolatedVerifier,
 )
-from cs.plugins.registry import brand_sources, people_sources, stages, verifiers
+from cs.plugins.registry import load_plugins
 from cs.plugins.sources import BrandSource, PeopleSource, SourceContext, missing_of
 from cs.plugins.stages import Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
@@ -227,19 +226,21 @@ def _make_plugins(
         return StagePlugins(
             [
                 IsolatedBrandSource(each, of_source(settings, each.name), metrics)
-                for each in brand_sources(for_source, enabled=brand_names)
+                for each in load_plugins(Group.BRAND_SOURCES, for_source, enabled=brand_names)
             ],
             [
                 IsolatedPeopleSource(each, of_source(settings, each.name), metrics)
-                for each in people_sources(for_source, enabled=people_names)
+                for each in load_plugins(Group.PEOPLE_SOURCES, for_source, enabled=people_names)
             ],
             [
                 IsolatedVerifier(each, clock.now, of_verifier(settings, each.name), metrics)
-                for each in _ordered(verifiers(for_verifier, enabled=verifier_names), order)
+                for each in _ordered(
+                    load_plugins(Group.VERIFIERS, for_verifier, enabled=verifier_names), order
+                )
             ],
             [
                 IsolatedStage(each, of_stage(settings, each.name))
-                for each in stages(for_stage, enabled=settings.stages)
+                for each in load_plugins(Group.STAGES, for_stage, enabled=settings.stages)
             ],
             misconfiguration,
             PaidCaps(per_person=settings.paid_per_person, per_search=settings.paid_per_search),

@@ -7,17 +7,19 @@ Plug-ins that are not in use are not even loaded.
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint
-from typing import Any, TypeVar
+from typing import Any
 
 from cs.plugins.containment import Plugin
-from cs.plugins.entry_points import Group, installed_plugins, names_of
-from cs.plugins.errors import BrokenPlugin, UnknownPlugin
+from cs.plugins.entry_points import (
+    BrokenPlugin,
+    Group,
+    UnknownPlugin,
+    installed_plugins,
+    names_of,
+)
+from cs.plugins.paid_context import PaidContext
 from cs.plugins.plugin_settings import without_secrets
-from cs.plugins.sources import BrandSource, PeopleSource, SourceContext
-from cs.plugins.stages import STAGE_TOPICS, Stage, StageContext
-from cs.plugins.verifiers import Verifier, VerifierContext
-
-C = TypeVar("C", SourceContext, VerifierContext, StageContext)
+from cs.plugins.stages import STAGE_TOPICS
 
 #: The method that a plug-in of each group is asked with.
 _ASKED_WITH = {
@@ -28,77 +30,28 @@ _ASKED_WITH = {
 }
 
 
-def brand_sources(
-    context_of: Callable[[str], SourceContext],
+def load_plugins(
+    group: Group,
+    context_of: Callable[[str], PaidContext],
     *,
     enabled: Sequence[str] | None = None,
     installed: Iterable[EntryPoint] | None = None,
-) -> tuple[BrandSource, ...]:
-    """Return the brand sources in the order of *enabled*, else sorted by name.
+) -> tuple[Any, ...]:
+    """Return the plug-ins of *group* that are in use, in the order of *enabled*.
+
+    Verifiers come cheapest first, then by name; one whose function returns ``None`` is not
+    configured, and left out.  A stage must have the name of one of ours.
 
     Args:
-        context_of: The context for the source of that name.
-        enabled: Names to use; all that are installed if ``None``.
+        group: What is made.
+        context_of: The context for the plug-in of that name.
+        enabled: Names to use; all that are installed, sorted by name, if ``None``.
         installed: The entry points to choose from; those of the group if ``None``.
 
     Raises:
         UnknownPlugin: *enabled* names one that is not installed.
-        BrokenPlugin: One in use cannot be loaded or made, is no source, has another name than
-            its entry point, or is installed twice.
-    """
-    return tuple(_made(Group.BRAND_SOURCES, context_of, enabled, installed))
-
-
-def people_sources(
-    context_of: Callable[[str], SourceContext],
-    *,
-    enabled: Sequence[str] | None = None,
-    installed: Iterable[EntryPoint] | None = None,
-) -> tuple[PeopleSource, ...]:
-    """Return the people sources; otherwise as `brand_sources`."""
-    return tuple(_made(Group.PEOPLE_SOURCES, context_of, enabled, installed))
-
-
-def verifiers(
-    context_of: Callable[[str], VerifierContext],
-    *,
-    enabled: Sequence[str] | None = None,
-    installed: Iterable[EntryPoint] | None = None,
-) -> tuple[Verifier, ...]:
-    """Return the verifiers that are configured, cheapest first, then by name.
-
-    One whose function returns ``None`` is not configured.  Otherwise as `brand_sources`.
-    """
-    made = _made(Group.VERIFIERS, context_of, enabled, installed)
-    return tuple(sorted(made, key=lambda verifier: (verifier.cost, verifier.name)))
-
-
-def stages(
-    context_of: Callable[[str], StageContext],
-    *,
-    enabled: Sequence[str],
-    installed: Iterable[EntryPoint] | None = None,
-) -> tuple[Stage, ...]:
-    """Return the stages of another make, in the order of *enabled*.
-
-    Otherwise as `brand_sources`.  An entry point must have the name of one of our stages.
-    """
-    return tuple(_made(Group.STAGES, context_of, enabled, installed))
-
-
-def _made(
-    group: Group,
-    context_of: Callable[[str], C],
-    enabled: Sequence[str] | None,
-    installed: Iterable[EntryPoint] | None,
-) -> list[Any]:
-    """Return the plug-ins of *group* that are in use and configured.
-
-    Args:
-        group: What is made.
-        context_of: As `brand_sources`, like the rest.
-        enabled: As there.
-        installed: As there.
+        BrokenPlugin: One in use cannot be loaded or made, is not of its kind, has another name
+            than its entry point, or is installed twice.
     """
     points = list(installed_plugins(group) if installed is None else installed)
     names = names_of(points)
@@ -112,10 +65,12 @@ def _made(
         plugin = _make(group, point, context_of(name))
         if plugin is not None:
             made.append(plugin)
-    return made
+    if group is Group.VERIFIERS:
+        made.sort(key=lambda verifier: (verifier.cost, verifier.name))
+    return tuple(made)
 
 
-def _make(group: Group, point: EntryPoint, context: C) -> Any:
+def _make(group: Group, point: EntryPoint, context: PaidContext) -> Any:
     """Return what *point* makes; ``None`` if it is a verifier that is not configured."""
     try:
         with Plugin(group.kind, point.name, context.settings).speaking():

@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
-from cs.plugins.check_settings import SECTIONS, SectionSettings
-from cs.plugins.errors import BadPluginSetting
-from cs.plugins.plugin_settings import AllPluginSettings
-from cs.plugins.setting_kind import describe_kind, from_text
+from cs.plugins.declared_settings import describe_kind, from_text
+from cs.plugins.entry_points import BadPluginSetting
+from cs.plugins.plugin_settings import SECTIONS, AllPluginSettings, SectionSettings
 from cs.runtime.redaction import MASK, redacted
 from cs.settings.errors import BadSettings
 from cs.settings.forms import Form
