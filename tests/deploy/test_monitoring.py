@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from prometheus_client import Gauge, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from cs.metrics.exposition import Exposition
-from cs.metrics.instruments import Gauge, Histogram
 from cs.metrics.metrics import Metrics
 from deploy.compose_files import MONITORING as COMPOSE
 from deploy.compose_files import ROLES, project
@@ -43,7 +42,7 @@ def full_page() -> str:
             instrument.set(1)
         else:
             instrument.inc()
-    return Exposition(metrics).page("")[0].decode()
+    return metrics.page("")[0].decode()
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from prometheus_client import Counter
 from structlog import get_logger
 
 from cs.domain.messages import STANDS_STILL
@@ -20,7 +21,6 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import EventLog, SealedEvent
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
-from cs.metrics.exposition import Exposition
 from cs.metrics.metrics import Metrics
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.follower import Follower
@@ -164,7 +164,6 @@ class Measures:
         self._health = health
         self._log = log
         self._clock = clock
-        self._exposition = Exposition(metrics)
 
     async def page(self, accept: str) -> tuple[bytes, str]:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
@@ -175,7 +174,7 @@ class Measures:
         with self._noted("followers"):
             async with asyncio.timeout(WITHIN_S):
                 await self._measure_followers()
-        return self._exposition.page(accept)
+        return self._metrics.page(accept)
 
     @contextmanager
     def _noted(self, part: str) -> Iterator[None]:
@@ -200,7 +199,7 @@ class Measures:
                 family.of().set(value)
         metrics.data_keys_lost.of().set(sum(_mapping(body.get("keys_lost")).values()))
         if isinstance(forged := body.get("outcomes_forged", 0), int):
-            metrics.outcomes_forged.of().value = forged
+            _count(metrics.outcomes_forged.of(), forged)
         if bus := _mapping(body.get("bus")):
             self._show_bus(bus)
 
@@ -214,7 +213,7 @@ class Measures:
             metrics.bus_paused.of(*of).set(each["paused"])
             metrics.bus_in_flight.of(*of).set(each["in_flight"])
             metrics.bus_idle_seconds.of(*of).set(each["idle_s"])
-            metrics.consumers_rebuilt.of(*of).value = each["rebuilt"]
+            _count(metrics.consumers_rebuilt.of(*of), each["rebuilt"])
             if each["lag"] is not None:
                 metrics.bus_waiting.of(*of).set(each["lag"])
 
@@ -227,11 +226,17 @@ class Measures:
             return
         head = await self._log.head()
         for (follower,), position in positions.items():
-            done = int(position.value)
+            done = int(position)
             metrics.follower_lag_events.of(follower).set(max(0, head - done))
             rows = await self._log.stored(done, 1) if done < head else ()
             age_s = (self._clock.now() - _at(rows[0])).total_seconds() if rows else 0.0
             metrics.follower_lag_seconds.of(follower).set(max(0.0, age_s))
+
+
+def _count(counter: Counter, value: int) -> None:
+    """Have *counter* show *value*, which is counted elsewhere."""
+    counter.reset()
+    counter.inc(value)
 
 
 class _EventTime(msgspec.Struct):

@@ -97,7 +97,7 @@ class CallRecord:
         shown = str(status or CUT_OFF)
         held = "yes" if "held" in state else "no"
         spent = self._metrics.call_seconds.of(method, template, shown, held)
-        spent.observe(took_s, state["request_id"])
+        spent.observe(took_s, {"request": state["request_id"]})
         if "code" in state:
             self._metrics.call_errors.of(state["code"]).inc()
             if status in REFUSED and "key_id" in state:

@@ -7,11 +7,24 @@ topics and caches; never a key, a brand, a person or a domain.
 The texts are the `# HELP` lines of `/metrics`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from cs.metrics.instruments import Counter, Family, Gauge, Histogram, counter, gauge, histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+
+from cs.metrics.instruments import Family, counter, gauge, histogram
 from cs.metrics.traces import NO_TRACES, Traces
 
 #: Seconds of what is answered from memory or a database, and of a held call.
@@ -294,3 +307,28 @@ class Metrics:
     def families(self) -> list[Family[Any]]:
         """Return all, in the order above."""
         return [each for each in vars(self).values() if isinstance(each, Family)]
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all that were used, as a collector of `prometheus_client` does."""
+        for family in self.families():
+            yield from family.collect()
+
+    @cached_property
+    def _registry(self) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        registry.register(self)
+        # Of the registry's own: without one they would go to that of the library.
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        GCCollector(registry=registry)
+        return registry
+
+    def page(self, accept: str) -> tuple[bytes, str]:
+        """Return metrics and figures of the process, as Prometheus reads them.
+
+        Returns:
+            The page and its media type, OpenMetrics if *accept* asks for it: only that has
+            exemplars.
+        """
+        encode, media_type = choose_encoder(accept)
+        return encode(self._registry), media_type

@@ -144,7 +144,7 @@ class Driver:
                 metrics.follower_position.measured(
                     lambda: self._position or position, "driver"
                 ),
-                metrics.lookups_open.added(lambda: len(self._schedule.running)),
+                metrics.lookups_open.measured(lambda: len(self._schedule.running)),
             ):
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(self._follow_log(position), name="driver-log")
