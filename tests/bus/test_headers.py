@@ -8,8 +8,9 @@ from bus.asyncapi.asyncapi_document import answers, works
 from cs.bus.headers import (
     event_headers,
     outcome_headers,
+    place_of,
+    root_place,
     trace_id,
-    traceparent,
     work_headers,
 )
 from cs.bus.port import NO_HEADERS
@@ -83,11 +84,12 @@ def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
     ],
 )
 def test_work_without_a_usable_trace_is_in_that_of_its_lookup(damaged: str) -> None:
-    own = work_headers(WORK)["traceparent"]
+    root = root_place(WORK.lookup)
 
-    assert traceparent({"traceparent": damaged}, WORK) == own
-    assert traceparent(NO_HEADERS, WORK) == own
-    assert trace_id({"traceparent": damaged}, WORK.lookup) == own.split("-")[1]
+    assert place_of({"traceparent": damaged}, WORK.lookup) == root
+    assert place_of(NO_HEADERS, WORK.lookup) == root
+    assert trace_id({"traceparent": damaged}, WORK.lookup) == root.split("-")[1]
+    assert work_headers(WORK)["traceparent"].split("-")[1] == root.split("-")[1]
     assert trace_id(GIVEN, WORK.lookup) == TRACE
 
 

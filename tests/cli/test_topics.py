@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli.command import Here
-from cs.bus import access
+from cs.bus.kafka import access
 from cs.bus.topics import TOPICS, read_document
 from cs.pipeline.outcomes import GROUP
 from harness.servers.ports import free_ports

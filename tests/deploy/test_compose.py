@@ -7,7 +7,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from cs.bus.access import access_of_roles
+from cs.bus.kafka.access import access_of_roles
 from cs.cli.app import build
 from cs.settings import ENV_PREFIX, Settings, load
 from deploy.compose_files import (

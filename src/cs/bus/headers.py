@@ -29,9 +29,7 @@ EVENT_SCHEMA = "cs.event.v1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Version 00 of W3C Trace Context (Recommendation of 2021-11-23, section 3.2): trace and
 #: parent, neither of them all zeros.
-_TRACEPARENT = re.compile(
-    r"00-(?!0{32})(?P<trace>[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
-)
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def work_headers(work: Work) -> dict[str, str]:
@@ -72,7 +70,7 @@ def outcome_headers(
     kind = outcome.finding.__struct_config__.tag
     name = _name(work, outcome.attempt, f"{kind}{_discriminator(outcome.finding, at)}")
     return {
-        TRACEPARENT: traceparent(incoming, work),
+        TRACEPARENT: place_of(incoming, work.lookup),
         MESSAGE_ID: name,
         ATTEMPT: str(outcome.attempt),
         DEADLINE: str(_unix_ms(work.deadline_at)),
@@ -117,16 +115,9 @@ def event_headers(event: PublicEvent) -> dict[str, str]:
     }
 
 
-def traceparent(incoming: Mapping[str, str], work: Work) -> str:
-    """Return the trace that *work* came with; without a usable one, that of its lookup."""
-    found = incoming.get(TRACEPARENT, "")
-    return found if _TRACEPARENT.fullmatch(found) else work_headers(work)[TRACEPARENT]
-
-
 def trace_id(incoming: Mapping[str, str], lookup: str) -> str:
     """Return the id of the trace that a record of *lookup* came with, for log lines."""
-    found = _TRACEPARENT.fullmatch(incoming.get(TRACEPARENT, ""))
-    return found["trace"] if found else _trace_of(lookup)
+    return place_of(incoming, lookup).split("-")[1]
 
 
 class _OfLookup(msgspec.Struct):

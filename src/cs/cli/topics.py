@@ -10,8 +10,7 @@ from cyclopts import App, Parameter
 from msgspec.structs import replace
 
 from cs.assembly.shared_settings import kafka_settings
-from cs.bus.access import access_of_roles, kafka_acls
-from cs.bus.kafka.access import grant
+from cs.bus.kafka.access import access_of_roles, grant, kafka_acls
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import OUTCOMES, PARTITIONS, TOPICS, read_document

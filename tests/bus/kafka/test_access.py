@@ -10,11 +10,10 @@ from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFai
 
 from bus.kafka.kafka_cases import settings_for
 from contracts.bus import take
-from cs.bus.access import access_of_roles
 from cs.bus.errors import CannotApply
-from cs.bus.kafka.access import grant
+from cs.bus.kafka.access import access_of_roles, grant
 from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.lag import lag
+from cs.bus.kafka.consumer import lag
 from cs.bus.kafka.settings import KafkaSettings, client_options
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan

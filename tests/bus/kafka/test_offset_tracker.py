@@ -2,41 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.bus.kafka.offset_tracker import OffsetTracker
-
-#: Taken in rising order with gaps, and the order in which some of them finish.
-CASES = st.lists(st.integers(0, 200), unique=True).flatmap(
-    lambda offsets: st.tuples(
-        st.just(sorted(offsets)), st.permutations(offsets), st.integers(0, len(offsets))
-    )
-)
-
-
-def test_nothing_tracked_is_nothing_to_commit() -> None:
-    offsets = OffsetTracker()
-
-    offsets.mark_done(7)
-
-    assert offsets.committable is None
-    assert len(offsets) == 0
-
-
-@given(CASES)
-def test_what_is_committed_is_the_lowest_unfinished_offset(
-    case: tuple[list[int], list[int], int],
-) -> None:
-    taken, order, done = case
-    offsets = OffsetTracker()
-    for offset in taken:
-        offsets.track(offset)
-
-    for offset in order[:done]:
-        offsets.mark_done(offset)
-
-    unfinished = set(taken) - set(order[:done])
-    after = taken[-1] + 1 if taken else None
-    assert offsets.committable == min(unfinished, default=after)
-    assert len(offsets) == len(unfinished)
+from cs.bus.kafka.partition_assignment import OffsetTracker
 
 
 @given(st.data())

@@ -2,7 +2,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cs.bus.errors import BusUnavailable
-from cs.bus.kafka.outage import LOG_EVERY_S, Outage
+from cs.bus.kafka.availability import LOG_EVERY_S, Outage
 
 
 class Seconds:

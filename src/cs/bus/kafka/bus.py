@@ -3,24 +3,30 @@
 No transactions: a record may come twice, and the second time is quiet.
 """
 
-from collections.abc import AsyncIterator, Mapping
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
 
 import msgspec
+from structlog import get_logger
 
 from cs.bus.errors import BadKafkaSettings, BusUnavailable
-from cs.bus.kafka.availability import check_available
-from cs.bus.kafka.log import route_client_log
-from cs.bus.kafka.outage import Outage, wait_until_available
+from cs.bus.kafka.availability import Outage, check_available, wait_until_available
 from cs.bus.kafka.producer import Publisher
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription, SubscriptionMeasures
 from cs.bus.port import NO_HEADERS
+from cs.runtime.log_throttle import LogThrottle
+
+log = get_logger()
 
 #: Who asks how a process is does not wait for long.
 ANSWER_S = 2.0
+#: The same trouble with the same broker is logged once in this time.
+LOG_EVERY_S = 10.0
 
 
 class BusMeasures(msgspec.Struct, frozen=True):
@@ -99,3 +105,37 @@ class KafkaBus:
         except (BusUnavailable, BadKafkaSettings) as error:
             return str(error)
         return None
+
+
+class KafkaLog(logging.Handler):
+    """Logs warnings and worse.
+
+    A client that cannot reach a broker says so twice a second.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(logging.WARNING)
+        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The first arguments say whom it is about: a broker's number, its host and port.
+        args = record.args[:2] if isinstance(record.args, tuple) else ()
+        about = " ".join(str(each) for each in args if not isinstance(each, BaseException))
+        more = self._throttle.allow(f"{record.msg} {about}")
+        if more is None:
+            return
+        error = record.exc_info[1] if record.exc_info else None
+        log.log(
+            record.levelno,
+            "kafka_client",
+            said=record.getMessage(),
+            exc_info=error,
+            **more,
+        )
+
+
+def route_client_log() -> None:
+    """Send what aiokafka says to our log and nowhere else."""
+    client_log = logging.getLogger("aiokafka")
+    if not any(isinstance(handler, KafkaLog) for handler in client_log.handlers):
+        client_log.handlers, client_log.propagate = [KafkaLog()], False

@@ -1,8 +1,8 @@
-"""One consumer: joins a group, receives records, commits what is done, leaves."""
+"""One consumer: joins a group, receives records, commits what is done, leaves; and its lag."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, NoReturn
 
@@ -221,3 +221,52 @@ async def leave(consumer: AIOKafkaConsumer) -> None:
             if fetcher is not None:
                 await fetcher.close()
     await consumer._client.close()  # noqa: SLF001
+
+
+async def lag(
+    settings: KafkaSettings,
+    topic: str,
+    group: str,
+    *,
+    partitions: Collection[int] | None = None,
+) -> dict[int, int]:
+    """Return for each partition how many records after the committed offset there are.
+
+    It is asked with a connection of its own, so that it does not depend on a consumer that
+    may hang.
+
+    Args:
+        settings: Of the bus.
+        topic: Without the operator's prefix, as *group*.
+        group: One that never committed is behind by all records.
+        partitions: All of *topic* if ``None``.
+
+    Raises:
+        BusUnavailable: Kafka did not answer within ``request_timeout_s``.
+    """
+    name = settings.on_broker(topic)
+    # It subscribes to nothing, so it joins nothing.
+    asking = AIOKafkaConsumer(
+        **client_options(settings), group_id=settings.on_broker(group), enable_auto_commit=False
+    )
+    try:
+        async with asyncio.timeout(settings.request_timeout_s):
+            await asking.start()
+            known = await asking._client._wait_on_metadata(name)  # noqa: SLF001  no other way
+            asked = [
+                TopicPartition(name, partition)
+                for partition in sorted(known)
+                if partitions is None or partition in partitions
+            ]
+            first = await asking.beginning_offsets(asked)
+            end = await asking.end_offsets(asked)
+            committed = {each: await asking.committed(each) for each in asked}
+    except (KafkaError, TimeoutError) as error:
+        raise BusUnavailable(f"{topic}: {error or 'no answer in time'}") from error
+    finally:
+        await leave(asking)
+    # What retention removed is not waited for.
+    return {
+        each.partition: max(0, end[each] - max(committed[each] or 0, first[each]))
+        for each in asked
+    }

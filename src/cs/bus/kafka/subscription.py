@@ -11,10 +11,8 @@ from aiokafka.errors import KafkaError  # type: ignore[import-untyped,unused-ign
 from structlog import get_logger
 
 from cs.bus.errors import BusRefused, BusStuck, BusUnavailable
-from cs.bus.kafka.availability import check_available
-from cs.bus.kafka.consumer import Consumer
-from cs.bus.kafka.lag import lag
-from cs.bus.kafka.outage import RETRY_S, Outage
+from cs.bus.kafka.availability import RETRY_S, Outage, check_available
+from cs.bus.kafka.consumer import Consumer, lag
 from cs.bus.kafka.partition_assignment import PartitionAssignment
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.port import Record
