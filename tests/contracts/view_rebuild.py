@@ -30,7 +30,7 @@ from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.source_weeks import WEEK
 from cs.projections.usage import USAGE
 from cs.projections.views import Views
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 from projections.history import DONE, issued, write
 
 #: Runs a statement on the running views; ``{name}`` in it is a table of theirs.

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from cs.bus.memory import MemoryBus
+from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, encode
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import StageIssued, StartLookup
@@ -17,9 +18,10 @@ from cs.domain.stages.work import AnyFinding, Outcome, Resolved, StageName
 from cs.eventlog.follow import follow
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
+from cs.eventlog.version_gate import VersionGate
+from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
-from cs.pipeline.process_manager import ProcessManager
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -32,6 +34,20 @@ from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
 
 E = TypeVar("E", bound=AnyEvent)
 LOOKUP = f"{STREAM}.1"
+
+
+async def process_manager(
+    streams: Streams, bus: Bus, reading: Reading, clock: ManualClock, *, restart_work: bool
+) -> None:
+    """Record outcomes and drive lookups for ever, in one process."""
+    heartbeats = MemoryHeartbeats(clock.monotonic)
+    recorder = OutcomeRecorder(
+        streams, bus, clock, heartbeats, receipts=RECEIPTS, verifiers=VERIFIERS
+    )
+    driver = Driver(streams, reading, clock, heartbeats, restart_work=restart_work)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(recorder.run())
+        tasks.create_task(VersionGate("driver").until_read(driver.run))
 
 
 class Managed:
@@ -52,16 +68,13 @@ class Managed:
         self.bus = MemoryBus([(OUTCOMES, GROUP)])
         runner = ViewRunner(self.log, self.views, self.keys)
         await runner.catch_up()
-        manager = ProcessManager(
+        streams, reading = (
             Streams(self.log),
-            self.bus,
             Reading(self.log, self.views, runner, self.keys),
-            self.clock,
-            restart_work=restart_work,
-            receipts=RECEIPTS,
-            verifiers=VERIFIERS,
         )
-        running = asyncio.create_task(manager.run())
+        running = asyncio.create_task(
+            process_manager(streams, self.bus, reading, self.clock, restart_work=restart_work)
+        )
         try:
             yield
             assert not running.done(), running.exception()

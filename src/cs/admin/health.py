@@ -28,7 +28,6 @@ from cs.runtime.clock import Clock
 
 if TYPE_CHECKING:  # each role starts with no more than it needs
     from cs.pipeline.outcomes import OutcomeRecorder
-    from cs.pipeline.process_manager import ProcessManager
     from cs.postgres.clock import DatabaseTime
     from cs.postgres.lease import Leader
 
@@ -71,7 +70,7 @@ class Readiness:
     bus: Callable[[], Awaitable[msgspec.Struct]] | None = None
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     set_aside: DamagedStreams | None = None
-    outcomes: "OutcomeRecorder | ProcessManager | None" = None
+    outcomes: "OutcomeRecorder | None" = None
     _from_future: bool = False
 
     async def check(self) -> tuple[bool, dict[str, object]]:

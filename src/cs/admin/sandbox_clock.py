@@ -18,14 +18,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.coordination import Broadcast
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import open_private
 
 if TYPE_CHECKING:  # a command or a stage starts without them
     from cs.eventlog.port import EventLog
-    from cs.pipeline.process_manager import ProcessManager
+    from cs.pipeline.driver import Driver
     from cs.pipeline.schedule import AttemptId
     from cs.projections.follower import Follower
     from cs.projections.reading import Reading
@@ -173,7 +173,7 @@ class ClockAdvancer:
     clock: SandboxClock
     events: "EventLog"
     views: "Follower"
-    manager: "ProcessManager | None" = None
+    driver: "Driver | None" = None
     reading: "Reading | None" = None
     pace: Pace = ONE_PROCESS
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -205,7 +205,7 @@ class ClockAdvancer:
         while time.monotonic() < give_up:
             head = await self.events.head()
             caught_up, in_flight = self._caught_up_with(head), self._in_flight()
-            if self.manager is not None and caught_up and not in_flight:
+            if self.driver is not None and caught_up and not in_flight:
                 return
             state = (head, in_flight, self._known_due())
             quiet = quiet + 1 if state == last else 0
@@ -216,7 +216,7 @@ class ClockAdvancer:
             await asyncio.sleep(self.pace.look_s)
 
     async def _next_due(self) -> datetime | None:
-        if self.manager is not None:
+        if self.driver is not None:
             return self._known_due()
         assert self.reading is not None, "one of the two is given"
         running = (await self.reading.unfinished()).lookups
@@ -224,25 +224,25 @@ class ClockAdvancer:
 
     def _known_due(self) -> datetime | None:
         """Return the next due time of this process; the manager knows it before it sleeps."""
-        if self.manager is None:
+        if self.driver is None:
             return None
-        dues = (self.clock.next_due(), self.manager.next_due())
+        dues = (self.clock.next_due(), self.driver.next_due())
         return min((due for due in dues if due is not None), default=None)
 
     def _in_flight(self) -> "frozenset[AttemptId]":
-        return self.manager.in_flight() if self.manager is not None else frozenset()
+        return self.driver.in_flight() if self.driver is not None else frozenset()
 
     def _all_delayed(self) -> bool:
         # One mail domain is asked by one lookup at a time.
         asked = {item or lookup for lookup, _, item, _ in self._in_flight()}
-        return self.manager is not None and self.clock.delays >= len(asked)
+        return self.driver is not None and self.clock.delays >= len(asked)
 
     def _caught_up_with(self, head: int) -> bool:
         """Return whether views and manager have read up to *head* and nothing is due."""
         due = self._known_due()
         return (
             self.views.position >= head
-            and (self.manager is None or self.manager.at_rest(head))
+            and (self.driver is None or self.driver.at_rest(head))
             and (due is None or due > self.clock.now())
         )
 

@@ -34,15 +34,17 @@ from cs.domain.service import World
 from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
+from cs.eventlog.version_gate import VersionGate
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from cs.operations.retention import Retention
+from cs.pipeline.driver import Driver
+from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.outcomes import GROUP
-from cs.pipeline.process_manager import ProcessManager
+from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.relay import LearnedFigures, relay
@@ -71,7 +73,7 @@ class RunningService(msgspec.Struct, frozen=True):
     reading: Reading
     ready: Readiness
     measures: Measures
-    manager: ProcessManager
+    driver: Driver
     bounces: RecordBounces
 
 
@@ -140,21 +142,32 @@ async def run_service(
     erasure = Erasure(
         streams, keys, clock, reflected, forget_calls=forget_calls, directory=directory
     )
-    manager = ProcessManager(
+    real = real or SystemClock()
+    heartbeats = MemoryHeartbeats(real.monotonic)
+    refuted = RefutedMailboxes(streams, keys, clock)
+    recorder = OutcomeRecorder(
         streams,
         bus,
-        reading,
         clock,
-        restart_work=True,
+        heartbeats,
         receipts=receipts,
         verifiers=[
             *(v.name for s in work if isinstance(s, Verification) for v in s.verifiers),
             *foreign_verifiers,
         ],
-        real=real or SystemClock(),
         suppression=build_suppression(erasure, keys),
-        refuted=RefutedMailboxes(streams, keys, clock),
+        refuted=refuted,
         metrics=metrics,
+    )
+    driver = Driver(
+        streams,
+        reading,
+        clock,
+        heartbeats,
+        restart_work=True,
+        real=real,
+        metrics=metrics,
+        refuted=refuted,
     )
     retention = None
     if kept_for_months is not None:
@@ -166,7 +179,7 @@ async def run_service(
         views=runner,
         misconfiguration=misconfiguration or Misconfiguration(),
         set_aside=streams.set_aside,
-        outcomes=manager,
+        outcomes=recorder,
     )
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -192,7 +205,8 @@ async def run_service(
                 )
                 for each in work
             ),
-            tasks.create_task(manager.run(), name="process-manager"),
+            tasks.create_task(recorder.run(), name="outcomes"),
+            tasks.create_task(VersionGate("driver").until_read(driver.run), name="driver"),
         ]
         if retention is not None:
             roles.append(tasks.create_task(retention.run(), name="retention"))
@@ -205,7 +219,7 @@ async def run_service(
             reading,
             ready,
             measures,
-            manager,
+            driver,
             BounceRecorder(streams, keys, clock, reflected, caused_by=POSTED).record_body,
         )
         for role in roles:
@@ -273,4 +287,4 @@ async def run_embedded(
 
 def clock_advance(service: RunningService, clock: SandboxClock) -> ClockAdvancer:
     """Return what moves *clock*, which *service* goes by."""
-    return ClockAdvancer(clock, service.streams.log, service.views, service.manager)
+    return ClockAdvancer(clock, service.streams.log, service.views, service.driver)

@@ -27,8 +27,8 @@ from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
+from cs.runtime.coordination import leaf_errors
 from cs.runtime.data_folder import DataFolderError
-from cs.runtime.error_groups import leaf_errors
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.redaction import redacted
 from cs.sandbox.errors import WorldError

@@ -16,7 +16,7 @@ from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, EventNeeds, RecordedEvent
-from cs.runtime.error_groups import leaf_errors
+from cs.runtime.coordination import leaf_errors
 from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()

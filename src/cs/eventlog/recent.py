@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cs.domain.codec import event_of
 from cs.eventlog.mapper import FORGETTING, StoredRow
 from cs.eventlog.port import RecordedEvent
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 
 #: Events in memory.  A follower further behind reads the store.
 MAX_EVENTS = 4096

@@ -46,7 +46,7 @@ from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
 from cs.eventlog.snapshots import EVERY, Snapshot, Snapshots
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 from cs.runtime.lru import LruDict
 
 S = TypeVar("S")

@@ -14,7 +14,7 @@ from cs.outside.guard import Guard, host_of
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
 from cs.outside.single_request import MAX_BYTES, RequestClient, trust
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 
 #: The name that robots.txt may call us by.
 ROBOT = "contact-search"

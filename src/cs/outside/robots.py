@@ -8,7 +8,7 @@ import msgspec
 
 from cs.outside.port import Response, Unreachable
 from cs.outside.robots_rules import RobotsRules, read_rules
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 from cs.runtime.lru import LruDict
 
 #: Sites whose rules are cached; the least recently used goes first.

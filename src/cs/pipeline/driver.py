@@ -49,9 +49,8 @@ from cs.pipeline.lookups import Lookups, with_damage_check
 from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.schedule import Attempt, AttemptId, Schedule
 from cs.runtime import failpoints
-from cs.runtime.cancellation import run_cancellable
 from cs.runtime.clock import Clock
-from cs.runtime.error_groups import leaf_errors
+from cs.runtime.coordination import leaf_errors, run_cancellable
 
 log = get_logger()
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, Self, TypeVar
 
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 
 T = TypeVar("T")
 

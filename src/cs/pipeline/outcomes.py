@@ -47,7 +47,7 @@ from cs.pipeline.suppression import SuppressionFilter
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()

@@ -41,7 +41,7 @@ from cs.plugins.containment import ATTEMPT_ENDS_AT
 from cs.plugins.stages import Report, Stage
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock, until
-from cs.runtime.keyed_lock import KeyedLock
+from cs.runtime.coordination import KeyedLock
 
 log = get_logger()
 

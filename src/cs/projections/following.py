@@ -22,7 +22,7 @@ from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener, Reads
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.projections.views import Views
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 
 log = get_logger()
 

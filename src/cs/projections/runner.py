@@ -20,7 +20,7 @@ from cs.projections.mended_streams import MendedStreams
 from cs.projections.sealer import SHOWN, sealer
 from cs.projections.views import UNREADABLE, Checkpoint, Views, named
 from cs.runtime import failpoints
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 
 log = get_logger()
 

@@ -24,7 +24,7 @@ from cs.projections.port import BuildGone, Session
 from cs.projections.projection import Projection
 from cs.projections.rows import ChangedRow
 from cs.projections.views import BUILDS, GRACE_S, Views
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 from cs.runtime.private_files import make_private
 from cs.sqlite.database import connect, transaction
 

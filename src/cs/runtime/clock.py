@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from cs.runtime.broadcast import Broadcast
+from cs.runtime.coordination import Broadcast
 
 
 class Clock(Protocol):

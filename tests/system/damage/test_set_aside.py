@@ -21,7 +21,6 @@ from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.outcomes import GROUP
-from cs.pipeline.process_manager import ProcessManager
 from cs.pipeline.relay import relay
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
@@ -35,7 +34,8 @@ from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
+from pipeline.managed import process_manager
+from pipeline.receipted import RECEIPTS, receipted
 from projections.history import admitted, issued
 from system.damage.stores import SPOILED, PostgresStores, SqliteStores, Stores, append, opened
 
@@ -121,22 +121,13 @@ async def process(stores: Stores, *, restart_work: bool = False) -> AsyncIterato
         topics = [(topic, name) for name, topic in STAGE_TOPICS.items()]
         bus = MemoryBus([(OUTCOMES, GROUP), (DEAD_LETTERS, "test"), *topics])
         clock = ManualClock(AT)
-        manager = ProcessManager(
-            streams,
-            bus,
-            reading,
-            clock,
-            restart_work=restart_work,
-            receipts=RECEIPTS,
-            verifiers=VERIFIERS,
-        )
         await runner.catch_up()
         roles = [
             asyncio.create_task(role)
             for role in (
                 runner.run(),
                 relay(log, bus, after=0, receipts=RECEIPTS, set_aside=streams.set_aside),
-                manager.run(),
+                process_manager(streams, bus, reading, clock, restart_work=restart_work),
                 streams.set_aside.watch(),
             )
         ]

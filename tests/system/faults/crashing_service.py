@@ -15,8 +15,8 @@ from cs.domain.contact import Query
 from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime import failpoints
-from cs.runtime.broadcast import Broadcast
 from cs.runtime.clock import SystemClock
+from cs.runtime.coordination import Broadcast
 from cs.runtime.data_folder import DataFolder
 from harness.served import Served
 

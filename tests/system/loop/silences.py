@@ -56,5 +56,5 @@ class Silences:
         return (
             self.bus.all_done()
             and self.bus.worked == issued
-            and self.service.manager.at_rest(await log.head())
+            and self.service.driver.at_rest(await log.head())
         )

@@ -130,7 +130,7 @@ async def test_signs_of_life_may_be_lost(monkeypatch: pytest.MonkeyPatch) -> Non
         silences = Silences(service.running, bus, real)
         await silences.rest()
         call = asyncio.ensure_future(service.search(key, brand="Acme"))
-        while all(attempt < 3 for *_, attempt in service.running.manager.in_flight()):
+        while all(attempt < 3 for *_, attempt in service.running.driver.in_flight()):
             silences.let_one_pass()
             await service.running.reading.keys()
         directory.let.set()

@@ -16,7 +16,7 @@ from cs.bus.kafka.consumer import Consumer, lag
 from cs.bus.kafka.partition_assignment import PartitionAssignment
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.port import Record
-from cs.runtime.cancellation import run_cancellable
+from cs.runtime.coordination import run_cancellable
 
 log = get_logger()
 

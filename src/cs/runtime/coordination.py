@@ -1,0 +1,114 @@
+"""What asyncio lacks: locks by name, waking all who wait, and sure cancellation."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+
+
+class KeyedLock:
+    """A lock for each name: callers with the same name queue, others do not meet.
+
+    It holds nothing for a name that no task has locked or waits for.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._users: dict[str, int] = {}
+
+    def of(self, name: str) -> "_LockOfName":
+        """Return what holds the lock of *name* from when it is entered until left."""
+        return _LockOfName(self._locks, self._users, name)
+
+    def __len__(self) -> int:
+        return len(self._locks)
+
+
+class _LockOfName:
+    """A class, as every change of a stream enters one: a generator takes twice as long."""
+
+    def __init__(
+        self, locks: dict[str, asyncio.Lock], users: dict[str, int], name: str
+    ) -> None:
+        self._locks = locks
+        self._users = users
+        self._name = name
+
+    async def __aenter__(self) -> None:
+        name = self._name
+        lock = self._locks.get(name)
+        if lock is None:
+            lock = self._locks[name] = asyncio.Lock()
+        self._users[name] = self._users.get(name, 0) + 1
+        try:
+            await lock.acquire()
+        except BaseException:
+            self._forget_user()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._locks[self._name].release()
+        self._forget_user()
+
+    def _forget_user(self) -> None:
+        name = self._name
+        self._users[name] -= 1
+        if not self._users[name]:
+            del self._users[name], self._locks[name]
+
+
+class Broadcast:
+    """Whoever waits is woken by the next `notify_all`; nobody is by one that was before."""
+
+    def __init__(self) -> None:
+        self._next = asyncio.Event()
+
+    def notify_all(self) -> None:
+        notified, self._next = self._next, asyncio.Event()
+        notified.set()
+
+    def upcoming(self) -> asyncio.Event:
+        """Return the event that the next `notify_all` sets.
+
+        Taken before something is looked at that takes a while, it is set by what happens
+        meanwhile.
+        """
+        return self._next
+
+    async def wait(self) -> None:
+        """Wait for the next `notify_all`."""
+        await self._next.wait()
+
+
+async def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
+    """Run *work*, which has tasks of its own, as a task; return its result or raise its error.
+
+    If the caller is cancelled, so is *work*; once it has ended the cancellation goes on.  An
+    `asyncio.TaskGroup` of Python 3.11 and 3.12 forgets that it was cancelled if one of its
+    tasks fails in the same moment: it raises only the failure (CPython's issue 116720), and a
+    caller that tries again after a failure would then never end.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
+    return task.result()
+
+
+def leaf_errors(group: BaseExceptionGroup[E]) -> Iterator[E]:
+    """Yield the errors of *group* and of the groups in it, in order.
+
+    >>> inner = ExceptionGroup("inner", [ValueError("b")])
+    >>> [str(error) for error in leaf_errors(ExceptionGroup("outer", [KeyError(1), inner]))]
+    ['1', 'b']
+    """
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaf_errors(error)
+        else:
+            yield error
