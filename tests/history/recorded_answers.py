@@ -34,7 +34,6 @@ from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from cs.runtime.clock import ManualClock
-from cs.runtime.coordination import Broadcast
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, one_process

@@ -16,7 +16,7 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.bus.errors import BusUnavailable
-from cs.bus.headers import work_headers
+from cs.bus.headers import root_place, work_headers
 from cs.bus.memory import MemoryBus
 from cs.bus.port import NO_HEADERS, Record
 from cs.bus.topics import (
@@ -160,7 +160,7 @@ async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
         {r.headers["traceparent"] for r in traced if r.key == key}
         for key in (b"brand-a.1", b"brand-b.1")
     ]
-    assert of_both == [{parent}, {work_headers(work("brand-b.1"))["traceparent"]}]
+    assert of_both == [{parent}, {root_place("brand-b.1")}]
     assert {r.headers["schema"] for r in traced} == {"cs.outcome.v1"}
 
 
