@@ -93,7 +93,7 @@ class Family(Generic[I]):
             yield from self._metric.collect()
 
     def read(self) -> Mapping[tuple[str, ...], float]:
-        """Return the values of a gauge by those of its labels."""
+        """Return the values of a gauge or counter by those of its labels."""
         samples = (sample for metric in self.collect() for sample in metric.samples)
         return {tuple(each.labels.values()): each.value for each in samples}
 
