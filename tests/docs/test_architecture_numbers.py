@@ -11,7 +11,7 @@ from cs.domain.brand.events import DEADLINE
 from cs.domain.lookup.contacts import PEOPLE
 from cs.domain.lookup.rules import MAIL_DOMAINS, SILENT_REISSUES
 from cs.domain.stages.table import STAGES
-from cs.eventlog import group_writer, recent, snapshots
+from cs.eventlog import recent, snapshots, table_log
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.sqlite.log import POLL_S
 from cs.pipeline import outcomes
@@ -27,8 +27,8 @@ BUDGETS = [f"{row.budget.total_seconds():g}" for row in STAGES.values()]
 @pytest.mark.parametrize(
     "stated",
     [
-        f"up to {group_writer.BATCH}, and writes them in one transaction",
-        f"At most {group_writer.WAITING:,} wait",
+        f"up to {table_log.BATCH}, and writes them in one transaction",
+        f"At most {table_log.WAITING:,} wait",
         f"the newest {recent.MAX_EVENTS:,} events from memory",
         f"are looked for every {POLL_S:g} s",
         f"{CATEGORIES['key'].cached:,} of each category, {CATEGORIES['person'].cached:,} of",

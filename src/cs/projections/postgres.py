@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import asyncpg
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.read_batches import SIDE_BY_SIDE, ReadBatches
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import Pool, PooledConnection, connected
@@ -23,10 +22,16 @@ from cs.projections.port import BuildGone, Session
 from cs.projections.projection import Projection
 from cs.projections.rows import ChangedRow
 from cs.projections.views import GRACE_S, Views
+from cs.runtime.batcher import Batcher
 
 T = TypeVar("T")
 
 CHANNEL = "cs_views"
+#: Single rows that one statement reads.
+_READS = 64
+#: Such statements at a time.  A connection may hang: fewer would make all wait for it, more
+#: would make each statement smaller.
+_READERS = 2
 #: Of ``pg_advisory_xact_lock``: one at a time makes or drops tables.
 _LOCK = 0x63735F76
 #: Somebody else holds what we need, or dropped what we use, just now.
@@ -91,8 +96,8 @@ class PostgresViewDatabase:
         self._listener = Listener(pool, CHANNEL)
         #: By which connection the checkpoint was read last, and what it was.
         self._looked: tuple[object, int] | None = None
-        self._batches = ReadBatches[tuple[Build, str, str], tuple[int, bytes | None]](
-            self._rows, SIDE_BY_SIDE
+        self._batches = Batcher[tuple[Build, str, str], tuple[int, bytes | None]](
+            self._rows, size=_READS, lanes=_READERS
         )
 
     async def run(self, work: Callable[[Session], Awaitable[T]], *, writing: bool = False) -> T:
@@ -108,7 +113,7 @@ class PostgresViewDatabase:
     async def row(self, build: Build, table: str, row_id: str) -> tuple[int, bytes | None]:
         # No text there has a NUL, and no row an empty id.
         row_id = "" if "\0" in row_id else row_id
-        return await self._batches.ask((build, table, row_id))
+        return await self._batches.submit((build, table, row_id))
 
     async def _rows(
         self, asked: Sequence[tuple[Build, str, str]]

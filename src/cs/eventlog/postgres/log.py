@@ -53,7 +53,7 @@ class PostgresEventLog(TableLog):
 
     async def __aenter__(self) -> Self:
         self._stack.push_async_callback(self._appender.close)
-        await self._stack.enter_async_context(self._writer)
+        self._stack.push_async_callback(self._writer.close)
         # What was appended here is noted when that is answered, with the events themselves: a
         # notification comes before, and followers would read them from the database.
         listening = asyncio.create_task(

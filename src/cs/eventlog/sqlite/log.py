@@ -82,7 +82,7 @@ class SqliteEventLog(TableLog):
             self._file.opened()
         except (*FAILED, OSError) as error:
             raise LogUnavailable(f"the log could not be opened: {describe(error)}") from error
-        await self._stack.enter_async_context(self._writer)
+        self._stack.push_async_callback(self._writer.close)
         poll = asyncio.create_task(self._poll(), name="log-poll")
 
         async def stop_polling() -> None:

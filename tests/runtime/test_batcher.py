@@ -1,0 +1,155 @@
+"""What is submitted while a batch runs forms the next, and each item is answered for itself."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from cs.runtime.batcher import Batcher, BatcherClosed, BatcherFull
+
+SIZE = 8
+
+
+class Paper:
+    """Multiplies numbers by ten; odd ones are refused.  A batch waits while the pen is away."""
+
+    def __init__(self, *, lanes: int = 1, waiting: int | None = None) -> None:
+        self.batches: list[list[int]] = []
+        self.pen = asyncio.Event()
+        self.began = asyncio.Event()
+        self.torn = False
+        self.batcher = Batcher[int, int](self.write, size=SIZE, lanes=lanes, waiting=waiting)
+
+    async def write(self, numbers: Sequence[int]) -> list[int | Exception]:
+        self.batches.append(list(numbers))
+        self.began.set()
+        async with asyncio.timeout(10):
+            await self.pen.wait()
+        if self.torn:
+            raise OSError(5, "input/output error")
+        return [ValueError(n) if n % 2 else n * 10 for n in numbers]
+
+    async def submitted(self, *numbers: int) -> "list[asyncio.Task[int]]":
+        """Return the callers of *numbers*, each of whom waits for an answer."""
+        tasks = [asyncio.create_task(self.batcher.submit(n)) for n in numbers]
+        await asyncio.wait_for(self.began.wait(), 10)
+        return tasks
+
+
+async def test_what_is_submitted_meanwhile_is_the_next_batch_and_each_has_its_own_answer() -> (
+    None
+):
+    paper = Paper()
+    first = await paper.submitted(0, 1)
+    second = await paper.submitted(2, 3)
+    paper.pen.set()
+
+    answers = await asyncio.gather(*first, *second, return_exceptions=True)
+
+    assert paper.batches == [[0, 1], [2, 3]]
+    assert [a if isinstance(a, int) else type(a) for a in answers] == [
+        *(0, ValueError, 20, ValueError)
+    ]
+
+
+async def test_a_batch_has_a_largest_size_and_order_is_kept() -> None:
+    paper = Paper()
+    paper.pen.set()
+
+    await asyncio.gather(*(paper.batcher.submit(2 * n) for n in range(SIZE + 3)))
+
+    assert [len(batch) for batch in paper.batches] == [SIZE, 3]
+    assert [n for batch in paper.batches for n in batch] == [2 * n for n in range(SIZE + 3)]
+
+
+async def test_a_batch_that_fails_does_so_for_all_of_it_and_the_next_one_is_run() -> None:
+    paper = Paper()
+    paper.torn = True
+    paper.pen.set()
+    answers = await asyncio.gather(
+        paper.batcher.submit(2), paper.batcher.submit(4), return_exceptions=True
+    )
+    paper.torn = False
+
+    assert [type(answer) for answer in answers] == [OSError, OSError]
+    assert await paper.batcher.submit(6) == 60
+
+
+async def test_closing_finishes_what_has_begun_and_refuses_what_waits() -> None:
+    paper = Paper()
+    begun = await paper.submitted(2)
+    queued = await paper.submitted(4, 6)
+    closing = asyncio.create_task(paper.batcher.close())
+    answers = await asyncio.gather(*queued, return_exceptions=True)
+    assert not closing.done()
+    paper.pen.set()
+    await closing
+
+    assert await begun[0] == 20
+    assert [type(answer) for answer in answers] == [BatcherClosed, BatcherClosed]
+    assert paper.batches == [[2]]
+    with pytest.raises(BatcherClosed):
+        await paper.batcher.submit(8)
+
+
+async def test_closing_that_is_cancelled_still_finishes_what_has_begun() -> None:
+    paper = Paper()
+    (begun,) = await paper.submitted(2)
+    closing = asyncio.create_task(paper.batcher.close())
+    (queued,) = await paper.submitted(4)
+    closing.cancel()
+    await asyncio.wait([closing, queued])
+
+    paper.pen.set()
+
+    assert await begun == 20
+
+
+async def test_a_caller_that_has_gone_is_left_out_unless_its_batch_has_begun() -> None:
+    paper = Paper()
+    begun, stays = await paper.submitted(2, 4)
+    gone, waits = await paper.submitted(6, 8)
+    begun.cancel()
+    gone.cancel()
+    paper.pen.set()
+
+    assert [await stays, await waits] == [40, 80]
+    assert paper.batches == [[2, 4], [8]]
+
+
+async def test_more_than_may_wait_are_refused_at_once() -> None:
+    paper = Paper(waiting=3)
+    begun = await paper.submitted(0)
+    waiting = await paper.submitted(2, 4, 6)
+    for task in waiting:
+        assert not task.done()
+
+    with pytest.raises(BatcherFull, match="waiting already"):
+        await asyncio.wait_for(paper.batcher.submit(8), 10)
+
+    paper.pen.set()
+    assert await asyncio.gather(*begun, *waiting) == [0, 20, 40, 60]
+
+
+async def test_a_batch_that_hangs_keeps_no_others_waiting_where_there_are_two_lanes() -> None:
+    paper = Paper(lanes=2)
+    (hangs,) = await paper.submitted(2)
+    paper.began.clear()
+    (other,) = await paper.submitted(4)
+    assert paper.batches == [[2], [4]]
+
+    paper.pen.set()
+
+    assert [await hangs, await other] == [20, 40]
+
+
+async def test_where_a_lane_is_cancelled_its_callers_are() -> None:
+    paper = Paper()
+    begun = await paper.submitted(2, 4)
+    queued = await paper.submitted(6)
+    (lane,) = paper.batcher._running
+    lane.cancel()
+
+    answers = await asyncio.gather(*begun, *queued, return_exceptions=True)
+
+    assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 3
