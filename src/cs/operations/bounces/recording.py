@@ -13,11 +13,11 @@ of it.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.brand import brand
 from cs.domain.brand.events import (
@@ -28,7 +28,7 @@ from cs.domain.brand.events import (
     RecordBounce,
 )
 from cs.domain.causation import AnyCause, OperatorCause
-from cs.domain.contact import BouncedMailbox, CheckedPerson, Person
+from cs.domain.contact import BouncedMailbox, Person
 from cs.domain.mail.bounce import Bounce, BounceKind, BounceMeaning, bounce_meaning
 from cs.domain.mail.patterns import pattern_of
 from cs.domain.mail_domain import (
@@ -141,33 +141,13 @@ class RecordedBody(msgspec.Struct, frozen=True):
     results: list[RowResult]
 
 
-class _Delivery(NamedTuple):
-    """A mailbox that a lookup had verified."""
-
-    lookup: str
-    person: str
-    checked: CheckedPerson
-    verified_at: datetime
-    pattern: str | None
-
-
 class _Judged(NamedTuple):
-    """A bounce with its row, its meaning and the fingerprint of its mailbox."""
+    """A bounce with its meaning, the fingerprint of its mailbox, and what is known so far."""
 
-    row: int
     bounce: Bounce
     means: BounceMeaning
     print_: str
-
-    def result(self, result: Result, corrected: int = 0) -> RowResult:
-        return RowResult(
-            row=self.row,
-            result=result,
-            kind=self.means.kind,
-            why=self.means.reason,
-            corrected=corrected,
-            undated=self.bounce.at is None,
-        )
+    row: RowResult
 
 
 class BounceRecorder:
@@ -261,8 +241,16 @@ class BounceRecorder:
     def _judge(self, number: int, row: Row) -> "_Judged | RowResult":
         match row:
             case Bounce():
-                print_ = email_print(self._keys, row.address)
-                return _Judged(number, row, bounce_meaning(row), print_)
+                means = bounce_meaning(row)
+                known = RowResult(
+                    row=number,
+                    result="not_ours",
+                    kind=means.kind,
+                    why=means.reason,
+                    corrected=0,
+                    undated=row.at is None,
+                )
+                return _Judged(row, means, email_print(self._keys, row.address), known)
             case Unproven():
                 return RowResult(row=number, result="unproven")
             case None:
@@ -274,39 +262,36 @@ class BounceRecorder:
         try:
             found = await self._deliveries(judged.print_)
             if not found:
-                return judged.result("not_ours")
-            new = await self._report(judged, found[-1].pattern)
+                return judged.row
+            new = await self._report(judged, found[-1][1])
             corrected = 0
             if judged.means.kind is BounceKind.PERMANENT:
-                for delivery in await self._deliveries(judged.print_):
-                    corrected += await self._correct(judged, delivery)
+                for verified, _ in await self._deliveries(judged.print_):
+                    corrected += await self._correct(judged, verified)
         except DamagedEvent as damaged:  # the bounce waits until that stream is mended
             self._streams.set_aside.note(damaged)
-            return judged.result("damaged")
-        return judged.result("recorded" if new or corrected else "known", corrected)
+            return replace(judged.row, result="damaged")
+        result: Result = "recorded" if new or corrected else "known"
+        return replace(judged.row, result=result, corrected=corrected)
 
-    async def _deliveries(self, print_: str) -> Sequence[_Delivery]:
-        """Return where the mailbox with the fingerprint *print_* was verified."""
+    async def _deliveries(self, print_: str) -> Sequence[tuple[MailboxVerified, str | None]]:
+        """Return where the mailbox *print_* was verified, and the pattern of its address."""
         names = await self._keys.matching([print_])
-        found: list[_Delivery] = []
+        found: list[tuple[MailboxVerified, str | None]] = []
         for stream, people in by_stream(names).items():
             who: dict[tuple[str, str], Person] = {}
             for recorded in await self._streams.log.read(stream):
                 match recorded.event:
-                    case (
-                        PeopleFound(lookup=lookup, people=named)
-                        | ContactsDiscovered(lookup=lookup, people=named)
-                    ):
-                        who |= {(lookup, each.person): each for each in named}
-                    case MailboxVerified(lookup=lookup, checked=checked, at=at) if (
+                    case PeopleFound() | ContactsDiscovered() as event:
+                        who |= {(event.lookup, each.person): each for each in event.people}
+                    case MailboxVerified(lookup=lookup, checked=checked) as event if (
                         checked.person in people.get(lookup, ())
                         and checked.address is not None
                         and email_print(self._keys, checked.address) == print_
                     ):
                         person = who.get((lookup, checked.person))
                         names_of = (person.first_name, person.last_name) if person else ("", "")
-                        pattern = pattern_of(checked.address, *names_of)
-                        found.append(_Delivery(lookup, checked.person, checked, at, pattern))
+                        found.append((event, pattern_of(checked.address, *names_of)))
                     case _:
                         pass
         return found
@@ -337,32 +322,33 @@ class BounceRecorder:
             self._reported.setdefault(stream, []).extend(events)
         return bool(events)
 
-    async def _correct(self, judged: _Judged, delivery: _Delivery) -> bool:
+    async def _correct(self, judged: _Judged, verified: MailboxVerified) -> bool:
         """Take the mailbox out of the result of a lookup; return whether it was in it."""
+        checked, now = verified.checked, self._clock.now()
 
         def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BrandEvent]:
-            results = results_of(recorded, delivery.lookup)
+            results = results_of(recorded, verified.lookup)
             command = RecordBounce(
-                lookup=delivery.lookup,
+                lookup=verified.lookup,
                 bounced=BouncedMailbox(
-                    person=delivery.person,
-                    address=delivery.checked.address or "",
+                    person=checked.person,
+                    address=checked.address or "",
                     diagnostic=judged.bounce.diagnostic[:DIAGNOSTIC],
                 ),
-                bounced_at=judged.bounce.at or self._clock.now(),
+                bounced_at=judged.bounce.at or now,
                 status=judged.means.status,
                 why=judged.means.reason,
-                checked=delivery.checked,
-                verified_at=delivery.verified_at,
+                checked=checked,
+                verified_at=verified.at,
                 contacts=contacts_in(results[-1]) if results else (),
-                at=self._clock.now(),
+                at=now,
             )
             return brand.decide(command, folded(recorded))
 
-        corrected = (delivery.lookup, delivery.person)
+        corrected = (verified.lookup, checked.person)
         if corrected in self._corrected:
             return False
-        stream = brand.stream_of(delivery.lookup)
+        stream = brand.stream_of(verified.lookup)
         events = await change_by_events(
             self._streams, stream, decide, self._caused_by, dry_run=self._dry_run
         )
