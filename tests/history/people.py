@@ -1,10 +1,8 @@
 """Made-up histories of people: who was found by which lookup, and what was found out."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
@@ -15,19 +13,12 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import CheckedPerson, Person, Query
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.sqlite.log import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.keystore.postgres import PostgresKeyStore
-from cs.keystore.sqlite import SqliteKeyStore
 from cs.operations.erasure import Erasure
-from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
 from cs.runtime.clock import SystemClock
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-MASTER = b"m" * 32
 
 
 @dataclass(frozen=True)
@@ -203,22 +194,3 @@ def erasure(log: EventLog, keys: KeyStore) -> Erasure:
         """No views are made of these histories."""
 
     return Erasure(Streams(log), keys, SystemClock(), reflected)
-
-
-@asynccontextmanager
-async def in_files(folder: Path) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-    async with (
-        SqliteKeyStore(folder / "keys.db", MASTER) as keys,
-        SqliteEventLog(folder / "log.db", keys) as log,
-    ):
-        yield log, keys
-
-
-@asynccontextmanager
-async def in_postgres(dsn: str) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-    async with open_pool(dsn, role="test") as pool:
-        async with connected(pool) as connection:
-            await migrate(connection, "keys")
-            await migrate(connection, "service")
-        async with PostgresKeyStore(pool, MASTER) as keys, PostgresEventLog(pool, keys) as log:
-            yield log, keys

@@ -1,8 +1,7 @@
 """Which disclosures may hold somebody, held against what was really written by each."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -35,8 +34,6 @@ from history.people import (
     PastLookup,
     Seen,
     erasure,
-    in_files,
-    in_postgres,
     names_of,
     store,
 )
@@ -115,88 +112,66 @@ async def test_exactly_what_was_written_with_somebody_opened_is_listed(
         assert all(position < at for position in found - held for at in erased_at)
 
 
-# Every log.
-
 JANE = Seen("Jane Roe", "Acme", "https://www.linkedin.com/in/jane-roe", "jane@acme.test")
 JO = Seen("Jo Ode", "Acme", "https://www.linkedin.com/in/jo-ode")
 HISTORY = [PastLookup("Acme", (JANE, JO)), PastLookup("Zenith", (JO, JO))]
 IN_ACME, _, IN_ZENITH, _ = (name for name, _ in names_of(HISTORY))
 
 
-class DisclosuresContract:
-    """Inherit, and give a fixture ``stores``, an empty log and its key store."""
+@pytest.fixture
+def stores() -> tuple[EventLog, KeyStore]:
+    keys = MemoryKeyStore()
+    return MemoryEventLog(keys), keys
 
-    async def test_they_are_listed_with_who_and_why(
-        self, stores: tuple[EventLog, KeyStore]
-    ) -> None:
-        log, _ = stores
-        await store(log, HISTORY)
-        position, _ = await export(*stores, Selection(query=Query(brand="acme")))
-        await export(*stores, Selection(types=("lookup-started",)))
-        await export(*stores, Selection(upto=1))
 
-        (one,) = await disclosures_of(log, [IN_ACME])
+async def test_they_are_listed_with_who_and_why(stores: tuple[EventLog, KeyStore]) -> None:
+    log, _ = stores
+    await store(log, HISTORY)
+    position, _ = await export(*stores, Selection(query=Query(brand="acme")))
+    await export(*stores, Selection(types=("lookup-started",)))
+    await export(*stores, Selection(upto=1))
 
-        assert (one.position, one.by, one.command) == (position, "ada", "events export")
-        assert (one.why, one.file) == ("Ticket 4711 of today", "a.ndjson")
-        assert (await log.stored(position - 1, 1))[0].stream == f"disclosure-{one.id}"
-        assert await disclosures_of(log, [IN_ZENITH]) == []
-        assert await disclosures_of(log, []) == []
+    (one,) = await disclosures_of(log, [IN_ACME])
 
-    async def test_what_is_followed_may_hold_whoever_is_found_in_that_time(
-        self, stores: tuple[EventLog, KeyStore]
-    ) -> None:
-        log, _ = stores
-        disclosing = Operator(Streams(log), SystemClock(), None)
-        asked = DisclosedEvents(categories=("brand",))
-        for days in (0, 1):
-            await disclosing.disclose(
-                "events tail",
-                "Ticket 4711 of today",
-                asked,
-                upto=None,
-                open_until=AT + timedelta(days=days),
-            )
-        await store(log, HISTORY)
+    assert (one.position, one.by, one.command) == (position, "ada", "events export")
+    assert (one.why, one.file) == ("Ticket 4711 of today", "a.ndjson")
+    assert (await log.stored(position - 1, 1))[0].stream == f"disclosure-{one.id}"
+    assert await disclosures_of(log, [IN_ZENITH]) == []
+    assert await disclosures_of(log, []) == []
 
-        assert [one.position for one in await disclosures_of(log, [IN_ACME])] == [1, 2]
-        assert [one.position for one in await disclosures_of(log, [IN_ZENITH])] == [2]
 
-    async def test_what_names_people_holds_no_others(
-        self, stores: tuple[EventLog, KeyStore]
-    ) -> None:
-        log, _ = stores
-        await store(log, HISTORY)
-        disclosing = Operator(Streams(log), SystemClock(), None)
-        asked = DisclosedEvents(people=(IN_ZENITH,))
-        upto = await log.head()
-        position = await disclosing.disclose(
-            "people export", "She asked for it, ticket 1", asked, upto=upto
+async def test_what_is_followed_may_hold_whoever_is_found_in_that_time(
+    stores: tuple[EventLog, KeyStore],
+) -> None:
+    log, _ = stores
+    disclosing = Operator(Streams(log), SystemClock(), None)
+    asked = DisclosedEvents(categories=("brand",))
+    for days in (0, 1):
+        await disclosing.disclose(
+            "events tail",
+            "Ticket 4711 of today",
+            asked,
+            upto=None,
+            open_until=AT + timedelta(days=days),
         )
+    await store(log, HISTORY)
 
-        assert await disclosures_of(log, [IN_ACME]) == []
-        assert [one.position for one in await disclosures_of(log, [IN_ZENITH])] == [position]
-
-
-class TestInMemory(DisclosuresContract):
-    @pytest.fixture
-    def stores(self) -> tuple[EventLog, KeyStore]:
-        keys = MemoryKeyStore()
-        return MemoryEventLog(keys), keys
+    assert [one.position for one in await disclosures_of(log, [IN_ACME])] == [1, 2]
+    assert [one.position for one in await disclosures_of(log, [IN_ZENITH])] == [2]
 
 
-class TestInFiles(DisclosuresContract):
-    @pytest.fixture
-    async def stores(self, tmp_path: Path) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-        async with in_files(tmp_path) as stores:
-            yield stores
+async def test_what_names_people_holds_no_others(stores: tuple[EventLog, KeyStore]) -> None:
+    log, _ = stores
+    await store(log, HISTORY)
+    disclosing = Operator(Streams(log), SystemClock(), None)
+    asked = DisclosedEvents(people=(IN_ZENITH,))
+    upto = await log.head()
+    position = await disclosing.disclose(
+        "people export", "She asked for it, ticket 1", asked, upto=upto
+    )
 
-
-class TestInPostgres(DisclosuresContract):
-    @pytest.fixture
-    async def stores(self, every_database: str) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-        async with in_postgres(every_database) as stores:
-            yield stores
+    assert await disclosures_of(log, [IN_ACME]) == []
+    assert [one.position for one in await disclosures_of(log, [IN_ZENITH])] == [position]
 
 
 async def test_a_selection_of_a_newer_version_counts_as_all() -> None:

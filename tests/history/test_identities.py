@@ -1,39 +1,54 @@
 """Who is the same person over all lookups, held against comparing every two records."""
 
-import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.identities import (
-    ADA,
-    HISTORY,
-    NAMESAKE,
-    UNLINKED,
-    IdentitiesContract,
-    groups,
-    pseudonyms,
-)
 from cs.eventlog.port import EventLog
 from cs.history import identities as module
 from cs.history.identities import identities
+from cs.history.person import held_on
 from cs.keystore.port import KeyStore
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from history.people import (
     HISTORIES,
     PastLookup,
+    Seen,
     erasure,
-    in_files,
-    in_postgres,
+    long_history,
     names_of,
     same_person,
     store,
 )
+
+ADA = Seen("Ada Kern", "Acme", "https://www.linkedin.com/in/ada-kern", "ada@acme.test")
+UNLINKED = Seen("Ada Kern", "Acme")
+BY_MAILBOX = Seen("A. Kern", None, None, "ada@acme.test")
+NAMESAKE = Seen("Ada Kern", "Acme", "https://www.linkedin.com/in/another-ada-kern")
+BEN = Seen("Ben Ode", "Acme", "https://www.linkedin.com/in/ben-ode")
+
+HISTORY = [
+    PastLookup("Acme", (ADA, BEN)),
+    PastLookup("Zenith", (UNLINKED, BEN)),
+    PastLookup("Acme", (BY_MAILBOX, ADA)),
+]
+
+
+async def pseudonyms(
+    log: EventLog, keys: KeyStore, history: Sequence[PastLookup]
+) -> Mapping[str, str]:
+    """Return the pseudonyms of everybody found in *history*, which is stored."""
+    async with identities(log, keys) as people:
+        return await people.of(name for name, _ in names_of(history))
+
+
+def groups(who: Mapping[str, str]) -> set[frozenset[str]]:
+    return {
+        frozenset(name for name, of in who.items() if of == person) for person in who.values()
+    }
 
 
 async def by_history(history: Sequence[PastLookup]) -> Mapping[str, str]:
@@ -111,31 +126,53 @@ async def test_who_is_erased_has_no_pseudonym_any_more_and_no_record_has_it(
     assert within.keys() == after.keys() == (await keys.find(names)).keys()
 
 
-# Every log and key store.
+@pytest.fixture
+def stores() -> tuple[MemoryEventLog, MemoryKeyStore]:
+    keys = MemoryKeyStore()
+    return MemoryEventLog(keys), keys
 
 
-class TestInMemory(IdentitiesContract):
-    @pytest.fixture
-    def stores(self) -> tuple[EventLog, KeyStore]:
-        keys = MemoryKeyStore()
-        return MemoryEventLog(keys), keys
+async def test_a_long_history_is_told_apart_as_by_comparing_all(
+    stores: tuple[EventLog, KeyStore],
+) -> None:
+    history = long_history()
+    await store(stores[0], history)
+
+    who = await pseudonyms(*stores, history)
+
+    assert groups(who) == same_person(history)
+    assert {1, 2, 3} < set(map(len, groups(who)))
+    for group in groups(who):
+        async with identities(*stores) as people:
+            assert set(await people.records_of(who[next(iter(group))])) == group
+            held = await held_on(*stores, sorted(group))
+        assert {r.name for r in held.records} == group
 
 
-class TestInFiles(IdentitiesContract):
-    @pytest.fixture
-    async def stores(self, tmp_path: Path) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-        async with in_files(tmp_path) as stores:
-            yield stores
+async def test_somebody_whom_nobody_found_has_none(stores: tuple[EventLog, KeyStore]) -> None:
+    await store(stores[0], HISTORY)
+
+    async with identities(*stores) as people:
+        assert await people.of([]) == {}
+        assert await people.of(["brand-none.1-aaaa#p1"]) == {}
+        (name, _), *_ = names_of(HISTORY)
+        assert await people.of([f"{name}9"]) == {}
+        assert (await people.of([name])).keys() == {name}
+        assert await people.records_of("person_0000000000000000") == []
 
 
-class TestInPostgres(IdentitiesContract):
-    @pytest.fixture
-    async def stores(self, every_database: str) -> AsyncIterator[tuple[EventLog, KeyStore]]:
-        async with in_postgres(every_database) as stores:
-            yield stores
+async def test_a_later_lookup_is_told_apart_too(stores: tuple[EventLog, KeyStore]) -> None:
+    log, keys = stores
+    await store(log, HISTORY[:1])
+    later = names_of(HISTORY)
 
+    async with identities(log, keys) as people:
+        first = await people.of([later[0][0]])
+        await store(log, HISTORY, stored=1)
+        who = await people.of(name for name, _ in later)
 
-# What no store has a part in.
+    assert groups(who) == same_person(HISTORY)
+    assert who[later[0][0]] == first[later[0][0]]
 
 
 async def test_a_name_that_two_profiles_have_is_of_neither() -> None:
@@ -168,17 +205,15 @@ async def test_no_pseudonym_leads_to_what_the_log_says_of_who_was_erased() -> No
 
 @pytest.mark.parametrize(("old", "new"), [(b'"box":"', b'"box":"AAAA'), (b"{", b"")])
 async def test_what_is_damaged_hides_nobody_else(
-    old: bytes, new: bytes, tmp_path: Path
+    old: bytes, new: bytes, stores: tuple[MemoryEventLog, MemoryKeyStore]
 ) -> None:
-    async with in_files(tmp_path) as (log, keys):
-        await store(log, HISTORY)
-        whole = await pseudonyms(log, keys, HISTORY)
-        damaged = next(e for e in await log.stored(0) if e.topic == "brand.people-found.v1")
-        with closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as file:
-            query = "UPDATE stored_events SET state = ? WHERE rowid = ?"
-            file.execute(query, (damaged.state.replace(old, new, 1), damaged.position))
+    log, keys = stores
+    await store(log, HISTORY)
+    whole = await pseudonyms(log, keys, HISTORY)
+    damaged = next(e for e in await log.stored(0) if e.topic == "brand.people-found.v1")
+    log.spoil(damaged.position, damaged.state.replace(old, new, 1))
 
-        after = await pseudonyms(log, keys, HISTORY)
+    after = await pseudonyms(log, keys, HISTORY)
 
     # Ada is known by her mailbox still; of Ben that lookup says nothing else.
     (_, _), (ben, _), *_ = names_of(HISTORY)
