@@ -1,4 +1,4 @@
-"""The application of the admin port, for whoever runs the service.  Never under ``/v1``."""
+"""The application of the admin port, for operators.  Never under ``/v1``."""
 
 import re
 from collections.abc import Awaitable, Callable, Collection
@@ -83,8 +83,8 @@ class _HostCheck:
 
     A page in a browser can make its own name point at this machine (DNS rebinding), call the
     port and read its answers.  It cannot do so without a name in ``Host``: an address or
-    ``localhost`` there is nobody else's.  (Starlette's TrustedHostMiddleware knows names and
-    no addresses: probes and Prometheus call by the address of the moment.)
+    ``localhost`` there belongs to no other site.  (Starlette's TrustedHostMiddleware knows
+    names and no addresses: probes and Prometheus call by the address of the moment.)
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:

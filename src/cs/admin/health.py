@@ -37,7 +37,7 @@ log = get_logger()
 LAG = 10_000
 #: A name that no data key has, so the store is asked and no key is kept open.
 _NO_KEY = "readyz"
-#: Time limit of each measurement of `Measures`: Prometheus waits 10 s unless told otherwise.
+#: Time limit of each measurement of `Measures`: Prometheus waits 10 s by default.
 WITHIN_S = 5.0
 
 

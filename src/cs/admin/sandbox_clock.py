@@ -165,7 +165,7 @@ class ClockAdvancer:
 
     Attributes:
         manager: The process manager of a service in one process, which knows every due time.
-            Where roles are several processes nobody does: while lookups run, time passes in
+            With several processes none does: while lookups run, time passes in
             steps, and after each the log has to come to rest.
         reading: Says whether lookups run; where there is no *manager*.
     """

@@ -1,7 +1,7 @@
 """Which brands were looked up, and which streams a brand's name or domain means.
 
-A brand that was asked for by name and by name with domain has two streams: that is how results
-are reused, and nothing to whoever asks about the brand.  So a name or a domain means every
+A brand that was asked for by name and by name with domain has two streams, since results are
+reused by what was asked for.  An analyst means all of them: a name or a domain stands for every
 stream that was asked for with it or whose runs resolved to it.
 """
 

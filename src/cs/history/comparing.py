@@ -1,7 +1,7 @@
-"""Two live runs side by side: who joined, who left, and who is shown otherwise.  Pure.
+"""Two live runs of a brand compared: who joined, who left, and who is shown otherwise.  Pure.
 
-Compared is whom each run shows: its contacts, as callers get them.  Who is the same person in
-both is for the caller to say (`cs.history.identities`).
+The contacts of each run are compared, as callers get them.  The caller says which of them are
+the same person (`cs.history.identities`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,21 +14,21 @@ from cs.history.runs import Run
 
 Change = Literal["joined", "left", "changed"]
 
-#: Ends of a run that say whom it would show; the others are breakdowns.
+#: Outcomes of runs that have an answer; the others are failures.
 _ANSWERS = frozenset({"done", "no_emails", "no_contacts"})
-#: What may change of somebody who is in both, in this order.
+#: Fields that are compared of a person who is in both runs, in this order.
 _FIELDS = ("title", "family", "level", "address", "company")
-#: What is hidden unless people are revealed.
+#: Fields that are hidden unless people are revealed.
 _PERSONAL = ("name", "title", "company", "address")
 
 
 class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody whom the later run shows otherwise.
+    """A person whom the later run shows otherwise.
 
     Attributes:
         before, after: The two runs.
         at: When the later one ended.
-        who: Who it is, the same in all runs; ``None``: nobody can tell.
+        who: The person's pseudonym over all runs; ``None``: not known.
         changed: What changed: of title, family, level, address, company.
         was, now: How each run shows them (`shown`); ``None``: it does not.
     """
@@ -44,7 +44,7 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(run: Run) -> list[dict[str, Any]]:
-    """Return whom *run* shows, in its order, people in clear; nobody who is erased."""
+    """Return the people that *run* shows, in its order and in clear, without erased ones."""
     found = []
     for place, contact in enumerate(run.contacts, 1):
         person = run.find(contact.person)
@@ -76,7 +76,8 @@ def compared(
     Args:
         before: The one run.
         after: The other.
-        who: Whose each ``<lookup>#p1`` of either is; who is not in it is nobody else.
+        who: The pseudonym of each ``<lookup>#p1`` of either; a person without one is
+            the same as no other.
         reveals: Whether a change has names, titles, companies and addresses.
     """
     was, now = _by_person(before, who), _by_person(after, who)
@@ -103,7 +104,7 @@ def compared(
 
 
 def one_after_another(runs: Iterable[Run]) -> Iterator[tuple[Run, Run]]:
-    """Yield each of *runs* that says whom it would show, with the one before it."""
+    """Yield each of *runs* that has an answer, with the one before it."""
     last: Run | None = None
     for run in runs:
         if run.outcome in _ANSWERS:
@@ -113,7 +114,7 @@ def one_after_another(runs: Iterable[Run]) -> Iterator[tuple[Run, Run]]:
 
 
 def _by_person(run: Run, who: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return whom *run* shows by who they are; of somebody shown twice the first counts."""
+    """Return the people that *run* shows, by pseudonym; the first place of each counts."""
     found: dict[str, dict[str, Any]] = {}
     for each in shown(run):
         found.setdefault(who.get(each["person"], each["person"]), each)

@@ -1,8 +1,9 @@
-"""Which disclosures may hold somebody: whoever opened people left an event that says whose.
+"""Which disclosures may hold a person: each time people are opened, an event says which.
 
-By that event's selection and position, held against every stored event that has something of
-the person sealed in it.  Nobody is opened for it.  The answer errs on one side only: a
-disclosure that was cut off, or whose events nobody looked at, counts as if all had been shown.
+The selection and position of that event are compared with every stored event in which
+something of the person is sealed.  Nothing is opened for it.  The answer errs on one side only:
+a disclosure that was cut off, or whose events were not looked at, counts as if all had been
+shown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +30,7 @@ _STREAMS = 500
 
 
 class HeldBy(msgspec.Struct, frozen=True, kw_only=True):
-    """A disclosure that may hold somebody.
+    """A disclosure that may hold a person.
 
     Attributes:
         id: Of its stream, without the category.
@@ -55,7 +56,7 @@ async def disclosures_of(
 
     Raises:
         LogUnavailable: The log cannot be read now.
-        DamagedEvent, msgspec.MsgspecError: Some of it cannot be read: nobody can tell.
+        DamagedEvent, msgspec.MsgspecError: Some of it cannot be read: the answer is not known.
     """
     wanted = frozenset(people)
     history = History(log)
@@ -82,7 +83,7 @@ async def disclosures_of(
 
 
 class _Theirs(msgspec.Struct, frozen=True):
-    """An event with something of somebody sealed in it."""
+    """An event in which something of a person is sealed."""
 
     event: HistoryEvent
     names: frozenset[str]

@@ -1,7 +1,7 @@
 """Exports: the history as files that an analyst's own tools read.
 
 Rows of runs, searches, keys and events (`cs.history.rows`) are appended by DuckDB to a file
-of its own in a folder beside the one that is made.  At the end the typed tables
+in a folder next to the file that is made.  At the end the typed tables
 (`tables.sql`) are selected from it, with the figures of reports as views, into a DuckDB file
 or Parquet files.
 """
@@ -35,7 +35,7 @@ ROWS = 50_000
 #: Events by which people are erased, wherever they stand.
 ERASURES = Selection(types=("contacts-erased", "person.erased"))
 
-#: What is gathered: rows of the tables in order, and besides them erased people.
+#: The tables that are gathered: rows in order, and the names of erased people.
 _GATHERED = {
     **{name: f"{table.definition}, row_n BIGINT" for name, table in TABLES.items()},
     "gone": "person VARCHAR",

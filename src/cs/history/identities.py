@@ -182,8 +182,8 @@ class Identities:
     async def of(self, people: Iterable[str]) -> Mapping[str, str]:
         """Return the pseudonyms of *people*, ``<lookup>#p1``, by those.
 
-        People who are erased, or of whom nothing can be read, are left out.  Ask for many at
-        once.
+        Erased people, and people of whom nothing can be read, are left out.  Ask for many
+        at once.
 
         Raises:
             LogUnavailable: Log or key store cannot be read now.
@@ -280,7 +280,7 @@ class Identities:
 
 
 def _people(event: AnyEvent) -> Iterator[tuple[str, Person | CheckedPerson]]:
-    """Yield the people about whom *event* says something, by the names of their records."""
+    """Yield the people that *event* says something about, by the names of their records."""
     match event:
         case PeopleFound() | ContactsDiscovered():
             people: list[Person | CheckedPerson] = [

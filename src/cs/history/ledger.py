@@ -112,17 +112,22 @@ def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
         event = recorded.event
         assert isinstance(event, KeyEvent)
         key = evolve(key, event)
-        told: dict[str, Any]
+        fields: dict[str, Any]
         match event:
             case KeyIssued(quota=units):
-                told = {"what": "issued", "units": units}
+                fields = {"what": "issued", "units": units}
             case QuotaGranted(units=units):
-                told = {"what": "granted", "units": units}
+                fields = {"what": "granted", "units": units}
             case SearchAdmitted(search=search, brand=brand, lookup=lookup):
                 brands[search] = brand
-                told = {"what": "reserved", "search": search, "brand": brand, "lookup": lookup}
+                fields = {
+                    "what": "reserved",
+                    "search": search,
+                    "brand": brand,
+                    "lookup": lookup,
+                }
             case SearchSettled(search=search, charged=charged):
-                told = {
+                fields = {
                     "what": "charged" if charged else "released",
                     "search": search,
                     "brand": brands.pop(search, None),
@@ -139,5 +144,5 @@ def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
             used=key.used,
             reserved=key.reserved,
             remaining=key.quota - key.used,
-            **told,
+            **fields,
         )

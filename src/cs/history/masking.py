@@ -1,10 +1,10 @@
-"""States as JSON, nobody in clear."""
+"""States as JSON, with people hidden."""
 
 from typing import Any
 
 import msgspec
 
-#: Fields that open something, or say who somebody is to a caller: never shown.
+#: Fields that open something: never shown.
 HIDDEN = frozenset({"secret_hash"})
 HIDDEN_VALUE = "(hidden)"
 

@@ -1,8 +1,8 @@
 """Pages that stand by themselves: one HTML file for a ticket or an audit, or text.
 
 A page is a list of sections of facts, bars, a table and folded text.  The terminal prints the
-same sections.  The HTML asks nobody for anything: no script, no font, no picture, and a policy
-that forbids them.  It is light or dark as its reader's system is.
+same sections.  The HTML loads nothing: no script, no font, no picture, and a policy forbids
+them.  It is light or dark as its reader's system is.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The folder beside a file that is being made, so that the file appears when it is whole."""
+"""The folder next to a file that is being made: the file appears once it is whole."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ def check_free(out: Path) -> None:
 
 @contextmanager
 def part_of(out: Path) -> Iterator[Path]:
-    """Yield the folder ``NAME.part`` beside *out*, private, for what is being made.
+    """Yield the folder ``NAME.part`` next to *out*, private, for what is being made.
 
     It is removed at the end; what a killed process left in it is removed at the beginning.
 

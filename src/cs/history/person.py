@@ -1,4 +1,4 @@
-"""Everything that is held on one person: what lookups stored, and whom it was answered to."""
+"""Everything that is held on one person: what lookups stored, and the searches it answered."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
         outcome: Of the lookup; ``None``: it runs.
         last_returned_at: When a search was last answered by this lookup.
         kept_until: When the service forgets it, if no search returns it again; ``None``: its
-            lookup runs, or nobody asked.
+            lookup runs, or it was not asked for.
     """
 
     lookup: str

@@ -1,6 +1,6 @@
-"""Runs and searches without what says who somebody is.  Pure.
+"""Runs and searches without anything that identifies a person.  Pure.
 
-What a redacted value does not hold no page, text or JSON made of it can show.
+No page, text or JSON made of a redacted value can show what it does not hold.
 """
 
 import re
@@ -19,7 +19,7 @@ from cs.history.searches import SearchAt
 #: In the place of what is hidden, where something is.
 HIDDEN = "(hidden)"
 #: A reason by its rule (`cs.domain.mail.mailbox.Evidence`): anything else that a plug-in's
-#: verifier says may name somebody.
+#: verifier says may name a person.
 _REASON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 #: What stays of a line of a conversation: the verb that we said, the codes that we heard.
 _SPOKEN = {
@@ -29,7 +29,7 @@ _SPOKEN = {
 
 
 def name_of(run: Run, person: str) -> str:
-    """Return what *person* of *run* is called where nobody is named: their pseudonym."""
+    """Return the pseudonym of *person* of *run*, by which they go where people are hidden."""
     found = run.find(person)
     return (found and found.who) or f"{run.lookup}#{person}"
 
@@ -53,8 +53,8 @@ def with_pseudonyms(run: Run, who: Mapping[str, str]) -> Run:
 def redact(run: Run) -> Run:
     """Return *run* with people under their pseudonyms.
 
-    Role, level, verdicts, verifiers, rules, mail domains and times name nobody and stay; of
-    conversations with mail servers the verbs and codes.
+    Role, level, verdicts, verifiers, rules, mail domains and times identify no person and stay;
+    of conversations with mail servers the verbs and codes.
     """
     return replace(
         run,

@@ -22,7 +22,7 @@ from cs.history.runs import ClosedMailDomain, MailboxCheck, Run, RunAttempt, Run
 #: The name of a table, and the values of a row by column; a column that is left out is empty.
 Row = tuple[str, Mapping[str, Any]]
 
-#: Why an attempt at verification failed that a mail server told to come back later.
+#: The cause of a failed verification that a mail server asked to be repeated later.
 TRY_LATER = "try-later"
 #: The verifier that asks mail servers; the others ask services.
 SMTP = "smtp"
@@ -207,8 +207,8 @@ def _person_rows(
         addresses = list(dict.fromkeys(each.address for each in check.checked.evidence))
         for n, each in enumerate(check.checked.evidence, 1):
             address_n = addresses.index(each.address) + 1
-            told = {"n": n, "address_n": address_n, "found_at": each.at, "rule": each.reason}
-            yield "evidence", about | asdict(each) | told
+            found = {"n": n, "address_n": address_n, "found_at": each.at, "rule": each.reason}
+            yield "evidence", about | asdict(each) | found
 
 
 def _best(run: Run, checks: Iterable[MailboxCheck]) -> MailboxCheck | None:

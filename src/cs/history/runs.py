@@ -1,4 +1,4 @@
-"""One live run as a record: whom it found, what became of each, how long all of it took.
+"""One live run as a record: the people it found, what became of each, and the time it took.
 
 Pure; made of the events of its brand's stream.
 
@@ -176,7 +176,7 @@ class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
         position, at: Of the event that says so.
         bounced_at: When it came back; ``status``: enhanced code; ``why``: what it was.
         verifier, reason: Who had vouched for the mailbox, and by which rule.
-        address, diagnostic: Of whom, and what the mail server said.
+        address, diagnostic: Of the mailbox, and what the mail server said.
     """
 
     position: int
@@ -191,7 +191,7 @@ class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunPerson(msgspec.Struct, kw_only=True):
-    """Somebody whom a run found.
+    """A person that a run found.
 
     Attributes:
         person: ``p1``, ``p2``, …
@@ -200,12 +200,12 @@ class RunPerson(msgspec.Struct, kw_only=True):
         place: In the ranking, from 1; ``None``: not in it.
         ranked: The role that was read; ``None``: not ranked.
         left_out: Why not, as `cs.domain.contact.LeftOut` says.
-        opinion: That somebody else had on their headline, of which the rules were unsure.
+        opinion: A second opinion on their headline, of which the rules were unsure.
         checks: In order.
-        erased: Whether the run was told to leave them out.
+        erased: Whether an event took them out of the run.
         bounced: What is known of mail to their verified mailbox that came back.
         why: Why they are in the answer or not, as `cs.history.words.KEPT` has it.
-        who: Their pseudonym over all runs, where somebody asked for it.
+        who: Their pseudonym over all runs, where it was asked for.
     """
 
     person: str
@@ -229,7 +229,7 @@ class RunPerson(msgspec.Struct, kw_only=True):
 
 
 class ClosedMailDomain(msgspec.Struct, frozen=True, kw_only=True):
-    """A mail domain at which nobody was left to be checked, and what was learned of it."""
+    """A mail domain at which everyone has been checked, and what was learned of it."""
 
     position: int
     at: datetime
@@ -261,8 +261,8 @@ class Run(msgspec.Struct, kw_only=True):
         finish_position, finished_at: Of the event that ended it; ``None``: it has not ended.
         outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
             not in it any more.
-        ended_with, verified_then: Whom its result showed when it was made, in order, and how
-            many of them had a verified e-mail; those erased since are in it, too.
+        ended_with, verified_then: The people in its result when it was made, in order, and how
+            many of them had a verified e-mail; those erased since are counted, too.
         verified_from, verified_by: Verified people then, by the source that named them first
             and by the verifier that confirmed them.
         caused_by, finish_caused_by: What led to its beginning and to its end; ``None``: not

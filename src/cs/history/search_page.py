@@ -242,7 +242,7 @@ def _end(attempt: RunAttempt) -> str:
 
 
 def _people(run: Run) -> Iterator[Section]:
-    """Yield everybody who is not erased: first who is shown, in their order."""
+    """Yield the people who are not erased: first those shown, in their order."""
     order = {each.person: n for n, each in enumerate(run.contacts) if each.full_name}
     last = len(run.people)
     people = sorted(

@@ -84,10 +84,10 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
 async def key_of_search(
     history: History, views: Views, search: str, progress: Progress = unseen
 ) -> str | None:
-    """Return the id of the key that *search* was made with; ``None``: nobody made it.
+    """Return the id of the key that *search* was made with; ``None``: there is none.
 
-    The views are asked where that is; of what they do not have yet, or if they are away, the
-    log is searched, which *progress* is told.
+    The views are asked first; for what they do not have yet, or if they are away, the log is
+    searched, and *progress* is called.
 
     Raises:
         LogUnavailable: The log cannot be read now.

@@ -92,7 +92,7 @@ async def leave_out(
 
 
 async def people_of(streams: Streams, lookup: str) -> tuple[tuple[str, ...], Sequence[str]]:
-    """Return everybody of *lookup*, shown or not, erased or not, and the keys of its results.
+    """Return all people of *lookup*, shown or not, erased or not, and the keys of its results.
 
     Raises:
         DamagedEvent: Some of its stream cannot be read.
@@ -145,7 +145,7 @@ def folded(recorded: Iterable[RecordedEvent]) -> brand.Brand:
     """Return the state of a brand after *recorded*, its whole stream.
 
     Raises:
-        DamagedEvent: One of them can be read, but nobody can have written it there.
+        DamagedEvent: One of them can be read, but does not belong there.
     """
     state = brand.INITIAL
     for each in recorded:

@@ -1,4 +1,4 @@
-"""Erasing people: one who asks for it, and everybody of a lookup that is too old.
+"""Erasing people: one who asks for it, and all people of a lookup that is too old.
 
 A person is erased in this order, so that an interrupted erasure is finished by doing it again:
 
@@ -9,7 +9,7 @@ A person is erased in this order, so that an interrupted erasure is finished by 
 4. Each lookup they were in goes on, or answers, without them (*contacts erased*).
 5. When the views have sealed those results again, the keys of the old ones are destroyed.
    Those of a stream that cannot be read are destroyed at once: what is left of them without
-   this person is unknown, so they are shown to nobody until the stream is mended.
+   this person is unknown, so they are not shown until the stream is mended.
 6. The remembered answers to paid calls for those lookups are deleted.
 7. *Person erased* makes every running service drop what it holds in memory.
 
@@ -211,9 +211,9 @@ class Erasure:
         return ErasureResult(len(lookups_of(found)), len(found), new, found, gone)
 
     async def age_out(self, lookups: Sequence[str], caused_by: AnyCause = DUE) -> AgeingResult:
-        """Forget everybody whom *lookups*, which have ended, found.
+        """Forget all people that *lookups*, which have ended, found.
 
-        Nobody is suppressed: a later search may find them again.  The event of each lookup
+        They are not suppressed: a later search may find them again.  The event of each lookup
         comes last, so that whatever is interrupted is done again.  A lookup whose stream is
         damaged is set aside and left out, and raises nothing.
         """
@@ -249,7 +249,7 @@ class Erasure:
         return AgeingResult(tuple(people), sum(map(len, people.values())), unread)
 
     async def reapply(self) -> int:
-        """Erase again everybody who is suppressed; return how many they are.
+        """Erase again all people who are suppressed; return how many they are.
 
         For a key store that was restored from a backup: it has keys that were destroyed since,
         and its suppressions are old.  Lookups that were aged out are aged out again, and so is

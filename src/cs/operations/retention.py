@@ -1,8 +1,8 @@
 """People who were returned by no search for a long time are forgotten, by the service itself.
 
-Whoever leads looks once an hour, a page of lookups at a time.  What was done is in the log
-(*contacts erased*, ``aged_out``), what is due in a view: nothing else is remembered, and
-whatever is cut off is done again.
+The process that leads looks once an hour, a page of lookups at a time.  What was done is in
+the log (*contacts erased*, ``aged_out``), what is due in a view: nothing else is remembered,
+and an interrupted round is repeated.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ class Retention:
 
     async def _due(self, before: date) -> Sequence[str]:
         """Return lookups that were last returned on a day before *before*."""
-        # Views that are made anew meanwhile would seem to have nothing: not counted as looked.
+        # Views that are being rebuilt would seem to have nothing: not counted as looked at.
         self._reached = max(self._reached, await self._views.position())
         days = [str(BEGINNING + timedelta(days=n)) for n in range((before - BEGINNING).days)]
         limit = PAGE + len(self._damaged)  # those may be among the first ones

@@ -1,6 +1,6 @@
 """The people who are kept out of later searches: a list, and lifting mistakes.
 
-They are read from the log: everybody who asked to be erased has a stream of their own.
+They are read from the log: each person who asked to be erased has a stream of their own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ class Suppressions:
     async def unsuppress(
         self, records: Mapping[str, SuppressionRecord], lifted: AbstractSet[str]
     ) -> None:
-        """Let the key store accept the fingerprints of *lifted* that nobody else has."""
+        """Let the key store accept the fingerprints of *lifted* that no other person has."""
         theirs = (records[id_].prints for id_ in lifted)
         others = (
             each.prints
@@ -94,7 +94,7 @@ class Suppressions:
         await self._keys.unsuppress(frozenset().union(*theirs) - frozenset().union(*others))
 
     async def records(self) -> dict[str, SuppressionRecord]:
-        """Return everybody who was ever suppressed, by id."""
+        """Return all people who were ever suppressed, by id."""
         records: dict[str, SuppressionRecord] = {}
         log = self._streams.log
         head = await log.head()

@@ -24,7 +24,7 @@ from cs.verifiers.smtp.verifier import NAME as SMTP
 Kind = Literal["ranking", "verdicts"]
 #: ``gained``: a person would be shown or verified who was not.
 Change = Literal["gained", "lost", "changed"]
-#: ``open``: nobody knows without asking sources or mail servers.
+#: ``open``: not known without asking sources or mail servers.
 ChargeChange = Literal["gained", "lost", "open"]
 
 #: What a difference may say only where people are revealed.

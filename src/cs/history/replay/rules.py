@@ -56,7 +56,7 @@ def _rank(
 
 
 def _read_reply(evidence: Evidence) -> ReadVerdict | None:
-    """Read a conversation of our own verifier; nobody knows how others read theirs."""
+    """Read a conversation of our own verifier; how others read theirs is not known."""
     return reread(evidence) if evidence.verifier == SMTP else None
 
 

@@ -36,7 +36,7 @@ def _figure(name: str, text: str) -> Figure:
     return Figure(name.removesuffix(".sql").partition("_")[2], title, about, sql.strip())
 
 
-#: Statements that make what figures use besides the tables.
+#: Statements that make the macros of figures.
 MACROS: Sequence[str] = [each.strip() for each in _texts()["macros.sql"].split(";\n") if each]
 #: In the order of a report.
 FIGURES: Sequence[Figure] = [

@@ -66,7 +66,7 @@ async def make_report(
     *,
     progress: Progress = unseen,
 ) -> Report:
-    """Return the figures of a period, which names nobody.
+    """Return the figures of a period; no person is named in them.
 
     The tables are in a private temporary folder meanwhile, with no personal column in them.
 

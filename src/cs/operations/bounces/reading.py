@@ -2,7 +2,7 @@
 
 A list counts on the word of the operator who gives it.  A mail counts only with proof that the
 message that it returns was sent to that recipient (`cs.operations.bounces.status_mail`):
-anybody can send mail to the mailbox where bounces arrive.
+anyone can send mail to the mailbox where bounces arrive.
 """
 
 import re
