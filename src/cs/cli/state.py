@@ -16,9 +16,8 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of
 from cs.eventlog.categories import CATEGORIES, category_name, category_of
 from cs.eventlog.port import NO_STREAM
-from cs.history.changes import Change, changes
 from cs.history.history import History
-from cs.history.masking import plain_state
+from cs.history.states import Change, changes, plain_state
 
 #: Of a value that changed, the first so many characters are shown in the table.
 _SHOWN = 60

@@ -32,7 +32,7 @@ from cs.eventlog.sealing import (
 )
 from cs.history.history import UNREADABLE, HistoryEvent, damaged
 from cs.history.identities import Identities
-from cs.history.masking import HIDDEN
+from cs.history.states import HIDDEN
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeyStore

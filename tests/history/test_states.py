@@ -8,7 +8,7 @@ import pytest
 
 from cs.domain.personal import Personal
 from cs.eventlog.categories import CATEGORIES
-from cs.history.masking import HIDDEN_VALUE, plain_state
+from cs.history.states import HIDDEN_VALUE, plain_state
 from domain.golden_files import golden_events
 
 
