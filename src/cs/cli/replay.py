@@ -16,11 +16,10 @@ from cs.cli.progress import Progress, reading
 from cs.cli.revealing import Reveal
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.history.changes import changes
 from cs.history.history import History
-from cs.history.masking import plain_state
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
+from cs.history.states import changes, plain_state
 from cs.projections.rebuild import NotReplayable, ReplayProgress, ReplaySummary, RowDifference
 
 app = App(name="replay")

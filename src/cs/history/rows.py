@@ -207,8 +207,13 @@ def _person_rows(
         addresses = list(dict.fromkeys(each.address for each in check.checked.evidence))
         for n, each in enumerate(check.checked.evidence, 1):
             address_n = addresses.index(each.address) + 1
-            found = {"n": n, "address_n": address_n, "found_at": each.at, "rule": each.reason}
-            yield "evidence", about | asdict(each) | found
+            place_of = {
+                "n": n,
+                "address_n": address_n,
+                "found_at": each.at,
+                "rule": each.reason,
+            }
+            yield "evidence", about | asdict(each) | place_of
 
 
 def _best(run: Run, checks: Iterable[MailboxCheck]) -> MailboxCheck | None:
