@@ -1,22 +1,12 @@
 """What is checked after a storm finds what is wrong, and only that."""
 
 import random
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from contracts.views import History
-from cs.projections.catalogue import projections
-from cs.projections.searches import SEARCHES
-from cs.projections.sqlite import sqlite_views
-from cs.projections.views import Views
 from outside.loopback_web import WebRequest
-from projections.history import write
-from projections.stored import table_of
-from system.cluster.storm_checks import Stored, compared
+from system.cluster.storm_checks import Stored
 from system.cluster.storm_paid import Provider
 from system.cluster.storm_report import Damage, Report
 from system.faults.promises import BrokenPromise
@@ -53,47 +43,6 @@ GOOD = Report(
     paid=1,
     paid_twice=(),
 )
-
-
-async def history(path: Path | None = None) -> tuple[History, Views]:
-    made, views = History(), sqlite_views(path, projections())
-    await write(made.log)
-    await made.runner(views).catch_up()
-    return made, views
-
-
-async def test_views_that_were_made_as_a_replay_makes_them_are_right() -> None:
-    made, views = await history()
-
-    rows, wrong = await compared(made.log, views, made.keys)
-
-    assert rows > 5
-    assert wrong == []
-    await views.close()
-
-
-async def test_a_row_that_is_not_as_replayed_is_found(tmp_path: Path) -> None:
-    made, views = await history(tmp_path / "views.db")
-    (name, _), *_ = await views.all(SEARCHES)
-    with closing(sqlite3.connect(tmp_path / "views.db")) as file, file:
-        file.execute(f"DELETE FROM {table_of('searches')} WHERE id = ?", [name])
-
-    _, wrong = await compared(made.log, views, made.keys)
-
-    assert [line.split(":")[0] for line in wrong] == [f"searches {name}"]
-    await views.close()
-
-
-async def test_views_that_are_behind_are_found() -> None:
-    made, views = await history()
-    behind = sqlite_views(None, projections())
-    await made.apply(behind, list(await made.log.tail(0, 3)))
-
-    _, wrong = await compared(made.log, behind, made.keys)
-
-    assert wrong[0].startswith("the views are at 3, the log at ")
-    await views.close()
-    await behind.close()
 
 
 @pytest.mark.parametrize(
