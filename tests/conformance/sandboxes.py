@@ -23,6 +23,8 @@ from system.cluster.operating import operating
 
 #: How many keys of each quota are made at the start, since a command takes a second.
 POOL = {100: 500, 2: 12, 1: 20, 0: 8}
+#: The same of a node that few tests use.
+FEW = {100: 150, 2: 8, 1: 12, 0: 4}
 #: How many lookups a day the node starts that is to be filled up.
 CEILING = 4
 _CEILING = {"CS_LOOKUPS_PER_DAY": str(CEILING)}
@@ -47,15 +49,17 @@ def embedded(folder: Path) -> Iterator[Target]:
     """Serve in one process, and in a second one with a ceiling."""
     with (
         one_process(folder / "data") as target,
-        one_process(folder / "ceiling", **_CEILING) as ceiling,
+        one_process(folder / "ceiling", FEW, **_CEILING) as ceiling,
     ):
         target.ceiling = ceiling
         yield target
 
 
 @contextmanager
-def one_process(folder: Path, **environment: str) -> Iterator[Target]:
-    pool = asyncio.run(made_in(folder))
+def one_process(
+    folder: Path, wanted: Mapping[int, int] = POOL, **environment: str
+) -> Iterator[Target]:
+    pool = asyncio.run(made_in(folder, wanted))
     with served(folder, **environment) as service:
         words = [sys.executable, "-m", "cs"]
         with Target(
@@ -102,7 +106,7 @@ def shared(cluster: Cluster) -> Iterator[Target]:
         yield t
 
 
-async def made_in(folder: Path, wanted: Mapping[int, int] = POOL) -> dict[int, list[Key]]:
+async def made_in(folder: Path, wanted: Mapping[int, int]) -> dict[int, list[Key]]:
     """Make a data folder with keys: how many of which quota is *wanted*."""
     environment = {name: v for name, v in os.environ.items() if not name.startswith("CS_")}
     settings = load(environment=environment, given={"data_dir": folder})

@@ -28,7 +28,7 @@ from conformance import (
     test_reuse,
 )
 from conformance.rows import HERE, ROOT
-from conformance.sandboxes import one_process
+from conformance.sandboxes import FEW, one_process
 from conformance.target import URLS, Target
 
 pytestmark = pytest.mark.slow
@@ -79,10 +79,10 @@ class Call:
     def record(self) -> dict[str, Any]:
         """The JSON object of the answer, empty if there is none."""
         try:
-            told = json.loads(self.content)
+            read = json.loads(self.content)
         except ValueError:
             return {}
-        return told if isinstance(told, dict) else {}
+        return read if isinstance(read, dict) else {}
 
     def tell(self, **fields: Any) -> None:
         """Put *fields* into the JSON object of the answer."""
@@ -130,9 +130,9 @@ def leaves_out(header: str) -> Spoil:
     return answers(lambda call: call.headers.pop(header, None))
 
 
-def tells(told: Callable[[dict[str, Any]], Mapping[str, Any] | None]) -> Spoil:
+def tells(made: Callable[[dict[str, Any]], Mapping[str, Any] | None]) -> Spoil:
     """Return a spoil that puts fields into the record of an answer."""
-    return answers(lambda call: call.tell(**(told(call.record) or {})) if call.record else None)
+    return answers(lambda call: call.tell(**(made(call.record) or {})) if call.record else None)
 
 
 def ignores(name: str) -> Spoil:
@@ -249,11 +249,11 @@ def _guesses(record: dict[str, Any]) -> Mapping[str, Any]:
 def nulls_left_out(call: Call) -> None:
     call.send()
     if call.record.get("status") == "done":
-        told = {name: value for name, value in call.record.items() if value is not None}
-        call.content = json.dumps(told).encode()
+        kept = {name: value for name, value in call.record.items() if value is not None}
+        call.content = json.dumps(kept).encode()
 
 
-#: What is broken: how, the test that has to be red, and its arguments beside the server's.
+#: What is broken: how, the test that has to be red, and its arguments besides the server's.
 BROKEN: dict[str, tuple[Spoil, Callable[..., None], dict[str, Any]]] = {
     "402 after 429": (
         limits_before_quota,
@@ -366,7 +366,7 @@ BROKEN: dict[str, tuple[Spoil, Callable[..., None], dict[str, Any]]] = {
         test_http.test_an_error_is_one_object_with_code_and_message,
         {},
     ),
-    "guessed emails told": (
+    "guessed emails shown": (
         tells(_guesses),
         test_record.test_verified_is_an_email_is_a_source,
         {"brand": "Harrowfinch"},
@@ -420,12 +420,12 @@ BROKEN: dict[str, tuple[Spoil, Callable[..., None], dict[str, Any]]] = {
         test_reuse.test_a_finished_search_is_the_same_for_ever_but_for_usage,
         {},
     ),
-    "the brand ignored beside a domain": (
+    "the brand ignored next to a domain": (
         ignores("brand"),
         test_body.test_one_domain_with_two_brands_is_two_searches,
         {},
     ),
-    "the domain ignored beside a brand": (
+    "the domain ignored next to a brand": (
         ignores("domain"),
         test_reuse.test_a_brand_with_its_domain_never_answers_the_bare_name,
         {},
@@ -480,7 +480,7 @@ BROKEN: dict[str, tuple[Spoil, Callable[..., None], dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    with one_process(tmp_path_factory.mktemp("broken") / "data") as target:
+    with one_process(tmp_path_factory.mktemp("broken") / "data", FEW) as target:
         yield target
 
 

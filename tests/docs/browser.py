@@ -1,6 +1,5 @@
 """A real browser, driven by the DevTools protocol over its own pipe."""
 
-import base64
 import json
 import os
 import shutil
@@ -123,11 +122,6 @@ class Browser:
         """Return every address the page has asked for since it was opened."""
         sent = [e for e in self._events if e["method"] == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent]
-
-    def picture(self, path: Path, *, whole: bool = False) -> None:
-        """Write what is seen, or the *whole* page, as a PNG file."""
-        shot = self.ask("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
 
     def end(self) -> None:
         self._session = None

@@ -82,9 +82,6 @@ class MemoryEventLog:
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
 
-    def ends_with(self, stream: str, version: int) -> bool:  # noqa: ARG002
-        return False  # as a log that has to be asked
-
     def reads_as_given(self, position: int) -> bool:
         return position == self._as_given
 

@@ -6,11 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.live import Live
 
 from cs.cli.output import print_json
 from harness.servers.missing import Missing
@@ -70,24 +69,13 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
 def _stay(cluster: Cluster, console: Console) -> int:
     """Show and look after *cluster* until a signal, or until its world ends."""
     seen: list[show.Row] = []
-    with ExitStack() as stack:
-        checkup = stack.enter_context(Checkup(cluster))
-        live = None
-        if console.is_terminal:
-            live = stack.enter_context(Live(console=console, auto_refresh=False))
-
-        def tell(what: str) -> None:
-            console.print(what)
-
-        supervisor = Supervisor(cluster.roles, tell)
+    supervisor = Supervisor(cluster.roles, console.print)
+    with Checkup(cluster) as checkup:
         while cluster.world.runs:
             supervisor.look()
             rows = show.rows(cluster, checkup.ask(cluster.roles))
-            if live is not None:
-                live.update(show.table(rows), refresh=True)
-            else:
-                for change in show.changes(seen, rows):
-                    tell(change)
+            for change in show.changes(seen, rows):
+                console.print(change)
             seen = rows
             threading.Event().wait(LOOK_S)
     console.print("the world has ended, and with it what every role was told of it")

@@ -1,10 +1,7 @@
-"""The processes of a cluster, for a person: a table, or a line for each change."""
+"""The processes of a cluster, for a person: a line for each change."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
-
-from rich.table import Table
-from rich.text import Text
 
 from system.cluster.cluster import Cluster
 from system.cluster.health import Health
@@ -18,9 +15,6 @@ class Row(NamedTuple):
     state: str  # ready | starts | not ready | runs | ended
     leads: bool | None = None
     restarts: int = 0
-
-
-_COLOURS = {"ready": "green", "runs": "green", "ended": "red"}
 
 
 def rows(cluster: Cluster, health: Mapping[str, Health | None]) -> list[Row]:
@@ -54,20 +48,6 @@ def _state(said: Health | None, *, runs: bool, was_ready: bool) -> str:
     if said is None:
         return "not ready" if was_ready else "starts"
     return "ready" if said.ready else "not ready"
-
-
-def table(shown: Sequence[Row]) -> Table:
-    """Return *shown* for a terminal."""
-    made = Table("Process", "Pid", "State", "Leads", "Restarts")
-    for row in shown:
-        made.add_row(
-            row.name,
-            str(row.pid or ""),
-            Text(row.state, _COLOURS.get(row.state, "yellow")),
-            "leads" if row.leads else "",
-            str(row.restarts or ""),
-        )
-    return made
 
 
 def changes(before: Sequence[Row], after: Sequence[Row]) -> Iterator[str]:
