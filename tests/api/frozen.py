@@ -31,8 +31,8 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 from projections.history import done

@@ -14,8 +14,8 @@ from cs.assembly.plugins import StagePlugins
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.rate_limits import PER_MINUTE
 from cs.operations.operator import NewSecret
-from cs.runtime.clock import ManualClock
 from harness.in_process import Service, in_memory
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, SlowStaff, tools

@@ -20,8 +20,8 @@ from cs.checks.port import Check
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
-from cs.runtime.clock import ManualClock
 from harness.in_process import Service, in_memory
+from harness.manual_clock import ManualClock
 from harness.outside import tools
 
 IDEMPOTENT = {"Idempotency-Key": "once"}

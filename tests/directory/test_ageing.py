@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from contracts.people_directory import ADA, BEN, KEY, put
 from cs.directory.ageing import EVERY, forget_old_people
 from cs.directory.errors import DirectoryUnavailable
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from harness.memory_directory import MemoryDirectory
 
 AT = datetime(2026, 11, 2, 12, tzinfo=UTC)

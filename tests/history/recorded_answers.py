@@ -33,10 +33,10 @@ from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
-from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, one_process
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, BEN, CID

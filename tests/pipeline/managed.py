@@ -26,8 +26,8 @@ from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY, STREAM
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted

@@ -42,8 +42,8 @@ from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
-from cs.runtime.clock import ManualClock
 from domain.acme_run import RESOLVED
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, receipted

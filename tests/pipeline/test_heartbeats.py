@@ -6,7 +6,7 @@ import pytest
 
 from contracts.heartbeats import HeartbeatsContract
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats, MemoryHeartbeats
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

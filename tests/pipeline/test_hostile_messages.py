@@ -35,9 +35,9 @@ from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
 from cs.postgres.heartbeats import PostgresHeartbeats
-from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.servers.databases import new_database

@@ -44,8 +44,8 @@ from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun, checked
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted

@@ -55,8 +55,8 @@ from cs.pipeline import runner
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
 from cs.plugins.stages import Report
-from cs.runtime.clock import ManualClock
 from domain.golden_files import golden_event
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS

@@ -19,8 +19,8 @@ from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP, OutcomeRecorder
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, STREAM, AcmeRun
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.receipted import RECEIPTS, receipted

@@ -12,8 +12,8 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres.log import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, HOME, STREAM, AcmeRun
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 

@@ -20,9 +20,9 @@ from cs.postgres.pool import connected, open_pool
 from cs.postgres.schema import migrate
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
-from cs.runtime.clock import ManualClock
 from cs.settings import Settings
 from domain.acme_run import AT
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.servers.databases import new_database

@@ -16,9 +16,9 @@ from cs.projections.runner import ViewRunner
 from cs.projections.source_weeks import figures_until
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
 from domain.golden_files import golden_event
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 

@@ -9,8 +9,13 @@ from pathlib import Path
 import msgspec
 
 from cs.admin.sandbox_clock import SandboxClock
-from cs.assembly.folder_advice import OF_DAMAGE, advice
-from cs.assembly.folder_keys import describe_wrong_key, folder_of, open_key_store
+from cs.assembly.folder_keys import (
+    OF_DAMAGE,
+    advice,
+    describe_wrong_key,
+    folder_of,
+    open_key_store,
+)
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World, WorldChosen
 from cs.eventlog.errors import DamagedEvent, LogUnavailable

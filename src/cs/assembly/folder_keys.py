@@ -4,11 +4,12 @@ The master key lies in the folder, where it is made at the first start, or in a 
 settings name, which is never made here.
 """
 
-from collections.abc import Sequence
+import errno
+import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cs.assembly.folder_advice import advice
 from cs.keystore.errors import OpenToOthers, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping, existing_master_key, master_key
@@ -17,6 +18,41 @@ from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import make_private
 from cs.settings import BadSettings, Settings
 from cs.sqlite.database import LOCK_TIMEOUT_S
+
+#: Where one stream is damaged; follows what is damaged.
+OF_DAMAGE = (
+    "this needs that stream; what needs others goes on. `cs log verify` lists all damage; "
+    "bring it back from a backup"
+)
+_WAIT = (
+    "nothing is lost; end the process that holds it, or wait until it is done, and try again"
+)
+_ROOM = "nothing is lost; make room on its disk and try again"
+_DISK = "make room on its disk and try again; if there is room, the disk is failing"
+_RIGHTS = (
+    "nothing is lost; give this user the right to read and write {folder} and every file in "
+    "it, on a file system that is not read-only, and try again"
+)
+_BACKUP = "bring it back from a backup, or name another folder with --data-dir"
+
+_BY_SQLITE = {
+    sqlite3.SQLITE_BUSY: _WAIT,
+    sqlite3.SQLITE_LOCKED: _WAIT,
+    sqlite3.SQLITE_FULL: _ROOM,
+    sqlite3.SQLITE_IOERR: _DISK,
+    sqlite3.SQLITE_READONLY: _RIGHTS,
+    sqlite3.SQLITE_CANTOPEN: _RIGHTS,
+    sqlite3.SQLITE_PERM: _RIGHTS,
+}
+_BY_SYSTEM = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: _ROOM,
+    errno.EIO: _DISK,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: _RIGHTS,
+}
 
 
 def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
@@ -126,3 +162,25 @@ def put_next_master_key_in_place(folder: DataFolder) -> Path:
         copy.hardlink_to(folder.master_key)
     folder.next_master_key.replace(folder.master_key)
     return copy
+
+
+def advice(error: BaseException, folder: Path) -> str:
+    """Return what to do about *error*, met in *folder*: the end of a sentence, for people.
+
+    A damaged file is the rarest of the reasons.  A full disk, a lock and a missing right lose
+    nothing, so that the advice is to remove the cause, not to look for a backup.
+    """
+    for cause in _causes(error):
+        # An error that the sqlite3 module raises by itself has no code.
+        code = getattr(cause, "sqlite_errorcode", None)
+        if code is not None:
+            return _BY_SQLITE.get(code & 0xFF, _BACKUP).format(folder=folder)
+        if isinstance(cause, OSError):
+            return _BY_SYSTEM.get(cause.errno or 0, _BACKUP).format(folder=folder)
+    return _BACKUP
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__

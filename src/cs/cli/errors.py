@@ -16,7 +16,7 @@ from cyclopts import (
     ValidationError,
 )
 
-from cs.assembly.folder_advice import OF_DAMAGE
+from cs.assembly.folder_keys import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.cli.output import stop
 from cs.directory.errors import DirectoryUnavailable

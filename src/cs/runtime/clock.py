@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from cs.runtime.coordination import Broadcast
-
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -85,31 +83,3 @@ class SystemClock:
     async def sleep_until(self, when: datetime) -> None:
         while (left := (when - self.now()).total_seconds()) > 0:  # noqa: ASYNC110  the wall clock may step
             await asyncio.sleep(left)
-
-
-class ManualClock:
-    """A clock that stands still until it is moved by hand, for tests."""
-
-    def __init__(self, now: datetime) -> None:
-        self._now = now
-        self._monotonic = 0.0
-        self._moved = Broadcast()
-
-    def now(self) -> datetime:
-        return self._now
-
-    def wall(self) -> datetime:
-        return self._now
-
-    def monotonic(self) -> float:
-        return self._monotonic
-
-    def set(self, now: datetime) -> None:
-        """Move to *now*; backwards only the wall clock steps."""
-        self._monotonic += max(0.0, (now - self._now).total_seconds())
-        self._now = now
-        self._moved.notify_all()
-
-    async def sleep_until(self, when: datetime) -> None:
-        while self._now < when:
-            await self._moved.wait()

@@ -14,7 +14,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.operations.operator import NewSecret
 from cs.projections.runner import ViewRunner
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA

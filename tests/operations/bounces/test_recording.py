@@ -15,7 +15,7 @@ from cs.domain.mail_domain import REFUTED_FOR, BounceReported, MailDomain
 from cs.eventlog.streams import Streams
 from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.projections.runner import ViewRunner
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from harness.outside import ADA, Mailboxes
 from operations.erasure.service import (
     ADA_MAILBOX,

@@ -16,7 +16,7 @@ from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.eventlog.port import RecordedEvent
 from cs.history.causes import explain
 from cs.operations.retention import MONTH, Retention
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA, BEN
 from operations.erasure.service import (

@@ -24,8 +24,8 @@ from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.views import Views
-from cs.runtime.clock import ManualClock
 from cs.settings import BadSettings, Settings, load
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from cs.admin.sandbox_clock import MOST, SandboxClock
-from cs.runtime.clock import ManualClock, SystemClock
+from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolderError
+from harness.manual_clock import ManualClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.runtime.clock import ManualClock, SystemClock, until
+from cs.runtime.clock import SystemClock, until
+from harness.manual_clock import ManualClock
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -14,8 +14,8 @@ from api.frozen import Frozen, Node, on_postgres, on_sqlite
 from cs.domain.api_key import hash_key
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT
+from harness.manual_clock import ManualClock
 from system.damage.stores import PostgresStores, SqliteStores, Stores
 
 

@@ -11,9 +11,9 @@ from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.operations.retention import MONTH, Retention
 from cs.projections.runner import ViewRunner
-from cs.runtime.clock import ManualClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import one_process
+from harness.manual_clock import ManualClock
 from harness.outside import ADA, BEN
 from operations.erasure.service import at_zenith, outside
 

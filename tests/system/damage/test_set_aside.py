@@ -30,8 +30,8 @@ from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.usage import USAGE
 from cs.projections.views import Views
-from cs.runtime.clock import ManualClock
 from domain.acme_run import AT, QUERY
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.managed import process_manager

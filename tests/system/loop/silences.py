@@ -8,7 +8,7 @@ from typing import Any
 from cs.assembly.one_process import RunningService
 from cs.domain.brand.events import StageIssued
 from cs.pipeline.heartbeats import SILENCE_S
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from system.loop.unreliable_bus import LosingBus
 
 

@@ -14,8 +14,9 @@ from cs.assembly.one_process import clock_advance
 from cs.assembly.plugins import StagePlugins
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.plugins.verifiers import DomainCheck
-from cs.runtime.clock import Clock, ManualClock
+from cs.runtime.clock import Clock
 from harness.in_process import in_memory
+from harness.manual_clock import ManualClock
 from harness.outside import ACME, ADA, Directory, Staff
 
 ADDRESS = "ada.kern@acme.test"

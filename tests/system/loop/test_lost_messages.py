@@ -16,8 +16,8 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.key import SearchSettled
 from cs.plugins.sources import BrandAnswer
-from cs.runtime.clock import ManualClock
 from harness.in_process import in_memory
+from harness.manual_clock import ManualClock
 from harness.outside import ACME, Directory, tools
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import LosingBus, Message

@@ -29,7 +29,7 @@ from cs.eventlog.audit import Audit
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff

@@ -15,7 +15,7 @@ from cs.api.keys import READ_THROUGH_PER_S
 from cs.api.waiting import KeyLimiter
 from cs.checks.port import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
-from cs.runtime.clock import ManualClock
+from harness.manual_clock import ManualClock
 from system.overload.http_service import ALLOWED, CountingLog, over_http
 
 pytestmark = pytest.mark.slow
