@@ -5,10 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api.failing import NEVER, Unwritable
 from api.openapi_document import DOCUMENT, Json, faults, undescribed
-from cs.eventlog.errors import LogUnavailable
-from harness.in_process import Service, in_memory
+from harness.in_process import in_memory
 from harness.outside import tools
 
 LIMIT_HEADERS = {
@@ -65,42 +63,6 @@ async def test_a_request_that_is_wrong_is_refused_as_described(
     assert told_in_our_style(answer.json()["error"]["message"])
 
 
-@pytest.mark.parametrize("authorization", [None, "Bearer cs_live_wrong", "Basic x", "Bearer"])
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("post", "/contacts"), ("get", "/searches/{id}"), ("get", "/usage")],
-)
-async def test_without_a_key_every_path_is_refused_as_described(
-    method: str, path: str, authorization: str | None
-) -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        del client.headers["Authorization"]
-        if authorization is not None:
-            client.headers["Authorization"] = authorization
-        answer = await client.request(method, path.format(id="srch_1"))
-
-    assert code(answer) == (401, "unauthorized")
-    assert faults(method, path, answer) == []
-    assert ("invalid_token" in answer.headers["WWW-Authenticate"]) == bool(authorization)
-
-
-async def test_a_used_up_quota_is_told_as_described() -> None:
-    async with in_memory(tools()) as service:
-        answer = await service.search(await service.new_key(quota=0), brand="Acme")
-
-    assert code(answer) == (402, "quota_exhausted")
-    assert faults("post", "/contacts", answer) == []
-
-
-@pytest.mark.parametrize("search", ["srch_00000000000000000000000000", "1", "%00", "a b"])
-async def test_an_unknown_search_is_told_as_described(search: str) -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        answer = await client.get(f"/searches/{search}")
-
-    assert code(answer) == (404, "not_found")
-    assert faults("get", "/searches/{id}", answer) == []
-
-
 @pytest.mark.parametrize(("path", "told"), [("/searches/srch_1", True), ("/nothing", False)])
 async def test_limits_are_told_with_a_search_that_is_not_found_and_with_no_other_path(
     path: str, told: bool
@@ -110,18 +72,6 @@ async def test_limits_are_told_with_a_search_that_is_not_found_and_with_no_other
 
     assert code(answer) == (404, "not_found")
     assert [name for name in LIMIT_HEADERS if (name in answer.headers) != told] == []
-
-
-async def test_a_search_asked_for_again_by_its_idempotency_key_is_a_200_without_wait() -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        once = {"Idempotency-Key": "once"}
-        held = {"brand": "Acme", "wait": True}
-        first = await client.post("/contacts", json=held, headers=once)
-        again = await client.post("/contacts", json={"brand": "Acme"}, headers=once)
-
-    assert (again.status_code, again.json()["cached"]) == (200, False)
-    assert again.json() == first.json()
-    assert faults("post", "/contacts", again) == []
 
 
 @pytest.mark.parametrize(
@@ -144,80 +94,6 @@ async def test_a_method_that_is_not_taken_is_told_as_described(
     assert code(answer) == (405, "invalid_request")
     assert undescribed(METHOD_NOT_ALLOWED, answer) == []
     assert set(answer.headers["Allow"].split(", ")) == allow
-
-
-async def test_the_seventh_search_in_a_minute_is_refused_as_described() -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        answers = [await service.search(key, brand="Acme") for _ in range(7)]
-
-    assert [answer.status_code for answer in answers] == [200] * 6 + [429]
-    assert code(answers[6]) == (429, "rate_limited")
-    assert faults("post", "/contacts", answers[6]) == []
-    assert limit(answers[6]) == ("6", "0")
-    assert answers[6].headers["RateLimit-Reset"] == answers[6].headers["Retry-After"]
-
-
-async def test_a_third_running_search_is_refused_as_described() -> None:
-    async with in_memory(NEVER) as service, service.client(await service.new_key()) as client:
-        answers = [await client.post("/contacts", json={"brand": b * 2}) for b in "abc"]
-
-    assert [answer.status_code for answer in answers] == [202, 202, 429]
-    assert code(answers[2]) == (429, "too_many_in_flight")
-    assert faults("post", "/contacts", answers[2]) == []
-    assert limit(answers[2]) == ("2", "0")
-
-
-async def test_the_last_unit_of_quota_is_told_as_described() -> None:
-    async with in_memory(NEVER) as service, service.client(await service.new_key(1)) as client:
-        answers = [await client.post("/contacts", json={"brand": b * 2}) for b in "ab"]
-
-    assert code(answers[1]) == (429, "too_many_in_flight")
-    assert faults("post", "/contacts", answers[1]) == []
-
-
-@pytest.mark.parametrize("path", ["/usage", "/searches/{id}"])
-async def test_too_many_checks_are_refused_as_described(path: str) -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        for _ in range(120):
-            await client.get("/usage")
-        answer = await client.get(path.format(id="srch_1"))
-
-    assert code(answer) == (429, "rate_limited")
-    assert faults("get", path, answer) == []
-    assert limit(answer) == ("120", "0")
-
-
-async def test_a_paused_service_says_so_as_described() -> None:
-    async with in_memory(tools()) as service:
-        await service.operator.pause()
-        answer = await service.search(await service.new_key(), brand="Acme")
-
-    assert code(answer) == (503, "api_disabled")
-    assert faults("post", "/contacts", answer) == []
-    assert not [name for name in LIMIT_HEADERS if name in answer.headers]
-
-
-async def test_a_full_service_says_so_as_described() -> None:
-    async with in_memory(tools(), ceiling=0) as service:
-        answer = await service.search(await service.new_key(), brand="Acme")
-
-    assert code(answer) == (503, "at_capacity")
-    assert faults("post", "/contacts", answer) == []
-    assert all(name in answer.headers for name in LIMIT_HEADERS)
-
-
-@pytest.mark.parametrize("error", [LogUnavailable("the disk is full"), RuntimeError("a bug")])
-async def test_a_failure_on_our_side_is_told_as_described(error: Exception) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        streams = service.running.streams
-        streams.log = Unwritable(streams.log, error)
-        answer = await tolerant(service, key.key).post("/contacts", json={"brand": "Acme"})
-
-    assert code(answer) == (500, "server_error")
-    assert faults("post", "/contacts", answer) == []
-    assert str(error) not in answer.text
 
 
 def test_every_described_message_is_in_our_style() -> None:
@@ -243,21 +119,8 @@ def told_in_our_style(message: str) -> bool:
     return begins and message[-1] != "." and ". " not in message
 
 
-def tolerant(service: Service, key: str) -> httpx.AsyncClient:
-    """Return a client to whom a bug is an answer, as it is over a socket."""
-    return httpx.AsyncClient(
-        transport=httpx.ASGITransport(service.running.app, raise_app_exceptions=False),
-        base_url="http://service.test/v1",
-        headers={"Authorization": f"Bearer {key}"},
-    )
-
-
 def code(answer: httpx.Response) -> tuple[int, Any]:
     return answer.status_code, answer.json()["error"]["code"]
-
-
-def limit(answer: httpx.Response) -> tuple[str, str]:
-    return answer.headers["RateLimit-Limit"], answer.headers["RateLimit-Remaining"]
 
 
 @pytest.mark.parametrize(
