@@ -95,28 +95,26 @@ class FollowerCases:
             await catching
         assert follower.position == await history.log.head()
 
-    async def test_a_page_is_told_once_and_only_when_its_rows_are_there(
+    async def test_a_position_is_reached_only_when_its_rows_are_there(
         self, views: Views, history: History
     ) -> None:
         runner, follower = history.runner(views), ViewFollower(history.log, views)
         await runner.catch_up()
         await follower.catch_up()
         head = await history.log.head()
-        heard: list[int] = []
-        follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
         async with running(follower):
             await live_settles(history)
             waiting = asyncio.create_task(follower.reached(head + 2))
             await asyncio.wait([waiting], timeout=0.1)
-            assert (heard, follower.position, waiting.done()) == ([], head, False)
+            assert (follower.position, waiting.done()) == (head, False)
 
             await runner.catch_up()
 
             async with asyncio.timeout(5):
                 await waiting
-            assert (heard, follower.position) == ([head + 1, head + 2], head + 2)
+            assert follower.position == head + 2
 
-    async def test_who_listens_early_hears_while_the_views_stand_still(
+    async def test_listeners_hear_while_the_views_stand_still(
         self, views: Views, history: History
     ) -> None:
         runner, follower = history.runner(views), ViewFollower(history.log, views)
@@ -131,7 +129,7 @@ class FollowerCases:
             if heard[-1] == head + 2:
                 all_heard.set()
 
-        follower.listen_early(on_events)
+        follower.listen(on_events)
         async with running(follower):
             await live_settles(history)
 

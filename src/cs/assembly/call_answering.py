@@ -78,10 +78,10 @@ async def build_api(
     await _fold_keys_in_use(streams)
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
-    views.listen_early(keys.on_events, keys.READS)
+    views.listen(keys.on_events, keys.READS)
     lookups = RunningLookups(allowed.lookups)
     lookups.load((await reading.unfinished()).lookups)
-    views.listen_early(lookups.on_events, lookups.READS)
+    views.listen(lookups.on_events, lookups.READS)
     admission = SearchAdmission(
         streams,
         clock,
@@ -104,7 +104,7 @@ async def build_api(
         read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
         metrics=metrics,
     )
-    views.listen_early(log_actions, ACTS)
+    views.listen(log_actions, ACTS)
     return api
 
 

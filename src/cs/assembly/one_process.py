@@ -131,8 +131,8 @@ async def run_service(
     streams = Streams(log, snapshots, metrics)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest=rest)
     metrics.follower_position.measure(lambda: runner.position, "views")
-    runner.listen_early(streams.on_events, streams.READS)
-    runner.listen_early(EventCounts(metrics).on_events)
+    runner.listen(streams.on_events, streams.READS)
+    runner.listen(EventCounts(metrics).on_events)
     reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
     api = await build_api(
         streams, runner, reading, clock=clock, allowed=allowed, metrics=metrics

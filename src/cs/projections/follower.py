@@ -1,4 +1,4 @@
-"""What readers and the ring of keys need of whoever follows the log for the views."""
+"""What readers and callers' keys need of the part that follows the log for the views."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeAlias
@@ -8,8 +8,8 @@ from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.version_gate import VersionGate
 
-#: Called with every page once its rows are committed, and with the events of a stream that
-#: was set aside when it is taken up.
+#: Called with every page of events, and with the events of a stream that was set aside when
+#: it is taken up.
 Listener = Callable[[Sequence[RecordedEvent]], None]
 #: Types of events; ``None``: all.
 Reads: TypeAlias = Collection[type[Event]] | None
@@ -21,6 +21,10 @@ class Follower(Protocol):
         """Up to where the views are committed and the listeners were notified."""
 
     @property
+    def notified(self) -> int:
+        """Up to where the listeners were notified; the views may be behind that."""
+
+    @property
     def gate(self) -> VersionGate:
         """Where it stands still, if it does: at an event of a newer version."""
 
@@ -29,17 +33,11 @@ class Follower(Protocol):
         """The streams that it passes over, since they cannot be read."""
 
     def listen(self, listener: Listener, reads: Reads = None) -> None:
-        """Hand *listener* every page from now on.
+        """Hand *listener* every event from now on, once, perhaps before its rows are committed.
 
         It reads events of the types *reads*, and no people in them.  In the place of others
         there may be `cs.eventlog.port.NO_EVENT`.  To be called before `run`, which reads what
         is wanted by then.
-        """
-
-    def listen_early(self, listener: Listener, reads: Reads = None) -> None:
-        """Hand *listener* every event from now on, once, also before its rows are committed.
-
-        As `listen` otherwise.
         """
 
     async def catch_up(self) -> None:

@@ -54,6 +54,14 @@ class _Found(msgspec.Struct, frozen=True):
     contacts: list[_Address]
 
 
+class _Settled:
+    """The end of a search that callers wait for, and its position once it is stored."""
+
+    def __init__(self) -> None:
+        self.stored = asyncio.Event()
+        self.position = 0
+
+
 class Reading:
     """Answers that reflect every call answered before.
 
@@ -94,7 +102,7 @@ class Reading:
             "ended-searches", self._ended.__len__, CACHED
         )
         views.on_replaced(self._ended.clear)  # what was read may have been wrong
-        self._waits = WeakValueDictionary[str, asyncio.Event]()
+        self._waits = WeakValueDictionary[str, _Settled]()
         follower.listen(self._wake, (SearchSettled,))
 
     async def search(
@@ -254,12 +262,18 @@ class Reading:
         return await self._rows.all(BRANDS, await self._rows.basis())
 
     async def until_settled(self, search: str) -> None:
-        """Wait until the views hold the end of *search*."""
-        settled = self._waits.setdefault(search, asyncio.Event())
-        # An end that is not there yet is committed later, and wakes this.
+        """Wait until the views hold the end of *search*.
+
+        Raises:
+            NewerEvent: They stand still before it.
+        """
+        settled = self._waits.setdefault(search, _Settled())
+        await self._follower.reached(self._follower.notified)
+        # An end that is not there yet is stored later, and wakes this.
         row = await retry_while_unavailable(partial(self._views.get, SEARCHES, search))
         if row is None or row.status == "running":
-            await settled.wait()
+            await settled.stored.wait()
+            await self._follower.reached(settled.position)
 
     def _wake(self, page: Sequence[RecordedEvent]) -> None:
         """Wake the callers that wait for a search which *page* settles."""
@@ -267,7 +281,8 @@ class Reading:
             if isinstance(recorded.event, SearchSettled):
                 settled = self._waits.get(recorded.event.search)
                 if settled is not None:
-                    settled.set()
+                    settled.position = recorded.position
+                    settled.stored.set()
 
     async def unfinished(self) -> UnfinishedWork:
         """Return what is unfinished (the port `cs.eventlog.open_work.OpenWork`)."""

@@ -70,8 +70,7 @@ class ViewRunner:
         self._keys = keys
         self._epoch = epoch
         self._listeners: list[Listener] = []
-        self._early: list[Listener] = []
-        self._early_position = 0  # up to where early listeners were notified
+        self.notified = 0
         self._moved = Broadcast()
         self._mended = MendedStreams(
             events,
@@ -80,7 +79,7 @@ class ViewRunner:
             self.set_aside,
             epoch=epoch,
             retry_s=watch_s,
-            on_events=self._notify_of_late,
+            on_events=self._notify,
             monotonic=monotonic,
         )
         self.position = 0
@@ -89,10 +88,6 @@ class ViewRunner:
     def listen(self, listener: Listener, reads: Reads = None) -> None:
         del reads  # it reads all of them itself
         self._listeners.append(listener)
-
-    def listen_early(self, listener: Listener, reads: Reads = None) -> None:
-        del reads
-        self._early.append(listener)
 
     async def catch_up(self) -> None:
         """Bring the views up to the log's end; rebuild them if they are not of this log.
@@ -115,7 +110,7 @@ class ViewRunner:
         while self.position < head:
             await self._apply(await self._page())
         await self._mended.note()
-        self._early_position = max(self._early_position, self.position)
+        self.notified = max(self.notified, self.position)
 
     async def _is_of_log(self, checkpoint: Checkpoint) -> bool:
         """Return whether the event at *checkpoint* is the one that was applied."""
@@ -211,23 +206,16 @@ class ViewRunner:
             partial(self._views.apply, page, seal, self._epoch)
         )
         failpoints.reach("projection.after-commit")
-        for listener in self._listeners:
-            listener(page)
-        self._notify_early(page)
+        # Only of what is new: views that are rebuilt begin with the oldest event.
+        if new := [recorded for recorded in page if recorded.position > self.notified]:
+            self._notify(new)
+            self.notified = new[-1].position
         self._moved.notify_all()
         failpoints.reach("projection.after-wake")
 
-    def _notify_early(self, page: Sequence[RecordedEvent]) -> None:
-        """Notify of what is new: views that are made anew begin with the oldest event."""
-        new = [recorded for recorded in page if recorded.position > self._early_position]
-        if new:
-            self._early_position = new[-1].position
-            for listener in self._early:
-                listener(new)
-
-    def _notify_of_late(self, late: Sequence[RecordedEvent]) -> None:
-        for listener in (*self._listeners, *self._early):
-            listener(late)
+    def _notify(self, events: Sequence[RecordedEvent]) -> None:
+        for listener in self._listeners:
+            listener(events)
 
 
 def _nobody_waits_for(page: Sequence[RecordedEvent]) -> bool:

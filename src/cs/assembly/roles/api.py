@@ -30,7 +30,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         set_aside = streams.set_aside
         views = ViewFollower(data.log, data.views, set_aside)
         shared.metrics.follower_position.measure(lambda: views.position, "views")
-        views.listen_early(streams.on_events, streams.READS)
+        views.listen(streams.on_events, streams.READS)
         reading = Reading(
             data.log, data.views, views, data.keys, metrics=shared.metrics, streams=streams
         )

@@ -44,7 +44,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         heartbeats = PostgresHeartbeats(data.pool)
         views = ViewFollower(data.log, data.views, streams.set_aside)
         metrics.follower_position.measure(lambda: views.position, "views")
-        views.listen_early(streams.on_events, streams.READS)
+        views.listen(streams.on_events, streams.READS)
         reading = Reading(
             data.log, data.views, views, data.keys, metrics=metrics, streams=streams
         )

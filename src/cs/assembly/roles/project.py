@@ -39,7 +39,7 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
                 rest=partial(asyncio.sleep, REST_S),
             )
             await retry_while_unavailable(runner.catch_up)
-            runner.listen_early(counts.on_events)
+            runner.listen(counts.on_events)
             with metrics.follower_position.measured(lambda: runner.position, "views"):
                 await runner.run()
 
