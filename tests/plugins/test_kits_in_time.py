@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cs.plugins.contracts import in_time
+from cs.plugins.contracts import kit
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
@@ -64,8 +64,8 @@ async def test_one_that_never_answers_or_blocks_the_loop_fails_the_kit(
     said: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(in_time, "TEST_S", 1.5)
-    monkeypatch.setattr(in_time, "BLOCKED_S", 0.3)
+    monkeypatch.setattr(kit, "TEST_S", 1.5)
+    monkeypatch.setattr(kit, "BLOCKED_S", 0.3)
     with pytest.raises(AssertionError, match=said):
         await tried(kind, Wrong(wait))
 

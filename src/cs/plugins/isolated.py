@@ -210,7 +210,7 @@ class IsolatedVerifier:
         self._limit_s = limit_of(verifier, VERIFIER_S, "verification")
         self._now = now
         self._settings = settings
-        self._metrics = metrics or Metrics()
+        self.metrics = metrics or Metrics()
         self._throttle = LogThrottle(LOG_EVERY_S)
 
     @asynccontextmanager
@@ -277,17 +277,6 @@ class IsolatedVerifier:
         reason = without_secrets(evidence.reason, self._settings)
         return replace(evidence, reason=reason, conversation=lines)
 
-    async def measured(self, ask: Awaitable[Evidence]) -> Evidence:
-        """Return what *ask* finds, counted, timed and traced."""
-        began = time.perf_counter()
-        with self._metrics.traces.span(f"verifier {self.name}", "client") as span:
-            found = await ask
-            span.note(verdict=found.verdict.value)
-        answered = "yes" if found.answered else "no"
-        spent = self._metrics.verifier_seconds.of(self.name, found.verdict.value, answered)
-        spent.observe(time.perf_counter() - began)
-        return found
-
     def failed(self, address: str, error: PluginFailed) -> Evidence:
         """Return the evidence about *address* of a verifier that failed."""
         self._log(FAILED, without_mailbox(error.why, address), at=error.at)
@@ -333,18 +322,25 @@ class _IsolatedCheck:
         return _or_default(lambda: as_declared(check.learned, DomainFacts), self._known)
 
     async def check(self, address: str) -> Evidence:
-        return await self._verifier.measured(self._evidence(address))
-
-    async def _evidence(self, address: str) -> Evidence:
-        if isinstance(self._check, PluginFailed):
-            return self._verifier.failed(address, self._check)
-        try:
-            return await self._verifier.evidence(self._check, address)
-        except PluginTimedOut as error:
-            self._check = error  # it is not waited for at each further address
-            return self._verifier.failed(address, error)
-        except PluginFailed as error:
-            return self._verifier.failed(address, error)
+        """Return the evidence about *address*, whatever the plug-in does; it is measured."""
+        verifier, began = self._verifier, time.perf_counter()
+        with verifier.metrics.traces.span(f"verifier {verifier.name}", "client") as span:
+            try:
+                if isinstance(self._check, PluginFailed):
+                    found = verifier.failed(address, self._check)
+                else:
+                    found = await verifier.evidence(self._check, address)
+            except PluginFailed as error:
+                if isinstance(error, PluginTimedOut):
+                    self._check = error  # it is not waited for at each further address
+                found = verifier.failed(address, error)
+            span.note(verdict=found.verdict.value)
+        answered = "yes" if found.answered else "no"
+        spent = verifier.metrics.verifier_seconds.of(
+            verifier.name, found.verdict.value, answered
+        )
+        spent.observe(time.perf_counter() - began)
+        return found
 
 
 class IsolatedStage:

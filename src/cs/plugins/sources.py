@@ -8,7 +8,7 @@ missing key or a rate limit must never look like an empty answer.
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -116,7 +116,15 @@ INCONCLUSIVE = frozenset(
 )
 
 
-class BrandAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    source: str
+    ended: SourceStatus
+    why: str | None = None
+    retry_in_s: float | None = None
+    permanent: bool = False
+
+
+class BrandAnswer(_Answer, frozen=True, kw_only=True):
     """What a brand source found, and how its run ended.
 
     Attributes:
@@ -126,23 +134,13 @@ class BrandAnswer(msgspec.Struct, frozen=True, kw_only=True):
         permanent: ``FAILED`` until the operator mends it: a key refused, JSON off.
     """
 
-    source: str
-    ended: SourceStatus
     matches: tuple[BrandMatch, ...] = ()
-    why: str | None = None
-    retry_in_s: float | None = None
-    permanent: bool = False
 
 
-class PeopleAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class PeopleAnswer(_Answer, frozen=True, kw_only=True):
     """What a people source found, and how its run ended; otherwise as `BrandAnswer`."""
 
-    source: str
-    ended: SourceStatus
     people: tuple[Sighting, ...] = ()
-    why: str | None = None
-    retry_in_s: float | None = None
-    permanent: bool = False
 
 
 class BrandSource(Protocol):
@@ -231,25 +229,21 @@ def failed_people(
         problem: What `PaidService.ask` raised.
         people: Whom it found before.
     """
-    return PeopleAnswer(
-        source=source,
-        ended=_STATUS_OF.get(problem.kind, SourceStatus.FAILED),
-        people=people,
-        why=problem.why,
-        retry_in_s=problem.retry_in_s,
-        permanent=problem.permanent,
-    )
+    return PeopleAnswer(source=source, people=people, **_failed(problem))
 
 
 def failed_brand(source: str, problem: ServiceProblem) -> BrandAnswer:
     """Return the answer of a brand source whose service had *problem*."""
-    return BrandAnswer(
-        source=source,
-        ended=_STATUS_OF.get(problem.kind, SourceStatus.FAILED),
-        why=problem.why,
-        retry_in_s=problem.retry_in_s,
-        permanent=problem.permanent,
-    )
+    return BrandAnswer(source=source, **_failed(problem))
+
+
+def _failed(problem: ServiceProblem) -> dict[str, Any]:
+    return {
+        "ended": _STATUS_OF.get(problem.kind, SourceStatus.FAILED),
+        "why": problem.why,
+        "retry_in_s": problem.retry_in_s,
+        "permanent": problem.permanent,
+    }
 
 
 def causes_of(answers: Iterable[BrandAnswer | PeopleAnswer]) -> dict[str, str]:

@@ -34,21 +34,25 @@ _MAX_WAITING = 10_000
 _REMEMBERED_S = 30 * 86_400.0
 
 
-class SandboxReply(msgspec.Struct, frozen=True):
-    """One SMTP reply; *text* starts with the enhanced code where there is one."""
-
-    code: int
-    text: str
-
-    def line(self) -> str:
-        return f"{self.code} {self.text}"
-
-
-class Sender(msgspec.Struct, frozen=True):
-    """Who is asking: the client's address and its MAIL FROM."""
-
-    client: str
-    mail_from: str
+#: What a mailbox in each state answers to RCPT, from a client that is named.
+_RCPT: Mapping[MailboxState, str] = {
+    "open": "250 2.1.5 Ok",
+    "absent": (
+        "550 5.1.1 <{address}>: Recipient address rejected: "
+        "User unknown in virtual mailbox table"
+    ),
+    "full": "452 4.2.2 <{address}>: Mailbox is full, please try again later",
+    "over_quota": "552 5.2.2 <{address}>: Mailbox is over its quota",
+    "disabled": "550 5.2.1 <{address}>: The e-mail account is disabled",
+    "refuses_us": (
+        "550 5.7.1 <{address}>: Recipient address rejected: "
+        "client host [{client}] is blocked by our policy"
+    ),
+    "too_fast": (
+        "450 4.2.1 <{address}>: The user is receiving mail at a rate that prevents "
+        "additional messages from being delivered"
+    ),
+}
 
 
 class Mailboxes:
@@ -63,23 +67,31 @@ class Mailboxes:
         self._first_seen: dict[tuple[str, ...], float] = {}
 
     def recipient(
-        self, behaviour: Behaviour, address: str, sender: Sender, nth: int
-    ) -> SandboxReply:
-        """Answer RCPT for *address*, the *nth* of its session, counted from 1."""
+        self, behaviour: Behaviour, address: str, client: str, mail_from: str, nth: int
+    ) -> str:
+        """Answer RCPT for *address*, the *nth* of its session, counted from 1.
+
+        Args:
+            behaviour: Of the server.
+            address: The recipient.
+            client: The address of who asks.
+            mail_from: Their MAIL FROM.
+            nth: Its place.
+        """
+        state = self.state(behaviour, address)
         match behaviour:
             case RefusesUs(at="rcpt"):
-                return _state_reply("refuses_us", address, sender)
+                state = "refuses_us"
             case OneRecipient() if nth > 1:
-                return SandboxReply(452, "4.5.3 Error: too many recipients in this session")
-            case Greylisting() if left := self._wait(behaviour, address, sender):
-                seconds = math.ceil(left)
-                return SandboxReply(
-                    451,
-                    f"4.7.1 <{address}>: Recipient address rejected: Greylisted, "
-                    f"please try again in {seconds} seconds",
+                return "452 4.5.3 Error: too many recipients in this session"
+            case Greylisting() if left := self._wait(behaviour, address, client, mail_from):
+                return (
+                    f"451 4.7.1 <{address}>: Recipient address rejected: Greylisted, "
+                    f"please try again in {math.ceil(left)} seconds"
                 )
             case _:
-                return _state_reply(self.state(behaviour, address), address, sender)
+                pass
+        return _RCPT[state].format(address=address, client=client)
 
     def is_mute(self, behaviour: Behaviour, client: str) -> bool:
         """Say whether a server would say nothing at all to *client*."""
@@ -107,11 +119,11 @@ class Mailboxes:
             case _:
                 return state
 
-    def _wait(self, behaviour: Greylisting, address: str, sender: Sender) -> float:
+    def _wait(self, behaviour: Greylisting, address: str, client: str, mail_from: str) -> float:
         """Return how many seconds are left to wait, 0 once they have gone by."""
-        key: tuple[str, ...] = (sender.client,)
+        key: tuple[str, ...] = (client,)
         if behaviour.remembers == "recipient":
-            key = (sender.client, sender.mail_from, address.casefold())
+            key = (client, mail_from, address.casefold())
         now = self._clock()
         if key not in self._first_seen and len(self._first_seen) >= _MAX_WAITING:
             self._first_seen.pop(next(iter(self._first_seen)))
@@ -120,66 +132,22 @@ class Mailboxes:
         return max(0.0, self._first_seen[key] + behaviour.hint_s - now)
 
 
-def banner(behaviour: Behaviour, host: str, client: str) -> SandboxReply:
-    """Return what *host* says when *client* connects; anything but 220 ends the session."""
-    match behaviour:
-        case RefusesUs(at="banner"):
-            return SandboxReply(
-                554,
-                f"5.7.1 {host} Your access to this mail system from [{client}] was rejected",
-            )
-        case _:
-            return SandboxReply(220, f"{host} ESMTP ready")
-
-
-def _state_reply(state: MailboxState, address: str, sender: Sender) -> SandboxReply:
-    match state:
-        case "open":
-            return SandboxReply(250, "2.1.5 Ok")
-        case "absent":
-            return SandboxReply(
-                550,
-                f"5.1.1 <{address}>: Recipient address rejected: "
-                "User unknown in virtual mailbox table",
-            )
-        case "full":
-            return SandboxReply(
-                452, f"4.2.2 <{address}>: Mailbox is full, please try again later"
-            )
-        case "over_quota":
-            return SandboxReply(552, f"5.2.2 <{address}>: Mailbox is over its quota")
-        case "disabled":
-            return SandboxReply(550, f"5.2.1 <{address}>: The e-mail account is disabled")
-        case "refuses_us":
-            return SandboxReply(
-                550,
-                f"5.7.1 <{address}>: Recipient address rejected: "
-                f"client host [{sender.client}] is blocked by our policy",
-            )
-        case "too_fast":
-            return SandboxReply(
-                450,
-                f"4.2.1 <{address}>: The user is receiving mail at a rate that prevents "
-                "additional messages from being delivered",
-            )
-
-
 _IDLE_S = 300.0  # RFC 5321 section 4.5.3.2.7: at least five minutes
 _MAX_LINE = 1_000
 _MAX_COMMANDS = 200
 #: Replies that are the same at any time. DATA is always refused: no mail is ever taken.
 _ALWAYS = {
-    "DATA": SandboxReply(554, "5.3.2 This server takes no mail"),
-    "BDAT": SandboxReply(554, "5.3.2 This server takes no mail"),
-    "RSET": SandboxReply(250, "2.0.0 Ok"),
-    "NOOP": SandboxReply(250, "2.0.0 Ok"),
-    "VRFY": SandboxReply(252, "2.5.2 Cannot say; try RCPT"),
-    "EXPN": SandboxReply(252, "2.5.2 Cannot say; try RCPT"),
-    "QUIT": SandboxReply(221, "2.0.0 Bye"),
-    "TOO-LONG": SandboxReply(500, "5.5.2 Line too long"),
-    "IDLE": SandboxReply(421, "4.4.2 Time-out"),
+    "DATA": "554 5.3.2 This server takes no mail",
+    "BDAT": "554 5.3.2 This server takes no mail",
+    "RSET": "250 2.0.0 Ok",
+    "NOOP": "250 2.0.0 Ok",
+    "VRFY": "252 2.5.2 Cannot say; try RCPT",
+    "EXPN": "252 2.5.2 Cannot say; try RCPT",
+    "QUIT": "221 2.0.0 Bye",
+    "TOO-LONG": "500 5.5.2 Line too long",
+    "IDLE": "421 4.4.2 Time-out",
 }
-_UNKNOWN = SandboxReply(502, "5.5.2 Command not recognized")
+_UNKNOWN = "502 5.5.2 Command not recognized"
 _PATH = re.compile(r"^(?:FROM|TO):\s*<([^<>\s]*)>(?:\s.*)?$", re.IGNORECASE)
 
 
@@ -237,14 +205,15 @@ class SmtpSession:
             await self._until_gone()
             return
         if isinstance(server.behaviour, Busy):
+            await self._say(f"421 4.3.2 {server.host} Service busy, try again later")
+            return
+        if server.behaviour == RefusesUs(at="banner"):
             await self._say(
-                SandboxReply(421, f"4.3.2 {server.host} Service busy, try again later")
+                f"554 5.7.1 {server.host} Your access to this mail system "
+                f"from [{self._client}] was rejected"
             )
             return
-        first = banner(server.behaviour, server.host, self._client)
-        await self._say(first)
-        if first.code != 220:
-            return
+        await self._say(f"220 {server.host} ESMTP ready")
         for _ in range(_MAX_COMMANDS):
             verb, rest = await self._command()
             if verb == "STARTTLS":
@@ -252,17 +221,17 @@ class SmtpSession:
                 continue
             replies = self._answer(verb, rest)
             await self._say(*replies)
-            if replies[-1].code in {221, 421}:
+            if replies[-1].startswith(("221", "421")):
                 return
-        await self._say(SandboxReply(421, f"4.7.0 {server.host} Too many commands"))
+        await self._say(f"421 4.7.0 {server.host} Too many commands")
 
-    def _answer(self, verb: str, rest: str) -> list[SandboxReply]:
+    def _answer(self, verb: str, rest: str) -> list[str]:
         match verb:
             case "EHLO":
                 return self._hello()
             case "HELO":
                 self._greeted, self._mail_from = True, None
-                return [SandboxReply(250, self._server.host)]
+                return [(f"250 {self._server.host}")]
             case "MAIL":
                 return [self._mail(rest)]
             case "RCPT":
@@ -273,46 +242,43 @@ class SmtpSession:
                 pass
         return [_ALWAYS.get(verb, _UNKNOWN)]
 
-    def _hello(self) -> list[SandboxReply]:
+    def _hello(self) -> list[str]:
         self._greeted, self._mail_from = True, None
         offers = ["PIPELINING", "SIZE 10485760", "ENHANCEDSTATUSCODES", "8BITMIME"]
         if self._must_secure():
             offers.insert(0, "STARTTLS")
-        return [SandboxReply(250, text) for text in (self._server.host, *offers)]
+        return [f"250 {text}" for text in (self._server.host, *offers)]
 
-    def _mail(self, rest: str) -> SandboxReply:
+    def _mail(self, rest: str) -> str:
         if not self._greeted:
-            return SandboxReply(503, "5.5.1 Error: send HELO/EHLO first")
+            return "503 5.5.1 Error: send HELO/EHLO first"
         if self._must_secure():
-            return SandboxReply(530, "5.7.0 Must issue a STARTTLS command first")
+            return "530 5.7.0 Must issue a STARTTLS command first"
         if self._mail_from is not None:
-            return SandboxReply(503, "5.5.1 Error: nested MAIL command")
+            return "503 5.5.1 Error: nested MAIL command"
         if (path := _PATH.match(rest)) is None:
-            return SandboxReply(501, "5.1.7 Bad sender address syntax")
+            return "501 5.1.7 Bad sender address syntax"
         if self._server.behaviour == RefusesUs(at="mail"):
-            return SandboxReply(
-                550, f"5.7.1 <{path[1]}>: Sender address rejected: Access denied"
-            )
+            return f"550 5.7.1 <{path[1]}>: Sender address rejected: Access denied"
         self._mail_from = path[1]
-        return SandboxReply(250, "2.1.0 Ok")
+        return "250 2.1.0 Ok"
 
-    def _rcpt(self, rest: str) -> SandboxReply:
+    def _rcpt(self, rest: str) -> str:
         if self._must_secure():
-            return SandboxReply(530, "5.7.0 Must issue a STARTTLS command first")
+            return "530 5.7.0 Must issue a STARTTLS command first"
         if self._mail_from is None:
-            return SandboxReply(503, "5.5.1 Error: need MAIL command")
+            return "503 5.5.1 Error: need MAIL command"
         path = _PATH.match(rest)
         if path is None or not path[1] or path[1].startswith("@"):
-            return SandboxReply(501, "5.1.3 Bad recipient address syntax")
+            return "501 5.1.3 Bad recipient address syntax"
         local, _, domain = path[1].rpartition("@")
         own = self._server.mailboxes.domain
         address = path[1] if local else f"{domain}@{own}"  # <postmaster>, RFC 5321 4.5.1
         if local and domain.casefold() != own:
-            return SandboxReply(554, f"5.7.1 <{address}>: Relay access denied")
+            return f"554 5.7.1 <{address}>: Relay access denied"
         self._recipients += 1
-        sender = Sender(self._client, self._mail_from)
         return self._server.mailboxes.recipient(
-            self._server.behaviour, address, sender, self._recipients
+            self._server.behaviour, address, self._client, self._mail_from, self._recipients
         )
 
     def _must_secure(self) -> bool:
@@ -320,9 +286,9 @@ class SmtpSession:
 
     async def _start_tls(self) -> None:
         if not self._must_secure():
-            await self._say(SandboxReply(502, "5.5.1 STARTTLS is not offered"))
+            await self._say("502 5.5.1 STARTTLS is not offered")
             return
-        await self._say(SandboxReply(220, "2.0.0 Ready to start TLS"))
+        await self._say("220 2.0.0 Ready to start TLS")
         await self._writer.start_tls(self._tls)
         # What was said in clear is forgotten (RFC 3207 section 4.2).
         self._secure, self._greeted, self._mail_from = True, False, None
@@ -338,11 +304,11 @@ class SmtpSession:
         verb, _, rest = line.decode("utf-8", "replace").strip().partition(" ")
         return verb.upper(), rest.strip()
 
-    async def _say(self, *replies: SandboxReply) -> None:
+    async def _say(self, *replies: str) -> None:
         if isinstance(self._server.behaviour, Slow):
             await self._sleep(self._server.behaviour.delay_s)
         *more, last = replies
-        lines = [f"{reply.code}-{reply.text}" for reply in more] + [last.line()]
+        lines = [f"{reply[:3]}-{reply[4:]}" for reply in more] + [last]
         self._writer.write("".join(f"{line}\r\n" for line in lines).encode())
         await self._writer.drain()
 

@@ -16,8 +16,7 @@ import pytest
 
 from cs.domain.names.brand_names import canonical_domain
 from cs.domain.stages.limits import check
-from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
-from cs.plugins.contracts.in_time import in_time
+from cs.plugins.contracts.kit import HOSTILE_NAMES, in_time
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.sources import INCONCLUSIVE, BrandSource, Query, SourceStatus
 

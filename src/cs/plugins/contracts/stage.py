@@ -24,7 +24,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS
 from cs.domain.stages.table import PROGRESS, STAGE_OF_FINDING, STAGES
 from cs.pipeline.runner import HEARTBEAT_EVERY_S, Runner
-from cs.plugins.contracts.hostile_names import HOSTILE_NAMES
+from cs.plugins.contracts.kit import HOSTILE_NAMES
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.isolated import IsolatedStage
 from cs.plugins.stages import (

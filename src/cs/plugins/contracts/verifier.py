@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from cs.domain.stages.limits import check as check_limits
-from cs.plugins.contracts.in_time import in_time
+from cs.plugins.contracts.kit import in_time
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.verifiers import DomainFacts, Evidence, Verdict, Verifier
 

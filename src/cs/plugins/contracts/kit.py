@@ -1,4 +1,4 @@
-"""Fails a test of a contract whose plug-in never answers, or blocks the event loop."""
+"""What the kits share: a time limit for each of their tests, and names that mean harm."""
 
 import asyncio
 import functools
@@ -13,6 +13,18 @@ TEST_S = 60.0
 #: How long a plug-in may keep the event loop from everything else.
 BLOCKED_S = 1.0
 _EVERY_S = 0.05
+#: As a brand may be named by a caller, a web page or a stage of another make.
+HOSTILE_NAMES = (
+    "jane@exämple..de",
+    "a\0b",
+    "\u202eevil\u2066",
+    "\x9b31m",
+    "<script>alert(1)</script>",
+    "!!g :de <1 ?x",
+    "=cmd()",
+    "x" * 120,
+    " ",
+)
 
 
 def in_time(contract: C) -> C:
