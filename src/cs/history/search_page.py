@@ -268,34 +268,28 @@ def _people(run: Run) -> Iterator[Section]:
         about=besides or ("" if people else "Nobody."),
         facts=_meanings((each.why for each in people), KEPT),
     )
-    for section in (_found(people), _opinions(people), _bounces(people), _addresses(people)):
-        if section.rows:
-            yield section
+    yield from (each for each in (*_details(people), _addresses(people)) if each.rows)
 
 
-def _found(people: Sequence[RunPerson]) -> Section:
-    rows = (
+def _details(people: Sequence[RunPerson]) -> Iterator[Section]:
+    found = (
         {
-            "Person": found.full_name,
-            "Headline": found.headline,
-            "Company": found.company,
-            "Location": found.location,
-            "Profile": found.linkedin_url,
-            "Named": ", ".join(found.addresses),
+            "Person": each.found.full_name,
+            "Headline": each.found.headline,
+            "Company": each.found.company,
+            "Location": each.found.location,
+            "Profile": each.found.linkedin_url,
+            "Named": ", ".join(each.found.addresses),
             "Pseudonym": each.who,
         }
         for each in people
-        for found in (each.found,)
     )
-    return table(
+    yield table(
         "What was found of them",
-        (row for row in rows if any([*row.values()][1:-1])),
+        (row for row in found if any([*row.values()][1:-1])),
         about="Named are addresses that a source named, which proves nothing.",
     )
-
-
-def _opinions(people: Sequence[RunPerson]) -> Section:
-    return table(
+    yield table(
         "Second opinions on headlines",
         (
             {
@@ -311,10 +305,7 @@ def _opinions(people: Sequence[RunPerson]) -> Section:
             if (said := each.opinion) is not None
         ),
     )
-
-
-def _bounces(people: Sequence[RunPerson]) -> Section:
-    return table(
+    yield table(
         "Mail that came back",
         (
             {

@@ -111,7 +111,7 @@ async def make_report(
 
 
 def _rows(database: Any, figure: Figure) -> FigureRows:
-    cursor = database.execute(f"FROM {figure.name}")
+    cursor = database.execute(figure.sql)
     columns = [column[0] for column in cursor.description or ()]
     rows = [[_rounded(value) for value in row] for row in cursor.fetchall()]
     return FigureRows(figure, columns, rows)
