@@ -1,6 +1,6 @@
-"""Stored words and causes in words for people.
+"""What stored words and causes mean, for people.
 
-A reason that a plug-in made up has none: it stands for itself.
+A reason of a plug-in's own is not listed here and is shown as it is.
 """
 
 from collections.abc import Mapping
@@ -52,39 +52,38 @@ def people_were(number: int) -> str:
 
 #: Why an address was read as it was (docs/verifiers.md, "Reasons").
 REASONS: Mapping[str, str] = {
-    "recipient-accepted": "the server takes mail for it, and refuses names that nobody has",
+    "recipient-accepted": "the server takes mail for it, and refuses made-up names",
     "recipient-refused": "the server says that there is no such mailbox",
-    "bounced": "mail to it came back before, as the operator told",
-    "disabled": "the server says that the mailbox is shut",
-    "bare-refusal": "refused without a word",
+    "bounced": "mail to it came back before",
+    "disabled": "the server says that the mailbox is disabled",
+    "bare-refusal": "refused without a reason",
     "no-such-domain": "the mail domain does not exist in the DNS",
     "null-mx": "the domain says that it takes no mail (RFC 7505)",
     "no-mail-host": "the domain names no mail server",
     "bad-address": "it is no address of the domain (RFC 5321)",
     "catch-all": "the domain accepts every name, so acceptance proves nothing",
-    "accepts-anybody": "after a while the server accepted a name that nobody has",
+    "accepts-anybody": "after a while the server accepted a made-up name",
     "mailbox-full": "the server says that the mailbox is full",
     "greylisted": "the server asked to come back later (RFC 6647)",
-    "in-progress": "the server was still finding out itself",
+    "in-progress": "the server had not decided yet",
     "recipient-busy": "the mailbox takes no more mail for now",
     "transient": "the server had trouble for the moment",
     "closing": "the server was closing",
     "too-many-recipients": "the server wants fewer questions in one session",
-    "probe-inconclusive": "accepted, but the server would not say what it does with names "
-    "that nobody has",
-    "backup-accepts-anybody": "only a backup server could be asked, which accepts anybody",
+    "probe-inconclusive": "accepted, but the server would not say what it does with "
+    "made-up names",
+    "backup-accepts-anybody": "only a backup server could be asked, which accepts every name",
     "about-us": "the server refused us, not the mailbox",
     "sender": "the server refused our sender, not the mailbox",
-    "starttls-required": "the server talks encrypted only, and that failed",
+    "starttls-required": "the server requires TLS, and TLS failed",
     "not-hosted": "the server does not take mail for this domain",
-    "refused-like-postmaster": "refused in the words that postmaster is refused in: it is "
-    "us that is refused",
+    "refused-like-postmaster": "refused in the same words as postmaster: the server refuses us",
     "cannot-verify": "the server says that it does not tell (252)",
     "unclear": "the reply could be read either way",
     "accepted": "the server takes mail for it",
     "connect": "no connection to the server",
     "timeout": "no answer in time",
-    "closed": "the server hung up",
+    "closed": "the server closed the connection",
     "protocol": "the server did not speak SMTP",
     "out-of-step": "the server answered before it was asked",
     "tls": "encryption failed",
@@ -93,16 +92,16 @@ REASONS: Mapping[str, str] = {
     "mail-host-without-address": "the mail server has no address",
 }
 
-#: Why somebody is in the answer or not.
+#: Why a person is in the answer or not.
 KEPT: Mapping[str, str] = {
     "verified": "shown, with a verified e-mail",
     "not-verified": "shown, no mailbox could be verified",
     "bounced": "shown without an e-mail: mail to the verified one came back",
-    "anothers-mailbox": "shown without an e-mail: the mailbox is that of somebody ranked above",
+    "anothers-mailbox": "shown without an e-mail: the mailbox belongs to a person ranked above",
     "not-eligible": "left out: no role in influencer, social, partnerships or brand "
     "marketing from manager up",
     "recruiter": "left out: finds people for others' roles",
-    "creator": "left out: a creator, and nobody who works with creators",
+    "creator": "left out: a creator, not someone who works with creators",
     "agency": "left out: of an agency that serves brands",
     "seller": "left out: of a firm whose product is for influencer marketing",
     "former": "left out: had such a role or worked there before, and does not today",
@@ -128,7 +127,7 @@ OUTCOMES: Mapping[str, str] = {
     "done": "at least one verified e-mail",
     "no_linkedin": "the company could not be pinned down",
     "no_contacts": "nobody in a marketing role",
-    "no_emails": "nobody's e-mail could be verified",
+    "no_emails": "no e-mail could be verified",
     "scrape_error": "a source did not answer",
     "timeout": "time ran out",
     "error": "the service could not do its part",
