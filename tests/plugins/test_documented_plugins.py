@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,43 +19,45 @@ from cs.plugins.new_package import PackageKind, new_package
 from cs.plugins.sources import SourceStatus
 from cs.settings import load
 from outside.loopback_web import pages, serve
-from plugins.installed import DOCS, Install, documented
+from plugins.installed import DOCS, Install, documented, install_written
+
+#: A package of a brand source as `cs new` writes it, by file.
+SHOP = {
+    str(place): text for place, text in new_package(PackageKind.BRAND_SOURCE, "shop")[1].items()
+}
+SHOP_SOURCE = "cs_source_shop/source.py"
 
 
-def test_the_documented_source_is_checked_and_shown_without_its_secret(
+def test_a_written_source_is_checked_and_shown_without_its_secret(
     here: Here, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, points, settings = documented("sources.md")
-    install(files, points)
+    install_written(install, PackageKind.BRAND_SOURCE, "shop")
     file = tmp_path / "cs.toml"
-    file.write_text(settings)
-    monkeypatch.setenv("CS_SOURCES__SHOP__API_KEY", "s3cret")
+    file.write_text(SHOP["cs.toml"])
+    monkeypatch.setenv("CS_SOURCES__SHOP__KEY", "s3cret")
 
-    told = here("config", "show", f"--config={file}").out
+    printed = here("config", "show", f"--config={file}").out
     shown = here("config", "show", "--json", f"--config={file}").rows[0]
     used = here("config", "check", "--json", f"--config={file}").rows[0]
 
-    url = f"sources.shop.url    https://api.shop.example  # settings file {file}"
-    assert f"\n{url}\n" in told
-    variable = "environment variable CS_SOURCES__SHOP__API_KEY"
-    assert f"\nsources.shop.api_key ********  # {variable}\n" in told
-    assert "s3cret" not in told
-    assert (shown["sources.shop.results"], shown["sources.shop.api_key"]) == (10, "********")
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert f"sources.shop.url {shown['sources.shop.url']} # settings file {file}" in lines
+    assert "sources.shop.key ******** # environment variable CS_SOURCES__SHOP__KEY" in lines
+    assert "s3cret" not in printed
+    assert shown["sources.shop.key"] == "********"
     assert used["brand_sources"] == ["directory", "imported", "shop", "website", "wikidata"]
 
 
-async def test_the_documented_source_asks_with_what_it_was_given(install: Install) -> None:
-    files, points, _ = documented("sources.md")
-    install(files, points)
+async def test_a_written_source_asks_with_what_it_was_given(install: Install) -> None:
+    install_written(install, PackageKind.BRAND_SOURCE, "shop")
 
-    found = b'[{"name": "Acme", "domain": "acme.example"}]'
+    found = b'{"brands": [{"name": "Acme", "domain": "acme.example"}]}'
     async with serve(pages({"/brands": found})) as shop:
         settings = load(
             environment={
                 "CS_BRAND_SOURCES": "shop",
                 "CS_SOURCES__SHOP__URL": shop.url,
-                "CS_SOURCES__SHOP__API_KEY": "s3cret",
-                "CS_SOURCES__SHOP__RESULTS": "7",
+                "CS_SOURCES__SHOP__KEY": "s3cret",
             }
         )
         async with open_plugins(settings) as tools:
@@ -63,8 +66,8 @@ async def test_the_documented_source_asks_with_what_it_was_given(install: Instal
 
     assert answer.ended is SourceStatus.USED
     assert [match.facts.domain for match in answer.matches] == ["acme.example"]
-    assert shop.asked[0].path == "/brands?q=Acme&limit=7"
-    assert shop.asked[0].headers["authorization"] == "bearer s3cret"
+    assert shop.asked[0].path == "/brands?name=Acme&domain="
+    assert shop.asked[0].headers["x-api-key"] == "s3cret"
 
 
 async def test_the_documented_verifier_asks_with_what_it_was_given(install: Install) -> None:
@@ -105,31 +108,29 @@ def test_a_documented_verifier_without_its_settings_is_left_out(
     assert with_it["verifiers"] == ["smtp", "oracle"], "the cheapest first"
 
 
-async def test_a_source_that_raises_is_told_as_failed_through_the_whole_set_up(
-    install: Install,
-) -> None:
-    files, points, _ = documented("sources.md")
-    raising = {
-        name: text.replace(
-            "        if self._settings.url is None:",
-            "        raise SystemExit(f'bad key {self._settings.api_key}')\n"
-            "        if self._settings.url is None:",
-        )
-        for name, text in files.items()
-    }
-    install(raising, points)
-    settings = load(
-        environment={"CS_BRAND_SOURCES": "shop", "CS_SOURCES__SHOP__API_KEY": "s3cret"}
+async def test_a_source_that_raises_fails_through_the_whole_set_up(install: Install) -> None:
+    raising = SHOP[SHOP_SOURCE].replace(
+        "    return [named(", "    raise SystemExit('bad key s3cret')\n    return [named("
     )
-    async with open_plugins(settings) as tools:
-        (source,) = tools.brand_sources
-        answer = await source.find(Query(brand="Acme"), None)
+    points = tomllib.loads(SHOP["pyproject.toml"])["project"]["entry-points"]
+    install(SHOP | {SHOP_SOURCE: raising}, points)
+
+    async with serve(pages({"/brands": b'{"brands": []}'})) as shop:
+        settings = load(
+            environment={
+                "CS_BRAND_SOURCES": "shop",
+                "CS_SOURCES__SHOP__URL": shop.url,
+                "CS_SOURCES__SHOP__KEY": "s3cret",
+            }
+        )
+        async with open_plugins(settings) as tools:
+            (source,) = tools.brand_sources
+            answer = await source.find(Query(brand="Acme"), None)
 
     assert answer.ended is SourceStatus.FAILED
     assert answer.why == "SystemExit: bad key ********"
 
 
-PAGES = ("sources.md", "verifiers.md")
 #: As pytest-asyncio is where nobody has set anything, but for its wish to be told of that.
 STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
 
@@ -146,9 +147,8 @@ def printed_by_tests(files: Mapping[str, str], folder: Path) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_the_documented_tests_pass_with_no_setting_of_pytest(page: str, tmp_path: Path) -> None:
-    files, _, _ = documented(page)
+def test_the_documented_tests_pass_with_no_setting_of_pytest(tmp_path: Path) -> None:
+    files, _, _ = documented("verifiers.md")
 
     printed = printed_by_tests(files, tmp_path)
 
@@ -156,22 +156,33 @@ def test_the_documented_tests_pass_with_no_setting_of_pytest(page: str, tmp_path
 
 
 @pytest.mark.slow
-def test_whoever_breaks_the_contract_reads_which_value_was_wrong(tmp_path: Path) -> None:
+def test_a_broken_contract_shows_which_value_was_wrong(tmp_path: Path) -> None:
     """Assertions of the kits are rewritten, as those of a test module are."""
-    files, _, _ = documented("sources.md")
-    shop = files["acme_sources/shop.py"]
-    forgetful = shop.replace("mail_domains=(one.domain,)", "")
-    assert forgetful != shop
+    source = SHOP[SHOP_SOURCE]
+    forgetful = source.replace(
+        "named(each.name, each.domain, query)",
+        "BrandMatch(facts=BrandFacts(name=each.name, domain=each.domain), score=0.9)",
+    ).replace("import BrandAdapter", "import BrandAdapter, BrandFacts")
+    assert forgetful != source
 
-    printed = printed_by_tests(files | {"acme_sources/shop.py": forgetful}, tmp_path)
+    printed = printed_by_tests(SHOP | {SHOP_SOURCE: forgetful}, tmp_path)
 
-    assert "1 failed" in printed
     assert "() == ('acme.example',)" in printed
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_documented_plugins_import_of_the_service_only_what_is_public(page: str) -> None:
-    files, _, _ = documented(page)
+def modules_of_plugins() -> dict[str, str]:
+    """Return the text of plug-ins and their tests, documented or written by `cs new`."""
+    kinds = (PackageKind.BRAND_SOURCE, PackageKind.PEOPLE_SOURCE, PackageKind.VERIFIER)
+    written = {
+        str(place): text
+        for kind in kinds
+        for place, text in new_package(kind, "shop")[1].items()
+        if str(place).endswith(".py")
+    }
+    return documented("verifiers.md")[0] | written
+
+
+def test_plugins_import_of_the_service_only_what_is_public() -> None:
     kits = Path(cs.plugins.contracts.__file__).parent.glob("[!_]*.py")
     public = {f"cs.plugins.{each}" for each in ("sources", "verifiers", "hosted")} | {
         f"cs.plugins.contracts.{kit.stem}" for kit in kits
@@ -179,7 +190,7 @@ def test_documented_plugins_import_of_the_service_only_what_is_public(page: str)
 
     imported = {
         node.module or ""
-        for content in files.values()
+        for content in modules_of_plugins().values()
         for node in ast.walk(ast.parse(content))
         if isinstance(node, ast.ImportFrom)
     }
