@@ -53,10 +53,10 @@ servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
 	@PYTHONPATH=tests $(BIN)/python -m harness.servers up --brokers $(BROKERS)
 
 test: setup ## every test
-	$(BIN)/pytest --forks $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-fast: setup ## the inner loop, under a minute
-	$(BIN)/pytest --forks $(WORKERS) -m "not slow" --hypothesis-profile="inner loop" \
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow" --hypothesis-profile="inner loop" \
 		--durations=5 --durations-min=1
 
 check: setup ## style, types, import rules, generated files, what documents name

@@ -15,7 +15,6 @@ pytest_plugins = [
     "harness.few_messages",
     "harness.files_in_memory",
     "harness.forked_process",
-    "harness.forked_workers",
     "harness.one_authority",
     "harness.ordering",
     "harness.servers.fixtures",

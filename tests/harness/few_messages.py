@@ -24,14 +24,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _sparing(send: Callable[..., None]) -> Callable[..., None]:
     def sendevent(name: str, **values: Any) -> None:
-        if name not in _UNREAD and not (name == "testreport" and is_unread(values["data"])):
+        if name not in _UNREAD and not (name == "testreport" and _is_unread(values["data"])):
             send(name, **values)
 
     return sendevent
 
 
-def is_unread(report: dict[str, Any]) -> bool:
-    """Say whether *report* is of a set-up or a teardown that went well and took no time."""
+def _is_unread(report: dict[str, Any]) -> bool:
+    """Return whether *report* is of a set-up or a teardown that went well and took no time."""
     if report["when"] == "call" or report["outcome"] != "passed":
         return False
     took_s: float = report["duration"]

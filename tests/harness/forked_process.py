@@ -1,8 +1,7 @@
 """``python -m MODULE`` as a process of its own, forked from one that has the service imported.
 
-For a test run only: it is a pytest plug-in, which ends the fork server with the run; workers
-that are forked (`forked_workers`) share one.  How a command itself starts, from nothing, is
-tested in `tests/cli/`.
+For a test run only: it is a pytest plug-in, which ends the fork server of each worker with the
+run.  How a command itself starts, from nothing, is tested in `tests/cli/`.
 """
 
 import os
@@ -21,7 +20,6 @@ from tempfile import TemporaryFile
 from typing import IO
 
 import msgspec
-import pytest
 
 from harness.fork_server import Request
 
@@ -231,14 +229,6 @@ _in_a_test_run = threading.Event()
 
 def pytest_configure() -> None:
     _in_a_test_run.set()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Start the one server of all workers that are forked; the inner loop forks no service."""
-    options = session.config.option
-    if options.forks and options.markexpr != "not slow" and not options.collectonly:
-        _server.started()
 
 
 def pytest_sessionfinish() -> None:

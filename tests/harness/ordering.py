@@ -1,9 +1,9 @@
 """A pytest plug-in: what lasts long is begun first, and one worker has all tests on a cluster.
 
 Each worker begins with a part of the whole, all of the same length, and one that is done
-takes from the end of another's (`forked_workers`, and pytest-xdist's ``worksteal``).  So a part
-begins with what is not to be left for the last minute: the first with all tests on a cluster,
-so that one worker starts a cluster, and the others, in turn, with a test that lasts minutes.
+takes from the end of another's (``--dist worksteal`` of pytest-xdist).  So a part begins with
+the tests that must not be left for the last minute: the first with all tests on a cluster, so
+that one worker starts a cluster, and the others, in turn, with a test that lasts minutes.
 """
 
 import os
@@ -13,18 +13,14 @@ from typing import TypeVar
 
 import pytest
 
-from harness.forked_workers import part_lengths
-
 T = TypeVar("T")
 
 
 @pytest.hookimpl(trylast=True)  # once it is known what is selected
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    forks: int = config.option.forks
-    workers = forks or int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = in_parts(
         items,
-        workers,
+        int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")),
         together=[item for item in items if item.get_closest_marker("on_a_cluster")],
         long=[item for item in items if item.get_closest_marker("begun_first")],
     )
@@ -40,7 +36,8 @@ def in_parts(
     moved = {*together, *long}
     rest = (item for item in items if item not in moved)
     ordered: list[T] = []
-    for first, length in zip(begin_with, part_lengths(len(items), workers), strict=True):
+    for left, first in zip(range(workers, 0, -1), begin_with, strict=True):
+        length = (len(items) - len(ordered)) // left  # as the scheduler divides them
         ordered += first
         ordered += islice(rest, max(0, length - len(first)))
     return [*ordered, *rest]
