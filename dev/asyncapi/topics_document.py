@@ -30,7 +30,7 @@ from cs.bus.topics import (
 from cs.domain.stages.table import STAGES
 
 #: Of the topics as a whole: raised when a message gets something new.
-VERSION = "1.4.0"
+VERSION = "1.5.0"
 BINDING = "0.5.0"
 
 #: Message -> what it may look like.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here, environment
+from plugins.installed import write_points
 
 #: Words of the command, the folder that it makes, and where its entry point is found.
 EVERY = [
@@ -22,6 +23,7 @@ EVERY = [
     (["stage", "contact-discovery"], "cs-stage-contact-discovery", "cs.stages"),
     (["stage", "ranking"], "cs-stage-ranking", "cs.stages"),
     (["stage", "verification"], "cs-stage-verification", "cs.stages"),
+    (["stage", "fifth"], "cs-stage-fifth", "cs.extra_stages"),
 ]
 PUBLIC = (
     "cs.plugins.sources",
@@ -86,6 +88,9 @@ def pytest_says(folder: Path, *more: str, **variables: str) -> str:
 
 @pytest.mark.slow
 def test_the_tests_that_come_with_each_pass_at_once(written: Path) -> None:
+    write_points(
+        written / "cs-stage-fifth", {"cs.extra_stages": {"fifth": "cs_stage_fifth.stage:ROW"}}
+    )
     alone = pytest_says(written / "cs-source-acme-people")
     folders = [folder for _, folder, _ in EVERY]
     path = os.pathsep.join(str(written / folder) for folder in folders)
@@ -145,7 +150,7 @@ def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Pat
         (["source", "x" * 41], "up to 40"),
         (["source", "searxng"], "a people source searxng is installed already"),
         (["verifier", "smtp"], "a verifier smtp is installed already"),
-        (["stage", "fifth"], "brand-resolution"),
+        (["stage", "outcomes"], "a topic or a consumer group has that name"),
     ):
         ran = here("new", *words, into)
         assert ran.code in {1, 2}, words

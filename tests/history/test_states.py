@@ -15,9 +15,9 @@ from domain.golden_files import golden_events
 def personal_texts(value: Any) -> set[str]:
     """Return every text within the personal values of *value*, the references aside."""
     if isinstance(value, Personal):
-        fields = msgspec.structs.asdict(value)
-        del fields["person"]
-        return texts(msgspec.to_builtins(fields))
+        fields = msgspec.to_builtins(value)
+        del fields["person"], fields["personal"]
+        return texts(fields)
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
     if isinstance(value, dict):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cs.domain.stages.table import installed_rows
 from cs.plugins.new_package import PackageKind, new_package
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,6 +37,18 @@ def install_written(install: Install, kind: PackageKind, name: str) -> None:
     install(written, points)
 
 
+def write_points(site: Path, points: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the entry points, by group and name, of a distribution that is found at *site*."""
+    info = site / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    lines = (
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in each.items())
+        for group, each in points.items()
+    )
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Install distributions that are found as any other is, and are gone afterwards."""
@@ -48,17 +61,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             file = site / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(content)
-        info = site / "acme-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
-        lines = (
-            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in each.items())
-            for group, each in points.items()
-        )
-        (info / "entry_points.txt").write_text("\n".join(lines))
+        write_points(site, points)
+        installed_rows.cache_clear()
         monkeypatch.syspath_prepend(str(site))
 
     yield run
+    installed_rows.cache_clear()
     for name in set(sys.modules) - before:
-        if name.partition(".")[0].startswith(("acme", "cs_")):
+        if name.partition(".")[0].startswith(("acme", "cs_", "catch_all")):
             del sys.modules[name]

@@ -8,7 +8,14 @@ import dns.resolver
 import msgspec
 
 from cs.assembly.people_directory import look_if_readable, open_directory_if_named
-from cs.assembly.plugins import address_guard, name_resolver, open_plugins, unusable_settings
+from cs.assembly.plugins import (
+    StagePlugins,
+    address_guard,
+    build_stage,
+    name_resolver,
+    open_plugins,
+    unusable_settings,
+)
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.assembly.shared_settings import kafka_settings
 from cs.directory.errors import DirectoryUnavailable
@@ -22,6 +29,7 @@ from cs.doctor.machine import (
     check_secret_file,
 )
 from cs.doctor.sender import MAIL_DOMAINS, SenderSettings, check_sender
+from cs.domain.stages.table import OWN_STAGES, STAGES
 from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
@@ -139,12 +147,24 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
             yield DoctorFinding(f"verifier {each.name}", "ok", "it is in use")
         for stage in tools.stages:
             yield DoctorFinding(f"stage {stage.name}", "ok", "a plug-in does its work")
+        for name in STAGES.keys() - OWN_STAGES.keys():
+            yield _extra_stage(name, tools)
         for name, why in tools.misconfiguration.reasons.items():
             yield DoctorFinding(name, "warning", why, "set it, or leave the verifier out")
         for setting, why in unusable.items():
             yield DoctorFinding(
                 setting, "failed", why, "docs/operations.md, Before the real world"
             )
+
+
+def _extra_stage(name: str, tools: StagePlugins) -> DoctorFinding:
+    """Return whether the extra stage *name* can be made."""
+    try:
+        build_stage(name, tools)
+    except BadSettings as error:
+        advice = "set what it needs where it runs, or remove its package"
+        return DoctorFinding(f"stage {name}", "warning", str(error), advice)
+    return DoctorFinding(f"stage {name}", "ok", "a package adds it")
 
 
 async def _look_at_directory(settings: Settings) -> DoctorFinding:

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from ipaddress import ip_address, ip_network
-from typing import assert_never
 from urllib.parse import urlsplit
 
 import msgspec
@@ -72,6 +71,7 @@ class StagePlugins(msgspec.Struct, frozen=True):
     source_order: Sequence[str] = ()
     verifier_order: Sequence[str] = ()
     second_opinion: LanguageModel | None = None
+    extra_stage: Callable[[StageName], Stage] | None = None  # makes the stage of that name
 
     @property
     def names(self) -> list[str]:
@@ -183,7 +183,15 @@ async def open_plugins(
             opinion = second_opinion(
                 settings, trusted, paid=paid, budgets=budgets, world=world, now=clock.now
             )
-            yield msgspec.structs.replace(made, second_opinion=opinion)
+
+            def make_extra(name: StageName) -> Stage:
+                try:
+                    (stage,) = load_plugins(Group.EXTRA_STAGES, for_stage, enabled=[name])
+                except PluginError as error:
+                    raise BadSettings(str(error)) from error
+                return IsolatedStage(stage, of_stage(settings, name))
+
+            yield msgspec.structs.replace(made, second_opinion=opinion, extra_stage=make_extra)
 
 
 def _make_plugins(
@@ -438,7 +446,11 @@ def second_opinion(
 
 
 def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
-    """Return the stage called *name*: a plug-in, or ours, which asks with *plugins*."""
+    """Return the stage called *name*: a plug-in, or ours, which asks with *plugins*.
+
+    Raises:
+        BadSettings: It is an extra stage, and cannot be made.
+    """
     for plugin in plugins.stages:
         if plugin.name == name:
             return plugin
@@ -462,7 +474,8 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
                 plugins.verifiers, plugins.misconfiguration, questions, plugins.verifier_order
             )
         case _:
-            assert_never(name)
+            assert plugins.extra_stage is not None, "it is open"
+            return plugins.extra_stage(name)
 
 
 def build_stages(plugins: StagePlugins) -> Sequence[Stage]:

@@ -1,13 +1,14 @@
 """The topics, what each carries, and the bytes of its messages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 
 from cs.domain.stages.limits import BeyondLimits, check_outcome, check_work
-from cs.domain.stages.table import STAGES
+from cs.domain.stages.table import STAGES, WhenNeeded
 from cs.domain.stages.work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
@@ -16,7 +17,9 @@ DEAD_LETTERS = "cs.dead-letters.v1"
 EVENTS = "cs.events.v1"
 
 #: The topic of each stage (`cs.domain.stages.table`).
-STAGE_TOPICS: Mapping[StageName, str] = {row.name: row.topic for row in STAGES.values()}
+STAGE_TOPICS: Mapping[StageName, str] = WhenNeeded(
+    lambda: {row.name: row.topic for row in STAGES.values()}
+)
 
 #: Bytes of a message: Kafka takes records of 1 MiB as it comes (``max.message.bytes``, and
 #: aiokafka's ``max_request_size``), key and headers included.
@@ -54,10 +57,23 @@ class TopicPlan(msgspec.Struct, frozen=True):
         }
 
 
-TOPICS = (
-    *(TopicPlan(name) for name in (*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS)),
-    TopicPlan(EVENTS, EVENTS_RETENTION, EVENTS_SEGMENT),
-)
+class _Topics(Sequence[TopicPlan]):
+    """Every topic, those of stages of packages too, which are loaded when it is first read."""
+
+    @property
+    def _plans(self) -> Sequence[TopicPlan]:
+        names = (*STAGE_TOPICS.values(), OUTCOMES, DEAD_LETTERS)
+        plans = [TopicPlan(name) for name in names]
+        return [*plans, TopicPlan(EVENTS, EVENTS_RETENTION, EVENTS_SEGMENT)]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._plans[index]
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+
+TOPICS = _Topics()
 
 
 class PublicEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from cs.cli.output import stop
 from cs.directory.errors import DirectoryUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
+from cs.domain.stages.table import BadExtraStage
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
@@ -54,7 +55,7 @@ USER_ERRORS = (
     WrongSchema,
 )
 #: What stands wrongly on the command line or in the settings.
-USAGE_ERRORS = (BadSettings, CycloptsError, OtherExport)
+USAGE_ERRORS = (BadExtraStage, BadSettings, CycloptsError, OtherExport)
 
 #: Errors of writing to standard output.
 _UNWRITTEN = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}

@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from cs.cli.command import Invocation, Output, printing
 from cs.cli.output import stop
-from cs.domain.stages.work import StageName
+from cs.domain.stages.table import OWN_STAGES
 from cs.plugins.entry_points import installed_plugins
 from cs.plugins.new_package import BadName, PackageKind, new_package
 
@@ -56,16 +56,20 @@ def verifier(_: Invocation, name: Name, /, *, into: Into = Path()) -> Output:
 @printing
 def stage(
     _: Invocation,
-    name: Annotated[StageName, Parameter(help="The stage whose work it does.")],
+    name: Annotated[
+        str,
+        Parameter(help=f"{', '.join(OWN_STAGES)}: whose work it does; or a new stage's name."),
+    ],
     /,
     *,
     into: Into = Path(),
 ) -> Output:
-    """Write a stage that does the work of a stage of the service.
+    """Write a stage that does the work of a stage of the service, or one more stage.
 
-    Example: `cs new stage ranking`
+    Examples: `cs new stage ranking`, `cs new stage catch-all-check`
     """
-    return _write(PackageKind.STAGE, name, into)
+    kind = PackageKind.STAGE if name in OWN_STAGES else PackageKind.EXTRA_STAGE
+    return _write(kind, name, into)
 
 
 def _write(kind: PackageKind, name: str, into: Path) -> Output:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from msgspec.structs import replace
@@ -21,12 +21,15 @@ from cs.assembly.shared_settings import (
 from cs.cli.command import Invocation, Output, command
 from cs.cli.process import Process
 from cs.domain.service import World
-from cs.domain.stages.work import StageName
+from cs.domain.stages.table import OWN_STAGES
+from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.settings import Settings
 
 Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
 on_config = command("config")
+#: Names alone: no package is loaded.
+_STAGES = (*OWN_STAGES, *names_of(installed_plugins(Group.EXTRA_STAGES)))
 
 
 @Parameter(name="*")
@@ -113,7 +116,7 @@ def project(at: Invocation, *, role: RoleOptions = ANY) -> Output:
 @on_config
 def stage(
     at: Invocation,
-    name: Annotated[StageName, Parameter(help="Which stage.")],
+    name: Annotated[Literal[_STAGES], Parameter(help="Which stage.")],  # type: ignore[valid-type]
     /,
     *,
     role: RoleOptions = ANY,

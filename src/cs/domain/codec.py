@@ -62,6 +62,7 @@ ERASED: Mapping[str, Mapping[str, Any]] = {
     "candidate": {"full_name": ""},
     "checked": {"mail_domain": "", "verdict": "unknown"},
     "bounced": {"address": ""},
+    "facts": {"facts": {}},
     "contact": {
         "full_name": None,
         "first_name": None,

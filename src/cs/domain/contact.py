@@ -1,6 +1,7 @@
 """People and brands as the stages find them, and contacts as callers get them."""
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.personal import Personal
@@ -144,6 +145,12 @@ class BouncedMailbox(Personal, frozen=True, kw_only=True, tag="bounced"):
     diagnostic: str = ""
 
 
+class PersonFacts(Personal, frozen=True, kw_only=True, tag="facts"):
+    """Facts that an extra stage found about a person, by name."""
+
+    facts: dict[str, str]
+
+
 class Contact(Personal, frozen=True, kw_only=True, tag="contact"):
     """One contact of a result, the fields of contract text 2.2 (``person`` is not shown)."""
 
@@ -158,3 +165,4 @@ class Contact(Personal, frozen=True, kw_only=True, tag="contact"):
     email_source: str | None
     linkedin_url: str | None
     location: str | None = None
+    extras: dict[str, str] | UnsetType = UNSET  # facts of extra stages, by name, if there are

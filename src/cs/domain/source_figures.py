@@ -4,29 +4,16 @@ A fold whose size goes by the sources and never by the people: every event adds 
 row of a stage and a name, and rows of several weeks add up.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from functools import reduce
 
-from cs.domain.brand.events import (
-    AttemptFailed,
-    BrandResolved,
-    ContactsDiscovered,
-    ContactsRanked,
-    LookupFinished,
-    MailDomainChecked,
-)
+from cs.domain.brand.events import AttemptFailed, LookupFinished
 from cs.domain.source_cost import SourceFigures
-from cs.domain.stages.work import StageName
+from cs.domain.stages.table import closed_work
 
 #: Weeks that count for the order of asking, the current one included: a quarter of a year.
 WEEKS = 13
-_STAGES: Mapping[type, StageName] = {
-    BrandResolved: "brand-resolution",
-    ContactsDiscovered: "contact-discovery",
-    ContactsRanked: "ranking",
-    MailDomainChecked: "verification",
-}
 
 
 def figures_of(event: object) -> tuple[SourceFigures, ...]:
@@ -40,15 +27,13 @@ def figures_of(event: object) -> tuple[SourceFigures, ...]:
                 SourceFigures("verification", n, verified=v) for n, v in confirmed.items()
             ]
             return (*people, *mailboxes)
-        case AttemptFailed(costs=costs) | BrandResolved(costs=costs):
-            pass
-        case ContactsDiscovered(costs=costs) | ContactsRanked(costs=costs):
-            pass
-        case MailDomainChecked(costs=costs):
+        case AttemptFailed(stage=stage, costs=costs):
             pass
         case _:
-            return ()
-    stage = event.stage if isinstance(event, AttemptFailed) else _STAGES[type(event)]
+            closed = closed_work(event)
+            if closed is None:
+                return ()
+            stage, costs = closed.stage, getattr(event, "costs", ())
     return tuple(
         SourceFigures(stage, c.name, c.asked, c.calls, c.micros, c.found, c.used)
         for c in costs

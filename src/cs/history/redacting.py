@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from cs.domain.contact import CheckedPerson, Contact, Opinion, Person
@@ -125,6 +126,7 @@ def _contact(contact: Contact, name: str) -> Contact:
         location=_hidden(contact.location),
         linkedin_url=_hidden(contact.linkedin_url),
         email=_hidden(contact.email),
+        extras=UNSET,
     )
 
 

@@ -353,8 +353,8 @@ class Run(msgspec.Struct, kw_only=True):
         closed = closed_work(event)
         if closed is not None:
             attempt = self._end(closed.stage, closed.item, "answered", recorded)
-            if attempt is not None and isinstance(event, _WITH_COSTS):
-                attempt.costs = event.costs
+            if attempt is not None:
+                attempt.costs = getattr(event, "costs", ())
                 attempt.causes = getattr(event, "causes", {})
                 attempt.sources = getattr(event, "sources", {})
         match event:
@@ -521,10 +521,6 @@ def _why(run: Run, person: RunPerson) -> str:
     if run.finished_at is not None:
         return "not-shown"
     return "not-ranked" if person.ranked is None else "not-ended"
-
-
-#: Events that end an attempt and say what it cost.
-_WITH_COSTS = (BrandResolved, ContactsDiscovered, ContactsRanked, MailDomainChecked)
 
 
 def runs(events: Iterable[RecordedEvent]) -> list[Run]:

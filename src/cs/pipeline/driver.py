@@ -402,6 +402,8 @@ class Driver:
         now = self._clock.now()
         schedule.set_timer(now if live.is_from_future(now) else live.deadline_at, lookup)
         for work in live.open:
+            if work.skip_at is not None:
+                schedule.set_timer(work.skip_at, lookup)
             if work.retry_at is not None:
                 schedule.set_timer(work.retry_at, lookup)
                 continue

@@ -29,6 +29,7 @@ from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     DomainVerified,
+    FactsFound,
     Failed,
     Outcome,
     RankingDone,
@@ -64,7 +65,7 @@ HEARTBEATS = (Alive, *PROGRESS)
 #: An attacker may send many forged outcomes: one line says how many there were.
 LOG_EVERY_S = 10.0
 #: After these, what is known of mail domains may matter.
-ENDING_WITH_DOMAINS = (RankingDone, DomainVerified, Failed)
+ENDING_WITH_DOMAINS = (RankingDone, DomainVerified, FactsFound, Failed)
 #: What says nothing about the record at hand.
 AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 

@@ -17,6 +17,7 @@ from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
 from cs.domain.source_cost import SourceFigures
 from cs.domain.source_order import PRIORS
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName, Work
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.errors import LogUnavailable
@@ -129,7 +130,8 @@ async def relay(
         async def read() -> None:
             async for page in pages:
                 for each in page:
-                    if isinstance(each.event, StageIssued):
+                    # Nobody works for a stage whose package is gone.
+                    if isinstance(each.event, StageIssued) and each.event.stage in STAGES:
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from cs.domain.brand.events import AttemptFailed, LookupFinished, LookupStarted, StageIssued
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.domain.stages.table import closed_work
+from cs.domain.stages.table import closed_work, is_optional
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
 from cs.runtime.clock import Clock
@@ -70,6 +70,8 @@ class Schedule:
                 self.set_timer(deadline_at, lookup)
             case StageIssued(lookup=lookup, stage=stage, item=item, attempt=attempt):
                 self.issue(lookup, stage, item, attempt)
+                if is_optional(stage):
+                    self.set_timer(recorded.event.deadline_at, lookup)
             case AttemptFailed(lookup=lookup, stage=stage, item=item, retry_at=retry_at):
                 self._close(lookup, stage, item)
                 if retry_at is not None:

@@ -5,7 +5,7 @@ Also the errors of a plug-in, or of its settings, before it is asked anything.
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -18,6 +18,7 @@ class Group(StrEnum):
     PEOPLE_SOURCES = "cs.people_sources"
     VERIFIERS = "cs.verifiers"
     STAGES = "cs.stages"
+    EXTRA_STAGES = "cs.extra_stages"
 
     @property
     def setting(self) -> str:
@@ -46,6 +47,12 @@ def installed_plugins(*groups: Group) -> "list[EntryPoint]":
 def names_of(points: "Iterable[EntryPoint]") -> list[str]:
     """Return the names of *points*, each once, sorted."""
     return sorted({point.name for point in points})
+
+
+def factory(point: "EntryPoint") -> Any:
+    """Load what makes the plug-in of *point*; the row of an extra stage names it."""
+    loaded = point.load()
+    return loaded.make if point.group == Group.EXTRA_STAGES else loaded
 
 
 class PluginError(Exception):

@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from string import Template
 from typing import NamedTuple
 
+from cs.domain.stages.table import TAKEN
 from cs.plugins.entry_points import Group
 
 #: Letters and digits in words with - between them: the settings file and variables have it too.
@@ -46,6 +47,7 @@ class PackageKind(Enum):
     BRAND_SOURCE = KindRow(Group.BRAND_SOURCES, "source", ("brand_source",), 8902)
     VERIFIER = KindRow(Group.VERIFIERS, "verifier", ("verifier",), 8903)
     STAGE = KindRow(Group.STAGES, "stage", ("stage", "stage_{name}"), 8904)
+    EXTRA_STAGE = KindRow(Group.EXTRA_STAGES, "stage", ("extra_stage",), 8905)
 
 
 def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, str]]:
@@ -64,6 +66,8 @@ def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, 
             "words with - between them, like acme or acme-people"
         )
     row = kind.value
+    if row.group is Group.EXTRA_STAGES and name in TAKEN:
+        raise BadName(f"{name!r}: a topic or a consumer group has that name")
     words = _words(kind, name)
     templates: dict[str, Template] = {}
     for folder in ("package", *(each.format(name=words["word"]) for each in row.folders)):
@@ -100,6 +104,7 @@ def _words(kind: PackageKind, name: str) -> dict[str, str]:
         "part": part,
         "kind": group.kind,
         "group": group.value,
+        "made": "ROW" if group is Group.EXTRA_STAGES else "from_context",
         "port": str(port),
     }
 

@@ -12,7 +12,13 @@ from typing import Any
 import msgspec
 
 from cs.plugins.declared_settings import SettingField, describe_kind, fields, from_text
-from cs.plugins.entry_points import BadPluginSetting, Group, installed_plugins, names_of
+from cs.plugins.entry_points import (
+    BadPluginSetting,
+    Group,
+    factory,
+    installed_plugins,
+    names_of,
+)
 from cs.runtime import redaction
 from cs.runtime.redaction import MASK
 
@@ -107,7 +113,7 @@ class AllPluginSettings(msgspec.Struct, frozen=True):
 SECTIONS: Mapping[str, tuple[Group, ...]] = {
     "sources": (Group.BRAND_SOURCES, Group.PEOPLE_SOURCES),
     "verifiers": (Group.VERIFIERS,),
-    "stages": (Group.STAGES,),
+    "stages": (Group.STAGES, Group.EXTRA_STAGES),
 }
 
 
@@ -186,7 +192,7 @@ class SectionSettings:
         found: dict[str, SettingField] = {}
         for point in points:
             try:
-                found = fields(point.load()) | found
+                found = fields(factory(point)) | found
             except Exception as error:  # a plug-in is somebody else's code
                 why = f"{type(error).__name__}: {error}"
                 raise BadPluginSetting(

@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from cs.domain.stages.table import OWN_STAGES
 from cs.plugins.containment import Plugin
 from cs.plugins.entry_points import (
     BrokenPlugin,
     Group,
     UnknownPlugin,
+    factory,
     installed_plugins,
     names_of,
 )
 from cs.plugins.paid_context import PaidContext
 from cs.plugins.plugin_settings import without_secrets
-from cs.plugins.stages import STAGE_TOPICS
 
 #: The method that a plug-in of each group is asked with.
 _ASKED_WITH = {
@@ -27,6 +28,7 @@ _ASKED_WITH = {
     Group.PEOPLE_SOURCES: "find",
     Group.VERIFIERS: "open",
     Group.STAGES: "handle",
+    Group.EXTRA_STAGES: "handle",
 }
 
 
@@ -74,7 +76,7 @@ def _make(group: Group, point: EntryPoint, context: PaidContext) -> Any:
     """Return what *point* makes; ``None`` if it is a verifier that is not configured."""
     try:
         with Plugin(group.kind, point.name, context.settings).speaking():
-            plugin = point.load()(context)
+            plugin = factory(point)(context)
         if plugin is None and group is Group.VERIFIERS:
             return None
         wrong = _wrong(group, plugin, point.name)
@@ -93,8 +95,8 @@ def _wrong(group: Group, plugin: Any, name: str) -> str | None:
         return f"it made a {type(plugin).__name__}, which is no {group.kind}"
     if its_name != name:
         return f"it calls itself {its_name!r}"
-    if group is Group.STAGES and name not in STAGE_TOPICS:
-        return f"no stage is called so; there are {', '.join(STAGE_TOPICS)}"
+    if group is Group.STAGES and name not in OWN_STAGES:
+        return f"no stage is called so; there are {', '.join(OWN_STAGES)}"
     if group is Group.VERIFIERS and not isinstance(plugin.cost, int | float):
         return f"its cost is a {type(plugin.cost).__name__}"
     return None

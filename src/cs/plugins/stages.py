@@ -4,6 +4,7 @@ A stage is one step of a lookup: work in, findings out.  One of another make is 
 point (``cs.stages``), under the name of the stage whose work it does: a function from
 `StageContext` to a stage.  The setting ``stages`` says for which stages it is used; the service
 then runs it exactly as it runs its own, from the same topic and in the same consumer group.
+An `ExtraStage` (``cs.extra_stages``) is a stage that the service has not.
 
 The service does what is the same for all: it reads and checks messages, sends a heartbeat
 every 5 s, ends work at its deadline, drops duplicates of work in flight, repeats the receipt
@@ -30,16 +31,21 @@ from cs.domain.contact import (
     CheckedPerson,
     LeftOut,
     Person,
+    PersonFacts,
     Query,
     RankedPerson,
     Sighting,
 )
+from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
+from cs.domain.stages.table import ExtraStage
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DiscoveryInput,
     DomainVerified,
+    ExtraInput,
+    FactsFound,
     Failed,
     MailboxChecked,
     Outcome,
@@ -99,6 +105,9 @@ __all__ = [
     "DomainFacts",
     "DomainVerified",
     "Evidence",
+    "ExtraInput",
+    "ExtraStage",
+    "FactsFound",
     "Failed",
     "Fetcher",
     "Forbidden",
@@ -106,6 +115,7 @@ __all__ = [
     "Judgement",
     "LeftOut",
     "Line",
+    "Lookup",
     "MailHosts",
     "MailboxChecked",
     "NotAsked",
@@ -115,6 +125,7 @@ __all__ = [
     "PaidService",
     "PeopleSeen",
     "Person",
+    "PersonFacts",
     "ProblemKind",
     "Query",
     "Question",

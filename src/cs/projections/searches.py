@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import UNSET
 
 from cs.domain.brand.events import ContactBounced, ContactsErased, LookupFinished
 from cs.domain.contact import Contact
@@ -144,13 +145,16 @@ def brand_fields(finished: LookupFinished) -> dict[str, Any]:
     return fields
 
 
-def contact_fields(contact: Contact) -> dict[str, str | None]:
-    """Return the eleven fields of contract text 2.2."""
-    return {name: getattr(contact, name) for name in CONTACT_FIELDS}
+def contact_fields(contact: Contact) -> dict[str, Any]:
+    """Return the eleven fields of contract text 2.2, and `extras` if extra stages found any."""
+    fields = {name: getattr(contact, name) for name in CONTACT_FIELDS}
+    return fields | ({} if contact.extras is UNSET else {"extras": contact.extras})
 
 
 #: In the order in which callers get them; ``person`` is not shown.
-CONTACT_FIELDS = tuple(name for name in Contact.__struct_fields__ if name != "person")
+CONTACT_FIELDS = tuple(
+    name for name in Contact.__struct_fields__ if name not in {"person", "extras"}
+)
 
 
 def instant(at: datetime) -> str:

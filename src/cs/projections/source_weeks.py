@@ -15,6 +15,7 @@ from cs.domain.brand.events import (
     ContactsRanked,
     LookupFinished,
     MailDomainChecked,
+    StageDone,
 )
 from cs.domain.messages import Event
 from cs.domain.source_cost import SourceFigures
@@ -47,6 +48,7 @@ class SourceWeeks:
             ContactsRanked,
             LookupFinished,
             MailDomainChecked,
+            StageDone,
         }
     )
 
@@ -60,6 +62,7 @@ class SourceWeeks:
                 | ContactsDiscovered(at=at)
                 | ContactsRanked(at=at)
                 | MailDomainChecked(at=at)
+                | StageDone(at=at)
             ):
                 more = figures_of(recorded.event)
             case _:

@@ -7,7 +7,7 @@ its place.
 import asyncio
 import re
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 from topics_document import document
@@ -35,6 +35,7 @@ from cs.domain.causation import (
 )
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Person, Sighting
+from cs.domain.stages.table import OWN_STAGES
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
@@ -101,7 +102,7 @@ def works() -> dict[StageName, Work]:
         )
         for event in issued
     }
-    return {stage: found[stage] for stage in get_args(StageName)}
+    return {stage: found[stage] for stage in OWN_STAGES}
 
 
 def answers() -> list[tuple[Work, Outcome]]:

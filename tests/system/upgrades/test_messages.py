@@ -71,7 +71,7 @@ class NoMatch:
 
 async def test_work_of_a_newer_schema_is_kept_and_the_stage_goes_on(managed: Managed) -> None:
     bus = MemoryBus([(TOPIC, "brand-resolution"), (DEAD_LETTERS, "g"), (OUTCOMES, "g")])
-    running = asyncio.create_task(Runner(NoMatch(), bus, managed.clock).run())  # type: ignore[arg-type]
+    running = asyncio.create_task(Runner(NoMatch(), bus, managed.clock).run())
     old = Work(
         lookup=LOOKUP,
         stage="brand-resolution",

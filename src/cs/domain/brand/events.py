@@ -17,6 +17,7 @@ from cs.domain.contact import (
     LeftOut,
     Opinion,
     Person,
+    PersonFacts,
     Query,
     RankedPerson,
     SourceMatches,
@@ -125,6 +126,16 @@ class MailDomainChecked(LookupEvent, frozen=True, kw_only=True):
     costs: tuple[SourceCost, ...] = ()
 
 
+class StageDone(LookupEvent, frozen=True, kw_only=True):
+    """An extra stage ended its work on ``item``, with facts about these people."""
+
+    stage: StageName
+    item: str = ""
+    people: tuple[PersonFacts, ...] = ()
+    causes: dict[str, str] = {}
+    costs: tuple[SourceCost, ...] = ()
+
+
 class LookupFinished(LookupEvent, frozen=True, kw_only=True):
     """The result, stored once for every search it answers.
 
@@ -196,6 +207,7 @@ BrandEvent = (
     | MailboxVerified
     | MailboxNotVerified
     | MailDomainChecked
+    | StageDone
     | LookupFinished
     | ContactsErased
     | ContactBounced
@@ -214,6 +226,7 @@ EVENT_TOPICS: Mapping[str, type[BrandEvent]] = {
     "brand.mailbox-verified.v1": MailboxVerified,
     "brand.mailbox-not-verified.v1": MailboxNotVerified,
     "brand.mail-domain-checked.v1": MailDomainChecked,
+    "brand.stage-done.v1": StageDone,
     "brand.lookup-finished.v1": LookupFinished,
     "brand.contacts-erased.v1": ContactsErased,
     "brand.contact-bounced.v1": ContactBounced,

@@ -6,7 +6,7 @@ leaves nothing to do, or when its time is up.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from cs.domain.brand.events import (
@@ -28,6 +28,7 @@ from cs.domain.lookup.contacts import (
 from cs.domain.lookup.state import Lookup, evolve
 from cs.domain.mail.mailbox import DEFINITE, DomainFacts, Verdict
 from cs.domain.source_cost import SourceCost
+from cs.domain.stages.table import STAGES, is_optional
 
 #: Outcomes that are reused as they are; ``no_emails`` only if every verdict is definite.
 _REUSABLE = frozenset({"done", "no_linkedin", "no_contacts"})
@@ -66,13 +67,8 @@ def close_domain(
     costs: tuple[SourceCost, ...] = (),
     verifiers: Collection[str],
     refuted: Collection[str] = (),
-    following: Callable[[Lookup], BrandEvent | None],
 ) -> tuple[BrandEvent, ...]:
-    """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it.
-
-    What is *following*, the work at the next mail domain, is issued; with nothing following
-    those that wait with no person left are closed, and without open work the run ends too.
-    """
+    """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it."""
     events: list[BrandEvent] = []
     after = state
     by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}
@@ -87,20 +83,10 @@ def close_domain(
     closed = MailDomainChecked(
         lookup=state.id, mail_domain=mail_domain, learned=learned, costs=costs, at=at
     )
-    after = evolve(after, closed)
-    events.append(closed)
-    work = following(after)
-    if work is not None:
-        return (*events, work)
-    for in_vain in _waiting_in_vain(after, at):
-        events.append(in_vain)
-        after = evolve(after, in_vain)
-    if not after.open:
-        events.append(finish(after, _outcome_without_mailboxes(after), at))
-    return tuple(events)
+    return (*events, closed)
 
 
-def _waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ...]:
+def waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ...]:
     """Return the end of mail domains that wait for a retry with no person left to ask about.
 
     Work in flight is not ended: its answer comes soon, with what it cost.
@@ -115,10 +101,18 @@ def _waiting_in_vain(state: Lookup, at: datetime) -> tuple[MailDomainChecked, ..
 
 
 def pass_deadline(state: Lookup, at: datetime) -> tuple[BrandEvent, ...]:
-    """Return the end of a run whose time is up at *at*, or is not known."""
+    """Return the end of a run whose time is up at *at*, or is not known.
+
+    Optional stages after verification that are open still make it no timeout.
+    """
     if at < state.deadline_at and not state.is_from_future(at):
         return ()
-    return (finish(state, "timeout", at),)
+    order = list(STAGES)
+    verified = order[: order.index("verification") + 1]
+    is_answered = bool(state.open) and all(
+        is_optional(work.stage) and work.stage not in verified for work in state.open
+    )
+    return (finish(state, outcome_without_mailboxes(state) if is_answered else "timeout", at),)
 
 
 def finish(state: Lookup, otherwise: SearchOutcome, at: datetime) -> LookupFinished:
@@ -153,7 +147,7 @@ def outcome_without_people(state: Lookup) -> SearchOutcome:
     return "no_contacts" if state.conclusive else "scrape_error"
 
 
-def _outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
+def outcome_without_mailboxes(state: Lookup) -> SearchOutcome:
     """Return how a run ends that verified no e-mail, once every mail domain is closed."""
     if state.timed_out:
         return "timeout"

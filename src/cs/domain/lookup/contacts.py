@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from cs.domain.contact import Candidate, CheckedPerson, Contact, Person, RankedPerson, Sighting
@@ -110,7 +111,10 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
         if each.person in verified:
             owner.setdefault(verified[each.person].address, each.person)
     own = {p: c for p, c in verified.items() if owner.get(c.address) == p}
-    contacts = [_contact(people[r.person], r, own.get(r.person)) for r in ranked]
+    contacts = [
+        _contact(people[r.person], r, own.get(r.person), state.extras.get(r.person))
+        for r in ranked
+    ]
     return tuple(sorted(contacts, key=lambda contact: contact.email is None))
 
 
@@ -121,13 +125,19 @@ def first_sources(state: Lookup, contacts: Sequence[Contact]) -> list[str]:
     return [named_by[0] for named_by in verified if named_by]
 
 
-def _contact(person: Person, ranked: RankedPerson, checked: CheckedPerson | None) -> Contact:
+def _contact(
+    person: Person,
+    ranked: RankedPerson,
+    checked: CheckedPerson | None,
+    extras: dict[str, str] | None,
+) -> Contact:
     return Contact(
         **_shared_fields(person, Contact),
         title=ranked.title,
         email=checked.address if checked else None,
         email_status="verified" if checked else "not_found",
         email_source=checked.verifier if checked else None,
+        extras=extras or UNSET,
     )
 
 

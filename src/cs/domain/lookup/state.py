@@ -1,8 +1,9 @@
 """One live run on a brand: what is remembered of it.  Pure.
 
-resolution -> discovery -> ranking -> verification, one item per mail domain.  A stage's work
-ends with the event that its row names (`cs.domain.stages.table`); the first result stored
-wins, whichever attempt it came from.  Progress is stored for a run that its deadline cuts off.
+resolution -> discovery -> ranking -> verification, one item per mail domain; stages of packages
+follow any of the last three.  A stage's work ends with the event that its row names
+(`cs.domain.stages.table`); the first result stored wins, whichever attempt it came from.
+Progress is stored for a run that its deadline cuts off.
 
 What a command about it causes is in `cs.domain.lookup.rules`; which people it shows, and with
 which address, in `cs.domain.lookup.contacts`.
@@ -29,12 +30,13 @@ from cs.domain.brand.events import (
     MailboxVerified,
     MailDomainChecked,
     PeopleFound,
+    StageDone,
     StageIssued,
 )
 from cs.domain.contact import CONTACTS, BrandFacts, CheckedPerson, Person, Query, RankedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.messages import STANDS_STILL
-from cs.domain.stages.table import closed_work
+from cs.domain.stages.table import closed_work, is_optional
 from cs.domain.stages.work import StageName
 
 
@@ -49,6 +51,7 @@ class IssuedWork(msgspec.Struct, frozen=True):
     restarted: int = 0  # issued again because a process ended so often
     issued_at: datetime | None = None
     receipt_due: bool = False  # issued with a receipt, which its answer must repeat
+    skip_at: datetime | None = None  # when the run goes on without it, of an optional stage
 
     @property
     def failures(self) -> int:
@@ -73,6 +76,7 @@ class Lookup(msgspec.Struct, frozen=True):
     timed_out: bool = False  # some work was outstanding when its time was up
     open: tuple[IssuedWork, ...] = ()
     mail_domains: tuple[str, ...] = ()  # whose mailboxes were asked about, in order
+    extras: dict[str, dict[str, str]] = {}  # by person, what extra stages found, by name
 
     def find(self, stage: StageName, item: str) -> IssuedWork | None:
         """Return the open work on *item* of *stage*, if it is open."""
@@ -90,7 +94,8 @@ class Lookup(msgspec.Struct, frozen=True):
     @property
     def next_due(self) -> datetime:
         """When something is to be done without anybody asking."""
-        return min([self.deadline_at, *(o.retry_at for o in self.open if o.retry_at)])
+        times = (at for work in self.open for at in (work.retry_at, work.skip_at) if at)
+        return min([self.deadline_at, *times])
 
     def is_from_future(self, at: datetime) -> bool:
         """Return whether its times are from a clock that was wrong, so that none is due."""
@@ -117,13 +122,14 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:  # noqa: C901 - a match
             restarted = last.restarted + event.after_restart
             due = event.receipt_due
             at = event.by_clock
-            work = IssuedWork(stage, item, attempt, None, silent, restarted, at, due)
+            skip_at = last.skip_at or (event.deadline_at if is_optional(stage) else None)
+            work = IssuedWork(stage, item, attempt, None, silent, restarted, at, due, skip_at)
             return _with_open(state, work)
         case AttemptFailed(stage=stage, item=item, retry_at=retry_at):
             before = state.find(stage, item)
             if before is None:
                 return state
-            if retry_at is None and event.why == "timeout":
+            if retry_at is None and event.why == "timeout" and not is_optional(stage):
                 state = replace(state, timed_out=True)
             if retry_at is None and stage == "verification":
                 return replace(state, unanswered=True)  # its mail domain is closed next
@@ -151,6 +157,13 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:  # noqa: C901 - a match
                 answered=answered,
                 unanswered=unanswered,
             )
+        case StageDone(people=people):
+            new = {
+                each.person: {**state.extras.get(each.person, {}), **each.facts}
+                for each in people
+                if each.facts
+            }
+            return replace(state, extras=state.extras | new)
         case ContactsErased(people=people_erased):
             return _without_people(state, frozenset(people_erased))
         case ContactBounced(bounced=bounced):
@@ -170,7 +183,8 @@ def _without_people(state: Lookup, erased: frozenset[str]) -> Lookup:
     if ranked is not None:
         ranked = tuple(each for each in ranked if each.person not in erased)
     checked = tuple(each for each in state.checked if each.person not in erased)
-    return replace(state, people=tuple(people), ranked=ranked, checked=checked)
+    extras = {name: each for name, each in state.extras.items() if name not in erased}
+    return replace(state, people=tuple(people), ranked=ranked, checked=checked, extras=extras)
 
 
 def _without_mailbox(state: Lookup, person: str) -> Lookup:

@@ -24,6 +24,7 @@ from cs.domain.contact import (
     LeftOut,
     Opinion,
     Person,
+    PersonFacts,
     Query,
     RankedPerson,
     Sighting,
@@ -63,8 +64,8 @@ from cs.domain.stages.field_limits import (
     TextLimit,
     plain_text,
 )
-from cs.domain.stages.table import STAGES, item_of
-from cs.domain.stages.work import Failed, Outcome, Work
+from cs.domain.stages.table import OWN_STAGES, STAGES, item_of
+from cs.domain.stages.work import ExtraInput, FactsFound, Failed, Outcome, Work
 
 
 class BeyondLimits(ValueError):
@@ -88,14 +89,23 @@ class BeyondLimits(ValueError):
 LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
     Work: {
         "lookup": LOOKUP,
+        "stage": WORD,
         "item": ITEM,
         "attempt": ATTEMPT,
         "deadline_at": MomentLimit(),
         "receipt": RECEIPT,
         "figures": COSTS,
     },
-    Outcome: {"lookup": LOOKUP, "item": ITEM, "attempt": ATTEMPT, "receipt": RECEIPT},
-    **{shape: limits for row in STAGES.values() for shape, limits in row.limits.items()},
+    Outcome: {
+        "lookup": LOOKUP,
+        "stage": WORD,
+        "item": ITEM,
+        "attempt": ATTEMPT,
+        "receipt": RECEIPT,
+    },
+    **{shape: limits for row in OWN_STAGES.values() for shape, limits in row.limits.items()},
+    ExtraInput: {"people": PEOPLE_AT_ONCE, "item": ITEM},
+    FactsFound: {"people": PEOPLE_AT_ONCE, "causes": CAUSES_BY_SOURCE, "costs": COSTS},
     Failed: {
         "why": WORD,
         "retry_in_s": WAIT_S,
@@ -166,6 +176,7 @@ LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
         "level": WORD,
         "score": SHARE,
     },
+    PersonFacts: {"person": PERSON, "facts": MapLimit(5, WORD, LABEL)},
     LeftOut: {"person": PERSON, "why": WORD},
     Opinion: {
         "person": PERSON,
@@ -216,6 +227,8 @@ def check_work(work: Work) -> None:
         BeyondLimits: It is not.
     """
     check(work)
+    if work.stage not in STAGES:
+        raise BeyondLimits("stage")
     if not isinstance(work.input, STAGES[work.stage].input):
         raise BeyondLimits("input")
     if work.item != item_of(work.input):
@@ -229,8 +242,10 @@ def check_outcome(outcome: Outcome) -> None:
         BeyondLimits: It is not.
     """
     check(outcome)
-    has_items = STAGES[outcome.stage].item is not None
-    if bool(outcome.item) != has_items:
+    if outcome.stage not in STAGES:
+        raise BeyondLimits("stage")
+    own = OWN_STAGES.get(outcome.stage)
+    if own is not None and bool(outcome.item) != (own.item is not None):
         raise BeyondLimits("item")
 
 

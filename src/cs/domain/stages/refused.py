@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.roles.labels import ELIGIBLE, Family
-from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
-from cs.domain.stages.work import Failed, RankingDone, Work, checked_in
+from cs.domain.stages.table import STAGE_OF_FINDING, STAGES, ExtraStage
+from cs.domain.stages.work import FactsFound, Failed, RankingDone, Work, checked_in
 
 FAMILIES = frozenset(Family) - {Family.OTHER}
 
@@ -19,9 +19,22 @@ def wrong_result(finding: object, work: Work) -> str | None:
         owner = STAGE_OF_FINDING.get(kind)  # type: ignore[arg-type]
         whose = f", a finding of {owner}" if owner not in {None, work.stage} else ""
         return f"{kind.__name__}{whose}, not {result.__name__} or Failed"
+    if isinstance(finding, FactsFound):
+        return next(_wrong_facts(finding, work), None)
     if isinstance(finding, RankingDone):
         return next(_wrong_roles(finding), None)
     return next(_wrong_checks(checked_in(finding), work.item), None)
+
+
+def _wrong_facts(finding: FactsFound, work: Work) -> Iterator[str]:
+    row = STAGES[work.stage]
+    declared = row.facts if isinstance(row, ExtraStage) else ()
+    given = {each.person for each in getattr(work.input, "people", ())}
+    for number, person in enumerate(finding.people):
+        if person.person not in given:
+            yield f"people[{number}] was not given to it"
+        if not person.facts.keys() <= set(declared):
+            yield f"people[{number}].facts has one that the stage does not declare"
 
 
 def _wrong_roles(finding: RankingDone) -> Iterator[str]:

@@ -9,7 +9,7 @@ language (docs/architecture.md, "Stages").
 """
 
 from datetime import datetime
-from typing import Literal, assert_never
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from cs.domain.contact import (
     LeftOut,
     Opinion,
     Person,
+    PersonFacts,
     Query,
     RankedPerson,
     Sighting,
@@ -29,7 +30,8 @@ from cs.domain.contact import (
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.source_cost import SourceCost, SourceFigures
 
-StageName = Literal["brand-resolution", "contact-discovery", "ranking", "verification"]
+#: One of `cs.domain.stages.table.STAGES`; in a log also of a package that is not installed.
+StageName: TypeAlias = str
 
 
 # Inputs.
@@ -55,7 +57,15 @@ class VerificationInput(msgspec.Struct, frozen=True, tag="verification"):
     known: DomainFacts = DomainFacts()
 
 
-StageInput = ResolutionInput | DiscoveryInput | RankingInput | VerificationInput
+class ExtraInput(msgspec.Struct, frozen=True, tag="extra"):
+    """Input of an extra stage: people, of each only the fields that its row ``sees``."""
+
+    brand: BrandFacts
+    people: tuple[Person, ...]
+    item: str = ""
+
+
+StageInput = ResolutionInput | DiscoveryInput | RankingInput | VerificationInput | ExtraInput
 
 
 # What a stage found.  Progress comes any number of times, one of the others last.
@@ -124,6 +134,14 @@ class DomainVerified(Finding, frozen=True, tag="domain-verified"):
     costs: tuple[SourceCost, ...] = ()  # in the order of asking
 
 
+class FactsFound(Finding, frozen=True, tag="facts-found"):
+    """Result of an extra stage: facts about some of the people that it was given."""
+
+    people: tuple[PersonFacts, ...] = ()
+    causes: dict[str, str] = {}  # service -> why it could not answer
+    costs: tuple[SourceCost, ...] = ()  # in the order of asking
+
+
 #: Why a stage failed that cannot do its work before the operator changes something.
 NO_BRAND_SOURCE = "no-brand-source-configured"
 NO_PEOPLE_SOURCE = "no-people-source-configured"
@@ -156,34 +174,21 @@ AnyFinding = (
     | Discovered
     | RankingDone
     | DomainVerified
+    | FactsFound
     | Failed
 )
 
 
 def sightings_in(finding: AnyFinding) -> tuple[Sighting, ...]:
     """Return the people that *finding* brings as a source saw them."""
-    match finding:
-        case PeopleSeen(people=people) | Discovered(people=people):
-            return people
-        case Alive() | MailboxChecked() | Resolved() | RankingDone():
-            return ()
-        case DomainVerified() | Failed():
-            return ()
-        case _:
-            assert_never(finding)
+    return finding.people if isinstance(finding, PeopleSeen | Discovered) else ()
 
 
 def checked_in(finding: AnyFinding) -> tuple[CheckedPerson, ...]:
     """Return the mailboxes that *finding* brings."""
-    match finding:
-        case MailboxChecked(checked=one):
-            return (one,)
-        case DomainVerified(checked=several) | Failed(checked=several):
-            return several
-        case Alive() | PeopleSeen() | Resolved() | Discovered() | RankingDone():
-            return ()
-        case _:
-            assert_never(finding)
+    if isinstance(finding, MailboxChecked):
+        return (finding.checked,)
+    return finding.checked if isinstance(finding, DomainVerified | Failed) else ()
 
 
 def with_people(
@@ -197,17 +202,15 @@ def with_people(
             return replace(finding, checked=checked[0]) if checked else finding
         case DomainVerified() | Failed():
             return replace(finding, checked=checked)
-        case Alive() | Resolved() | RankingDone():
-            return finding
         case _:
-            assert_never(finding)
+            return finding
 
 
 def with_costs(finding: AnyFinding, costs: tuple[SourceCost, ...]) -> AnyFinding:
     """Return *finding* with *costs*, if it ends an attempt that asks somebody and has none."""
-    if not isinstance(finding, Resolved | Discovered | RankingDone | DomainVerified | Failed):
+    if isinstance(finding, Alive | PeopleSeen | MailboxChecked) or finding.costs:
         return finding
-    return replace(finding, costs=costs) if costs and not finding.costs else finding
+    return replace(finding, costs=costs) if costs else finding
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +218,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     lookup: str
     stage: StageName
-    item: str = ""  # the mail domain, in verification
+    item: str = ""  # the mail domain, in verification and where an extra stage names one
     attempt: int
     deadline_at: datetime
     input: StageInput
