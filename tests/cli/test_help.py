@@ -8,6 +8,7 @@ import pytest
 
 from cli.command import Here, started
 from cs.cli.app import COMMANDS, build, codes_of
+from cs.domain.stages.table import OWN_STAGES
 from harness.every_row import check_every
 from harness.servers.missing import Missing
 
@@ -91,7 +92,7 @@ def test_shells_complete_every_command(here: Here) -> None:
 
 
 def test_a_wrong_or_missing_stage_is_answered_with_those_there_are(here: Here) -> None:
-    stages = "brand-resolution, contact-discovery, ranking, verification"
+    stages = ", ".join(OWN_STAGES)
 
     assert here("stage", "rank").told(2) == f"NAME: one of {stages}, not 'rank'"
     assert here("stage").told(2) == f"NAME is missing: one of {stages}"

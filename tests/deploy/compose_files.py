@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from cs.domain.stages.table import OWN_STAGES
+
 FOLDER = Path(__file__).parents[2] / "deploy"
 BASE = FOLDER / "compose.yaml"
 THREE_BROKERS = FOLDER / "compose.three-brokers.yaml"
@@ -14,11 +16,8 @@ MONITORING = FOLDER / "compose.monitoring.yaml"
 
 #: What `deploy/make-secrets` writes to `.env`.
 ACCOUNT = {"AS_UID": "10001", "AS_GID": "10001"}
-ROLES = (
-    *("api", "relay", "process-manager", "project"),
-    *("brand-resolution", "contact-discovery", "ranking", "verification"),
-)
-STAGES = ROLES[4:]
+STAGES = tuple(OWN_STAGES)
+ROLES = ("api", "relay", "process-manager", "project", *STAGES)
 ONCE = ("migrate", "topics", "acls")
 #: Users of Kafka by the service that has them.
 USERS = {

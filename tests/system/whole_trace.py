@@ -2,17 +2,17 @@
 
 from typing import Any
 
+from cs.domain.stages.table import OWN_STAGES
 from harness.otlp import ReceivedSpan
 
-_STAGES = ("brand-resolution", "contact-discovery", "ranking", "verification")
 _CALL = "POST /v1/contacts"
 
 #: Names of a span's parents by its name.
 WHOLE_TRACE: dict[str, set[str]] = {
     _CALL: {"-"},
-    **{f"publish {stage}": {_CALL} for stage in _STAGES},
-    **{f"stage {stage}": {f"publish {stage}"} for stage in _STAGES},
-    **{f"record {stage}": {f"publish {stage}"} for stage in _STAGES},
+    **{f"publish {stage}": {_CALL} for stage in OWN_STAGES},
+    **{f"stage {stage}": {f"publish {stage}"} for stage in OWN_STAGES},
+    **{f"record {stage}": {f"publish {stage}"} for stage in OWN_STAGES},
     "source wikidata": {"stage brand-resolution"},
     "source website": {"stage brand-resolution"},
     "source directory": {"stage contact-discovery"},

@@ -11,6 +11,7 @@ from typing import Any
 
 import asyncpg
 
+from cs.domain.stages.table import OWN_STAGES
 from harness.api_keys import key_for
 from harness.forked_process import run_command
 from harness.servers.kafka import Kafka, running_kafka
@@ -19,14 +20,13 @@ from harness.servers.ports import free_ports
 from harness.servers.postgres import Postgres, running_postgres
 from harness.service_process import ServiceProcess
 
-STAGES = ("brand-resolution", "contact-discovery", "ranking", "verification")
 #: Every kind of role, as it is started; all but the API have no port but the admin one.
 KINDS: Mapping[str, Sequence[str]] = {
     "api": ("api",),
     "relay": ("relay",),
     "process-manager": ("process-manager",),
     "project": ("project",),
-    **{f"stage-{name}": ("stage", name) for name in STAGES},
+    **{f"stage-{name}": ("stage", name) for name in OWN_STAGES},
 }
 STORES = ("service", "keys", "stages")
 
@@ -58,7 +58,8 @@ class Cluster:
         number = 1 + sum(name.rpartition("-")[0] == kind for name in self.roles)
         name = f"{kind}-{number}"
         port, admin_port = free_ports(2)
-        words = [*KINDS[kind], "--sandbox", "--config", str(self.settings_file)]
+        role = KINDS.get(kind) or ("stage", kind.removeprefix("stage-"))
+        words = [*role, "--sandbox", "--config", str(self.settings_file)]
         words += ["--admin-port", str(admin_port)]
         if kind == "api":
             words += ["--port", str(port)]
@@ -66,9 +67,9 @@ class Cluster:
         self.admin_ports[name] = admin_port
         base = self.stage_environment if kind.startswith("stage-") else self.environment
         log = self.folder / f"{name}.log"
-        role = ServiceProcess(name, words, {**base, **more}, log)
-        self.roles[name] = role
-        return role
+        process = ServiceProcess(name, words, {**base, **more}, log)
+        self.roles[name] = process
+        return process
 
     def start(self, each: int = 1, tell: Tell = _silent, kinds: Iterable[str] = KINDS) -> None:
         """Start *each* roles of *kinds*, and return when all of them work."""

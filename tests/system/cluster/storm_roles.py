@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from cs.domain.stages.table import OWN_STAGES
 from cs.runtime import failpoints
-from system.cluster.cluster import STAGES, Cluster
+from system.cluster.cluster import Cluster
 from system.cluster.supervising import how_it_ended
 
 #: How long a role stays dead.
@@ -23,7 +24,7 @@ REACHED_BY = {
     "admission": ("api",),
     "log": ("api",),
     "relay": ("relay",),
-    "stage": tuple(f"stage-{name}" for name in STAGES),
+    "stage": tuple(f"stage-{name}" for name in OWN_STAGES),
     "projection": ("project",),
     **dict.fromkeys(
         ("change", "outcome", "timer", "sweep", "settlement", "learning"), ("process-manager",)

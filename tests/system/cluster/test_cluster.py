@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
+from cs.domain.stages.table import OWN_STAGES
 from deploy.watched import ACCIDENTS, figures_without_values, run_every_query
 from harness.otlp import Receiver, parents_of, receiving
-from system.cluster.cluster import STAGES, Cluster, running_cluster
+from system.cluster.cluster import Cluster, running_cluster
 from system.whole_trace import WHOLE_TRACE, personal_in
 
 pytestmark = pytest.mark.slow
@@ -58,7 +59,7 @@ def test_a_search_goes_through_every_role_and_is_one_trace(
     assert personal_in(spans, found) == []
     assert {span.role for span in spans} == {
         *("api", "relay", "process-manager"),
-        *(f"stage {name}" for name in STAGES),
+        *(f"stage {name}" for name in OWN_STAGES),
     }
 
 

@@ -8,8 +8,9 @@ import asyncpg
 import httpx
 import pytest
 
+from cs.domain.stages.table import OWN_STAGES
 from harness.service_process import NotRunning
-from system.cluster.cluster import STAGES, Cluster
+from system.cluster.cluster import Cluster
 from system.cluster.clustered import Clustered
 
 pytestmark = pytest.mark.slow
@@ -71,7 +72,7 @@ def limited(two_nodes: Cluster) -> Iterator[str]:
     asyncio.run(run(server.dsn, f"DROP OWNED BY {ACCOUNT}", f"DROP ROLE {ACCOUNT}"))
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", OWN_STAGES)
 def test_a_worker_is_given_no_key_and_is_connected_to_one_database(
     two_nodes: Cluster, name: str
 ) -> None:
@@ -103,7 +104,7 @@ def test_workers_work_with_an_account_that_only_the_stages_database_knows(
     for other in ("service", "keys"):
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             asyncio.run(run(limited.replace("/stages", f"/{other}"), "SELECT 1"))
-    workers = [worker for name in STAGES for worker in cluster.of(f"stage-{name}")]
+    workers = [worker for name in OWN_STAGES for worker in cluster.of(f"stage-{name}")]
     before = {worker.name: worker.environment for worker in workers}
     for worker in workers:
         worker.end()

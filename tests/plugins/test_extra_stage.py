@@ -1,0 +1,136 @@
+"""The stage of examples/catch-all-check, in one process and on Kafka."""
+
+import os
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli.command import Here
+from cs.bus.access import access_of_roles
+from cs.bus.topics import TOPICS
+from cs.domain.stages.table import EXTRA_STAGES, STAGES
+from cs.plugins.contracts.stand_in import ServiceRequest
+from harness.served import served
+from plugins.installed import Install
+from plugins.played import on_loopback
+from system.cluster.cluster import running_cluster
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "catch-all-check" / "catch_all_check.py"
+POINTS = {EXTRA_STAGES: {"catch-all-check": "catch_all_check:ROW"}}
+#: Its mail server takes every address.
+BRONTELLO = {"brand": "Brontello", "wait": True}
+URL = "CS_STAGES__CATCH_ALL_CHECK__URL"
+
+
+def row_of(**changes: object) -> str:
+    """Return a module with a row that is right but for *changes*."""
+    row = {"name": "fifth", "after": "ranking", "sees": (), "facts": (), **changes}
+    fields = ", ".join(f"{name}={value!r}" for name, value in row.items())
+    return (
+        "from cs.plugins.stages import ExtraStage\n"
+        f"ROW = ExtraStage(give=lambda _: {{}}, make=print, {fields})\n"
+    )
+
+
+@pytest.fixture
+def site(install: Install, tmp_path: Path) -> Path:
+    """Where the package is installed."""
+    install({"catch_all_check.py": EXAMPLE.read_text()}, POINTS)
+    return tmp_path / "site"
+
+
+def second_verifier() -> AbstractContextManager[str]:
+    """Serve a verifier that knows every address, on loopback; enter it for where."""
+
+    def answer(asked: ServiceRequest) -> object:
+        return {"exists": dict.fromkeys(asked.json["addresses"], True)}
+
+    return on_loopback(answer)
+
+
+def check_found(answer: dict[str, Any]) -> None:
+    """Check that people of *answer* have a likely e-mail, and none has one that is verified."""
+    extras = [contact.get("extras", {}) for contact in answer["contacts"]]
+    assert any(each.get("likely_email", "").endswith("@brontello.test") for each in extras)
+    assert all(contact["email"] is None for contact in answer["contacts"])
+    assert answer["reason"] == "no_emails"
+
+
+@pytest.mark.slow
+def test_one_process_shows_what_it_finds(site: Path, tmp_path: Path) -> None:
+    with (
+        second_verifier() as url,
+        served(tmp_path / "data", PYTHONPATH=str(site), **{URL: url}) as service,
+        service.client(service.new_key()) as client,
+    ):
+        check_found(client.post("/contacts", json=BRONTELLO).json())
+
+
+@pytest.mark.slow
+def test_one_process_goes_on_while_its_service_is_away(site: Path, tmp_path: Path) -> None:
+    given = {URL: "http://127.0.0.1:9"}
+    with (
+        served(tmp_path / "data", PYTHONPATH=str(site), **given) as service,
+        service.client(service.new_key()) as client,
+    ):
+        found = client.post("/contacts", json=BRONTELLO).json()
+        again = client.post("/contacts", json=BRONTELLO).json()
+
+    assert found["reason"] == "no_emails"
+    assert all("extras" not in contact for contact in found["contacts"])
+    assert again["cached"]
+
+
+@pytest.mark.slow
+def test_on_kafka_a_worker_finds_it_and_without_one_the_search_goes_on(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(site)]))
+    monkeypatch.setenv("PYTHONPATH", path)
+    with second_verifier() as url, running_cluster() as cluster:
+        headers = {"Authorization": f"Bearer {cluster.new_key()['key']}"}
+        with httpx.Client(base_url=cluster.urls[0], headers=headers, timeout=130) as client:
+            without = client.post("/contacts", json=BRONTELLO).json()
+            again = client.post("/contacts", json=BRONTELLO).json()
+            cluster.command("brands", "forget", "Brontello")
+            worker = cluster.add("stage-catch-all-check", **{URL: url})
+            worker.start()
+            worker.wait_ready()
+            check_found(client.post("/contacts", json=BRONTELLO).json())
+
+    assert without["reason"] == "no_emails"
+    assert all("extras" not in contact for contact in without["contacts"])
+    assert again["cached"], "what was established may be reused"
+
+
+def test_it_stands_behind_its_stage_in_every_table(site: Path) -> None:
+    del site
+
+    assert list(STAGES)[-2:] == ["verification", "catch-all-check"]
+    assert "cs.catch-all-check.v1" in {plan.name for plan in TOPICS}
+    assert "stage-catch-all-check" in access_of_roles("")
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("ROW = None", "a NoneType is no ExtraStage"),
+        ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
+        (row_of(after="fourth"), "after 'fourth'; it may be after contact-discovery, ranking"),
+        (row_of(after="brand-resolution"), "it may be after contact-discovery"),
+        (row_of(sees=("salary",)), "a person has no field 'salary'"),
+        (row_of(name="other"), "it calls itself 'other'"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_refused_by_name(
+    install: Install, here: Here, row: str, why: str
+) -> None:
+    install({"acme_fifth.py": row}, {EXTRA_STAGES: {"fifth": "acme_fifth:ROW"}})
+
+    told = here("topics", "acls").told(2)
+
+    assert told.startswith("extra stage 'fifth'")
+    assert why in told
