@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from cli.command import Here
-from cs.bus.access import access_of_roles
+from cs.bus.kafka.access import access_of_roles
 from cs.bus.topics import TOPICS
 from cs.domain.stages.table import EXTRA_STAGES, STAGES
 from cs.plugins.contracts.stand_in import ServiceRequest
