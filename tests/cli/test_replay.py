@@ -241,7 +241,7 @@ def test_the_file_that_the_page_shows_loses_who_is_no_head(
 ) -> None:
     page = (Path(__file__).parents[2] / "docs/extending.md").read_text()
     file = tmp_path / "juniors.py"
-    file.write_text(page.partition("```python\n")[2].partition("```")[0])
+    file.write_text(page.rpartition("```python\n")[2].partition("```")[0])
 
     rows = here("replay", "ranking", f"--rules={file}", "--json", f"--data-dir={history}").rows
 
