@@ -36,13 +36,24 @@ def pool_of(
         BadSettings: At once: the address is missing or wrong, or in the live world a server
             elsewhere need not prove who it is.
     """
-    dsn = required(getattr(settings, setting), setting)
     insecure = settings.insecure_postgres or world == "sandbox"
+    dsn = checked_address(settings, setting, insecure=insecure)
+    return open_pool(dsn, role=role, most=settings.postgres_connections, insecure=insecure)
+
+
+def checked_address(settings: Settings, setting: str, *, insecure: bool) -> str:
+    """Return the address of a database that is in *setting*.
+
+    Raises:
+        BadSettings: It is missing or wrong, or without *insecure* a server elsewhere need not
+            prove who it is.
+    """
+    dsn = required(getattr(settings, setting), setting)
     try:
         check_address(dsn, insecure=insecure)
     except ValueError as error:
         raise BadSettings(f"{setting}: {error}") from error
-    return open_pool(dsn, role=role, most=settings.postgres_connections, insecure=insecure)
+    return dsn
 
 
 async def check_schema(pool: Pool, store: Store) -> None:
@@ -97,15 +108,25 @@ def read_key(file: Path | None, setting: str) -> bytes:
     )
     if file is None:
         raise BadSettings(f"{setting}: this role needs it; {how}")
+    key = read_secret(file, setting, _KEY_BYTES)
+    if len(key) != _KEY_BYTES:
+        raise BadSettings(f"{setting}: {file} is not of {_KEY_BYTES} bytes; {how}")
+    return key
+
+
+def read_secret(file: Path, setting: str, most_bytes: int) -> bytes:
+    """Return what is in *file*, up to one byte more than *most_bytes*.
+
+    Raises:
+        BadSettings: Others may read it, or it cannot be read.
+    """
     try:
         if exposure := exposed(file):
             raise BadSettings(f"{setting}: {exposure}")
-        key = file.read_bytes()
+        with file.open("rb") as opened:
+            return opened.read(most_bytes + 1)
     except OSError as error:
         raise BadSettings(f"{setting}: {file} cannot be read: {error.strerror}") from error
-    if len(key) != _KEY_BYTES:
-        raise BadSettings(f"{setting}: {file} holds {len(key)} bytes, not {_KEY_BYTES}; {how}")
-    return key
 
 
 class SharedTime(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from cs.assembly.folder_keys import (
     OF_DAMAGE,
     advice,
     describe_wrong_key,
-    folder_of,
     open_key_store,
+    stored_secret,
 )
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World, WorldChosen
@@ -173,12 +173,7 @@ async def open_paid_calls(
 
     The file is made at the first such call: most services never make one.
     """
-    async with (
-        CallRegister.in_file(
-            settings.data_dir / CALLS_FILE, partial(_calls_key, settings)
-        ) as calls,
-        forget_expired_calls(calls),
-    ):
+    async with _calls(settings) as calls, forget_expired_calls(calls):
         yield PaidOnce(calls, metrics=metrics)
 
 
@@ -188,11 +183,9 @@ async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
     Raises:
         CallsUnavailable: They cannot be forgotten now.
     """
-    file = settings.data_dir / CALLS_FILE
-    if not os.access(file, os.F_OK):
+    if not os.access(settings.data_dir / CALLS_FILE, os.F_OK):
         return 0
-
-    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
+    async with _calls(settings) as calls:
         return await calls.erase(lookups)
 
 
@@ -204,12 +197,12 @@ async def remembered_paid_calls(
     Raises:
         CallsUnavailable: They cannot be read now.
     """
-    file = settings.data_dir / CALLS_FILE
-    if not os.access(file, os.F_OK):
+    if not os.access(settings.data_dir / CALLS_FILE, os.F_OK):
         return ()
-    async with CallRegister.in_file(file, partial(_calls_key, settings)) as calls:
+    async with _calls(settings) as calls:
         return await calls.remembered(lookups)
 
 
-def _calls_key(settings: Settings) -> bytes:
-    return open_key_store(folder_of(settings, make=False)).stored_secret(PAID_CALLS)
+def _calls(settings: Settings) -> AbstractAsyncContextManager[CallRegister]:
+    file = settings.data_dir / CALLS_FILE
+    return CallRegister.in_file(file, partial(stored_secret, settings, PAID_CALLS))

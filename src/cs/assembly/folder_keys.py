@@ -108,6 +108,15 @@ def open_key_store(
         ) from error
 
 
+def stored_secret(settings: Settings, name: str) -> bytes:
+    """Return the secret *name* of the key store in the data folder of *settings*.
+
+    Raises:
+        DataFolderError, WrongMasterKey: As `open_key_store`.
+    """
+    return open_key_store(folder_of(settings, make=False)).stored_secret(name)
+
+
 def _check_named_keys(folder: DataFolder) -> None:
     """Pass if the master keys that the settings name can be read: they are never made here.
 

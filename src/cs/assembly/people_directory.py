@@ -1,10 +1,10 @@
 """Where the operator's own people are: in the stages' database, else in the data folder."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
-from cs.assembly.folder_keys import folder_of, open_key_store
+from cs.assembly.folder_keys import stored_secret
 from cs.directory.ageing import forget_old_people
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.port import DirectoryStatus, PeopleDirectory
@@ -43,7 +43,7 @@ async def open_directory(
             yield PostgresDirectory(pool, key)
         return
     async with SqliteDirectory(
-        settings.data_dir / DIRECTORY_FILE, folder_key(settings)
+        settings.data_dir / DIRECTORY_FILE, partial(stored_secret, settings, PEOPLE_DIRECTORY)
     ) as kept:
         yield kept
 
@@ -62,15 +62,6 @@ async def open_directory_if_named(settings: Settings) -> AsyncIterator[PeopleDir
         if settings.stages_postgres is None:
             await look_if_readable(directory)
         yield directory
-
-
-def folder_key(settings: Settings) -> Callable[[], bytes]:
-    """Return what gives the key of the directory in the data folder of *settings*."""
-    return partial(_stored_key, settings)
-
-
-def _stored_key(settings: Settings) -> bytes:
-    return open_key_store(folder_of(settings, make=False)).stored_secret(PEOPLE_DIRECTORY)
 
 
 @asynccontextmanager

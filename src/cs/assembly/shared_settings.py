@@ -13,15 +13,13 @@ from urllib.parse import urlsplit
 from structlog import get_logger
 
 from cs.admin.health import ReadinessCheck
-from cs.assembly.databases import read_key, required
+from cs.assembly.databases import checked_address, read_key, read_secret, required
 from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import KafkaSettings, client_options
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
-from cs.postgres.pool import check_address
 from cs.postgres.server_identity import unverified_hosts
 from cs.runtime.data_folder import MASTER_KEY
-from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings
 
 log = get_logger()
@@ -157,11 +155,8 @@ def check_databases(settings: Settings) -> None:
         BadSettings: Naming the address, or what is wrong with it.
     """
     for name in DATABASES:
-        if (dsn := getattr(settings, name)) is not None:
-            try:
-                check_address(dsn, insecure=settings.insecure_postgres)
-            except ValueError as error:
-                raise BadSettings(f"{name}: {error}") from error
+        if getattr(settings, name) is not None:
+            checked_address(settings, name, insecure=settings.insecure_postgres)
 
 
 def insecure_connections(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
@@ -269,13 +264,7 @@ def _kafka_password(settings: Settings) -> str | None:
         return settings.kafka_password
     if settings.kafka_password is not None:
         raise BadSettings(f"{name}: kafka_password is set too; take one of the two away")
-    try:
-        if exposure := exposed(file):
-            raise BadSettings(f"{name}: {exposure}")
-        with file.open("rb") as opened:
-            written = opened.read(_PASSWORD_BYTES + 1)
-    except OSError as error:
-        raise BadSettings(f"{name}: {file} cannot be read: {error.strerror}") from error
+    written = read_secret(file, name, _PASSWORD_BYTES)
     try:
         password = written.decode().rstrip("\r\n")  # which editors and `echo` leave
     except UnicodeDecodeError:

@@ -1,7 +1,6 @@
 """Configuration: every setting, where it comes from, and what may stand in it."""
 
-from cs.settings.errors import BadSettings
-from cs.settings.loading import ENV_PREFIX, allowed, load, load_with_places
+from cs.settings.loading import ENV_PREFIX, BadSettings, allowed, load, load_with_places
 from cs.settings.settings import Settings
 
 __all__ = [

@@ -19,17 +19,20 @@ from cs.plugins.declared_settings import describe_kind, from_text
 from cs.plugins.entry_points import BadPluginSetting
 from cs.plugins.plugin_settings import SECTIONS, AllPluginSettings, SectionSettings
 from cs.runtime.redaction import MASK, redacted
-from cs.settings.errors import BadSettings
 from cs.settings.forms import Form
 from cs.settings.settings import SECRET_SETTINGS, TYPES, Settings
 
 ENV_PREFIX = "CS_"
 
 #: Variables of the commands that talk to a service and of tests, not settings of one.
-NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "bus_faults", "conformance")
+NOT_SETTINGS = ("api_key", "url", "test_", "failpoints", "conformance")
 
 #: Sections of plug-ins' settings whose names are settings as well: which of them are used.
 ALSO_A_LIST = ("verifiers", "stages")
+
+
+class BadSettings(Exception):
+    """Settings that cannot be used; the message names the place and what is allowed."""
 
 
 def allowed(name: str) -> str:
