@@ -24,7 +24,19 @@ BY = {
     "source": "cost_per_email",
     "month": "by_month",
 }
-_TITLES = {"usd": "Cost $", "usd_per_email": "Each $"}
+_TITLES = {
+    "again": "Retries",
+    "cut_off": "Timed out",
+    "cut_off_by_their_deadline": "Runs timed out",
+    "done_share": "Done",
+    "half_answered_in_seconds": "Live answers, p50",
+    "longest_seconds": "Max",
+    "most_answered_in_seconds": "Live answers, p95",
+    "p50_seconds": "p50",
+    "p95_seconds": "p95",
+    "usd": "Cost $",
+    "usd_per_email": "$ per e-mail",
+}
 
 
 def percent(share: float | None) -> str:
@@ -71,7 +83,7 @@ def head(column: str) -> str:
     """Return what stands above *column*.
 
     >>> head("emails_per_run"), head("p50_seconds"), head("usd")
-    ('E-mails per run', 'P50', 'Cost $')
+    ('E-mails per run', 'p50', 'Cost $')
     """
     words = column.removesuffix("_seconds").replace("_", " ").replace("email", "e-mail")
     return _TITLES.get(column) or words[:1].upper() + words[1:]
