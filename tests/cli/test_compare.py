@@ -168,27 +168,6 @@ def test_all_brands_are_compared_each_with_itself(history: Path, here: Here) -> 
     assert "joined 1" in shown
 
 
-def test_who_is_erased_is_in_no_comparison(tmp_path: Path, here: Here) -> None:
-    folder = tmp_path / "data"
-
-    async def make() -> None:
-        for number in range(len(FOUND)):
-            async with on_folder(folder, tools(number)) as service:
-                await live(service)
-
-    asyncio.run(make())
-    profile = str(ADA.linkedin_url)
-    assert here("people", "erase", f"--profile={profile}", f"--data-dir={folder}").code == 0
-
-    rows = here("compare", "Acme", "--json", f"--data-dir={folder}").rows
-
-    assert sorted(row["change"] for row in rows) == ["changed", "joined"]
-    shown = here(
-        "compare", "Acme", f"--data-dir={folder}", "--reveal=a test of what is shown"
-    ).out
-    assert "Ada" not in shown
-
-
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [

@@ -9,9 +9,9 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.cli.demo_year import CUSTOMERS, OLDER_RULES
+from cs.cli.demo_year import OLDER_RULES
 from cs.domain.rule_sets import RANKING
-from cs.sandbox.year import BEGINS, CHAPTERS, UPDATE, WEEK, WEEKS, worlds
+from cs.sandbox.year import BEGINS, CHAPTERS, UPDATE, WEEK, WEEKS
 
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
@@ -81,26 +81,6 @@ def test_the_update_of_the_service_changed_the_rules_that_rank(
     }
 
     assert rules == {(OLDER_RULES, False), (RANKING, True)}
-
-
-def test_every_caller_has_a_key(year: Path) -> None:
-    listed = [
-        json.loads(line)
-        for line in ran("keys", "list", "--json", "--data-dir", str(year)).out.splitlines()
-    ]
-
-    assert {key["label"] for key in listed} == {caller.label for caller in CUSTOMERS}
-
-
-def test_people_who_move_keep_their_profile() -> None:
-    at = {chapter.week: world for chapter, world in worlds()}
-    before, after = (
-        {p.name: (b.name, p.slug) for b in world.brands for p in b.people}["Amara Okafor"]
-        for world in (at[0], at[9])
-    )
-
-    assert (before[0], after[0]) == ("Veltrana", "Kivandra")
-    assert before[1] == after[1] is not None
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:

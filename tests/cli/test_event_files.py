@@ -5,11 +5,9 @@ import json
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,30 +18,16 @@ from cli.command import Here, Ran, environment, ran
 from cs.assembly.operator_command import open_command_context
 from cs.domain.disclosure import DisclosureMade
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
-from cs.history.tables import TABLES
 from cs.settings import Settings
 from harness.in_process import on_folder
-from history.recorded_answers import InDatabases, InFolder, Lifetime, Place, live_long, lived
+from history.recorded_answers import InFolder, Lifetime, Place, live_long, lived
 from history.test_export import a_run, agree, rows_of
-from system.older_keys.forms import on_new_databases
 
 pytestmark = pytest.mark.slow
 
 
-def environment_of(chosen: Settings) -> Mapping[str, str]:
-    """Return what leads a command to the data that *chosen* names."""
-    if chosen.postgres is None:
-        return {"CS_DATA_DIR": str(chosen.data_dir)}
-    return {
-        "CS_DATA_DIR": str(chosen.data_dir),
-        "CS_POSTGRES": chosen.postgres,
-        "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
-        "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
-    }
-
-
 class Left:
-    """What a service left behind, and still has open."""
+    """What a service left behind in a folder, and still has open."""
 
     def __init__(self, chosen: Settings, lifetime: Lifetime, here: Here) -> None:
         self.chosen = chosen
@@ -51,7 +35,7 @@ class Left:
         self._here = here
 
     def export(self, *words: str) -> Ran:
-        return self._here("events", "export", *words, **environment_of(self.chosen))
+        return self._here("events", "export", *words, f"--data-dir={self.chosen.data_dir}")
 
     def recorded(self) -> Sequence[RecordedEvent]:
         """Return every event as the service reads it; who was erased is erased in it."""
@@ -63,48 +47,12 @@ class Left:
         return asyncio.run(read())
 
 
-@pytest.fixture(params=["folder", "databases"])
-async def left(
-    request: pytest.FixtureRequest, tmp_path: Path, here: Here
-) -> AsyncIterator[Left]:
-    async def live(place: Place, chosen: Settings) -> AsyncIterator[Left]:
-        async with lived(place) as lifetime:
-            await live_long(lifetime)
-            yield Left(chosen, lifetime, here)
-
-    if request.param == "folder":
-        in_folder = InFolder(tmp_path / "data")
-        async for each in live(in_folder, in_folder.settings):
-            yield each
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with on_new_databases(postgres, tmp_path) as on:
-        async for each in live(InDatabases(on.settings), on.settings):
-            yield each
-
-
-def test_every_table_holds_what_the_log_says(left: Left, tmp_path: Path) -> None:
-    out = tmp_path / "history.duckdb"
-
-    done = left.export(f"--out={out}")
-
-    events = left.recorded()
-    position = events[-1].position
-    assert done.code == 0, done
-    assert done.out == f"{len(TABLES)} tables up to position {position} written to {out}\n"
-    found = rows_of(out)
-    agree(found, events)
-    assert {person["erased"] for person in found["people"]} == {True, False}
-    assert sum(search["charged"] or False for search in found["searches"]) > 3
-    assert {name for name in TABLES if not found[name]} <= {
-        "mail_domains",
-        "evidence",
-        "bounces",
-        "bounced_contacts",
-    }
-    assert b"Ada Kern" not in out.read_bytes()
-    assert b"Ben Ode" not in out.read_bytes()
-    assert b"Cid Fell" not in out.read_bytes()
+@pytest.fixture
+async def left(tmp_path: Path, here: Here) -> AsyncIterator[Left]:
+    in_folder = InFolder(tmp_path / "data")
+    async with lived(in_folder) as lifetime:
+        await live_long(lifetime)
+        yield Left(in_folder.settings, lifetime, here)
 
 
 def test_a_parquet_file_holds_what_the_lines_do(left: Left, tmp_path: Path) -> None:
@@ -154,22 +102,6 @@ def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
     assert left.recorded()[-1].position == last.position, "nothing was opened"
 
 
-def test_some_of_it_is_exported_to_a_folder(left: Left, tmp_path: Path) -> None:
-    out = tmp_path / "tables"
-    key = left.lifetime.keys[0].id
-
-    done = left.export(f"--out={out}", "--format=tables", "--brand=Zenith", f"--key={key}")
-
-    assert done.code == 0, done
-    assert sorted(path.name for path in out.iterdir()) == sorted(
-        [*(f"{name}.parquet" for name in TABLES), "views.sql"]
-    )
-    with duckdb.connect() as database:
-        searches = f"read_parquet('{out}/searches.parquet')"
-        brands = database.execute(f"SELECT DISTINCT brand, key FROM {searches}").fetchall()
-    assert brands == [("Zenith", key)]
-
-
 async def test_an_export_beside_a_service_that_goes_on(tmp_path: Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "history.duckdb"
     async with on_folder(folder) as service:
@@ -211,22 +143,6 @@ async def fill(place: Place) -> None:
         for n in range(60):
             run = a_run(f"brand-{n:032x}")
             await data.log.append([Append(run.stream, NO_STREAM, run.events)])
-
-
-@pytest.fixture
-async def many_there(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> AsyncIterator[Mapping[str, str]]:
-    """Return what leads a command to some thousand events in a folder, or in databases."""
-    if request.param == "folder":
-        in_folder = InFolder(tmp_path / "data")
-        await fill(in_folder)
-        yield environment_of(in_folder.settings)
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with on_new_databases(postgres, tmp_path) as on:
-        await fill(InDatabases(on.settings))
-        yield environment_of(on.settings)
 
 
 @pytest.mark.parametrize(
@@ -285,22 +201,13 @@ def test_a_full_disk_is_told_and_the_rest_written_later(name: str, tmp_path: Pat
     assert {path.name for path in tmp_path.iterdir()} == {"data", name}
 
 
-@pytest.mark.parametrize(
-    ("many_there", "name"),
-    [
-        ("folder", "history.duckdb"),
-        ("databases", "history.duckdb"),
-        ("databases", "history.ndjson"),
-    ],
-    indirect=["many_there"],
-)
-def test_a_killed_export_is_made_all_the_same(
-    many_there: Mapping[str, str], name: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["history.duckdb", "history.ndjson"])
+def test_a_killed_export_is_made_all_the_same(name: str, tmp_path: Path) -> None:
     """Killed again and again, at any moment, it still comes to the same end."""
+    asyncio.run(fill(InFolder(tmp_path / "data")))
     out, whole = tmp_path / name, tmp_path / f"whole-{name}"
     command = [sys.executable, "-c", SMALL_PARTS, "events", "export"]
-    there = environment(**many_there)
+    there = environment(CS_DATA_DIR=str(tmp_path / "data"))
     subprocess.run([*command, f"--out={whole}"], check=True, env=there)
 
     kills = 0
@@ -348,27 +255,3 @@ history.WINDOW, export.ROWS = 50, 100
 from cs.cli.app import main
 main(sys.argv[1:])
 """
-
-
-@pytest.mark.parametrize(
-    ("form", "change", "said"),
-    [
-        ("ndjson", "UPDATE stored_events SET topic = 'key.issued.v9'", "position 3 is key"),
-        ("duckdb", "UPDATE stored_events SET topic = 'key.issued.v9'", "position 3 is key"),
-        ("parquet", "UPDATE stored_events SET state = x'7b'", "event 3, "),
-        ("duckdb", "DELETE FROM stored_events", "position 3 is missing"),
-    ],
-)
-def test_what_cannot_be_read_ends_it_by_its_position(
-    form: str, change: str, said: str, searched: Path, here: Here
-) -> None:
-    with closing(sqlite3.connect(searched / "log.db")) as log:
-        log.execute(f"{change} WHERE rowid = 3")
-        log.commit()
-    out = searched.parent / f"events.{form}"
-    words = ("events", "export", f"--data-dir={searched}", f"--out={out}")
-
-    assert said in here(*words).told()
-
-    before = searched.parent / f"before.{form}"
-    assert here(*words[:-1], f"--out={before}", "--upto=2").code == 0

@@ -19,7 +19,6 @@ from cli.command import Here, Ran
 from client.answering import answered, answering
 from cs.cli import output
 from cs.cli.output import cell, harmless, harmless_lines, json_line
-from cs.cli.progress import Progress
 from cs.runtime import logs
 
 #: What a terminal obeys: C0, DEL, C1; what turns directions; what a line ends at.
@@ -125,14 +124,6 @@ def test_tables_lines_and_warnings(text: str) -> None:
         output.warn(text)
 
     assert OBEYED.search(out.get() + err.get()) is None
-
-
-@given(texts)
-def test_progress(text: str) -> None:
-    progress = Progress()
-    progress.show(text)
-
-    assert OBEYED.search(progress._text) is None
 
 
 @given(st.recursive(st.none() | st.text(), lambda inner: st.dictionaries(st.text(), inner)))

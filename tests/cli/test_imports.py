@@ -88,13 +88,3 @@ def test_a_live_service_in_one_process_loads_no_sandbox_and_no_server_parts() ->
         "cs.bus.kafka.settings"
     }
     assert loaded & {"aiokafka", "asyncpg", "cryptography.x509"} == set()
-
-
-def test_a_command_of_the_operator_loads_neither_the_api_nor_a_way_out() -> None:
-    loaded = loaded_by("import cs.cli.keys")
-
-    rooms = {name.split(".")[1] for name in ours(loaded) if "." in name}
-    assert rooms & {"api", "pipeline", "sources", "verifiers"} == set()
-    assert {name for name in loaded if name.startswith("cs.domain.roles")} == set()
-    assert loaded & {"asyncpg", "dns", "httpx", "starlette", "uvicorn"} == set()
-    assert loaded & {"email", "importlib.metadata"} == set()

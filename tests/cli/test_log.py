@@ -130,13 +130,6 @@ def test_damage_is_named_and_the_rest_is_checked(
     assert what in ran.rows[0]["what"] + ran.rows[0]["stream"]
 
 
-def test_nothing_is_made_where_there_is_no_log(tmp_path: Path, here: Here) -> None:
-    folder = tmp_path / "mistyped"
-
-    assert "there is no data" in here("log", "verify", f"--data-dir={folder}").told()
-    assert not folder.exists()
-
-
 @pytest.mark.slow
 def test_it_reads_beside_a_running_service(tmp_path: Path, here: Here) -> None:
     with served(tmp_path / "data") as service:

@@ -130,7 +130,7 @@ def test_an_opinion_is_shown_ranked_with_exported_and_erased(
     (person,) = as_json.rows[0]["run"]["people"]
     assert (person["opinion"]["family"], person["opinion"]["title"]) == ("social", "(hidden)")
     assert again.rows[-1]["gained"] == again.rows[-1]["lost"] == again.rows[-1]["changed"] == 0
-    assert "by small-model, the rules: no-family" in held.out
+    assert '"model": "small-model"' in held.out
     left = after.out.replace('"name":"opinion"', "").replace('"opinion":null', "")
     assert "opinion" not in left
 

@@ -84,19 +84,6 @@ def test_a_call_leads_forward_to_everything_of_its_run_and_both_charges(
     assert why["event"]["type"] == "key.search-admitted.v1"
 
 
-def test_an_answer_from_reuse_comes_of_its_own_call(
-    folder: Path, events: list[dict[str, Any]], here: Here
-) -> None:
-    (settled,) = (e for e in of(events, "key.search-settled.v1") if e["data"]["cached"])
-
-    (why,) = here(
-        "events", "why", f"{settled['position']}", "--json", f"--data-dir={folder}"
-    ).rows
-
-    assert [each["position"] for each in why["before"]] == [settled["position"] - 1]
-    assert why["event"]["caused_by"]["kind"] == "request"
-
-
 def test_people_read_a_tree(folder: Path, events: list[dict[str, Any]], here: Here) -> None:
     (finished,) = of(events, "brand.lookup-finished.v1")
 
@@ -123,12 +110,6 @@ def test_a_search_is_explained_from_its_admission_on(
         assert charged, "forward to the charge"
     ran = here("events", "why", "srch_none", f"--data-dir={folder}")
     assert ran.told().startswith("there is no search srch_none")
-
-
-def test_an_operators_command_is_an_origin(folder: Path, here: Here) -> None:
-    ran = here("events", "why", "2", f"--data-dir={folder}")
-
-    assert ran.out.splitlines()[0] == "operator unnamed: cs keys create"
 
 
 @pytest.mark.parametrize("position", ["0", "-3", "9999"])

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
 from cs.cli.command import Invocation, Output, command, number, on_data
-from cs.cli.output import print_json, stop, styled
+from cs.cli.output import json_text, print_json, stop, styled
 from cs.cli.progress import reading
 from cs.cli.revealing import Reveal
 from cs.cli.why import why
@@ -150,7 +150,7 @@ async def show(
         *(shown[name] for name in ("type", "at", "stream", "version", "position")),
         cause_in_words(cause_in(said)),
     )
-    return Output([shown], [head, msgspec.json.format(said, indent=2).decode()])
+    return Output([shown], [head, json_text(shown["data"])])
 
 
 @app.command

@@ -1,19 +1,18 @@
 """``cs ledger``: what became of a key's quota, search by search."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
-import msgspec
 from cyclopts import Parameter
+from msgspec.structs import asdict
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import At, Since, Until, check_period, end_of
 from cs.cli.command import Invocation, Output, command
-from cs.cli.output import Table, stop
+from cs.cli.output import Table, csv_cell, stop
 from cs.history.history import History
 from cs.history.ledger import LedgerEntry, ledger, with_earners
 from cs.history.selection import Selection
-from cs.projections.searches import instant
 
 #: Movements of one key in memory at most: some 300 bytes each.
 MOST = 1_000_000
@@ -44,8 +43,16 @@ async def show_ledger(
     data = await call.data()
     entries = await _entries(data, key, at)
     shown = [each for each in entries if period.is_between(each.at)]
-    rows = [[_cell(getattr(entry, name)) for name in _FIELDS] for entry in shown]
-    return Output(rows=shown, csv=[_FIELDS, *rows], text=_text(shown, entries[-1]))
+    cells = [[csv_cell(getattr(entry, name)) for name in _FIELDS] for entry in shown]
+    rows = [
+        {**asdict(e), "earned_by": _short(e.earned_by), "bounced": _short(e.bounced)}
+        for e in shown
+    ]
+    fields = "at what units brand search earned_by bounced reserved remaining"
+    last = entries[-1]
+    balance = f"quota {last.quota}, used {last.used}, remaining {last.remaining}"
+    table = Table.of(rows, fields, "brand search earned_by")
+    return Output(shown, [table, balance], csv=[_FIELDS, *cells])
 
 
 async def _entries(data: CommandContext, key: str, at: str | None) -> Sequence[LedgerEntry]:
@@ -62,31 +69,6 @@ async def _entries(data: CommandContext, key: str, at: str | None) -> Sequence[L
     return [entry async for entry in with_earners(history, ledger(events))]
 
 
-def _text(entries: Sequence[LedgerEntry], last: LedgerEntry) -> Iterator[str | Table]:
-    rows = [
-        (
-            instant(entry.at),
-            entry.what,
-            str(entry.units),
-            entry.brand or "",
-            entry.search or "",
-            " ".join(person.rpartition("#")[2] for person in entry.earned_by),
-            " ".join(person.rpartition("#")[2] for person in entry.bounced),
-            str(entry.reserved),
-            str(entry.remaining),
-        )
-        for entry in entries
-    ]
-    searched = ("At", "What", "Units", "Brand", "Search")
-    columns = (*searched, "Earned by", "Bounced", "Reserved", "Remaining")
-    yield Table(columns, rows, ["Brand", "Search", "Earned by"])
-    yield f"quota {last.quota}, used {last.used}, remaining {last.remaining}"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " ".join(value)
-    if value is None:
-        return ""
-    plain = msgspec.to_builtins(value)
-    return str(plain).lower() if isinstance(plain, bool) else str(plain)
+def _short(people: Sequence[str]) -> str:
+    """Return *people*, ``<lookup>#p1``, without their lookup: it is that of the search."""
+    return " ".join(person.rpartition("#")[2] for person in people)

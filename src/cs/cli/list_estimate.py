@@ -9,11 +9,11 @@ from typing import Any
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.brand_list import BadList, Row, read_rows
+from cs.cli.choosing import query_of
 from cs.cli.command import Invocation, Output
 from cs.cli.output import stop
 from cs.domain.brand.brand import brand_stream
-from cs.domain.contact import Query
-from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
+from cs.domain.names.brand_names import Unacceptable
 from cs.domain.source_cost import MICROS
 from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.history.estimating import PastRun, past_runs
@@ -48,13 +48,11 @@ async def _count(rows: Sequence[Row], data: CommandContext) -> Counter[str]:
     counts, seen = Counter[str](), set[str]()
     for row in rows:
         try:
-            query = Query(
-                clean_brand(row.brand) if row.brand else None,
-                canonical_domain(row.domain) if row.domain else None,
-            )
+            query = query_of(row.brand, row.domain)
         except Unacceptable:
             counts["refused"] += 1
             continue
+        assert query is not None, "a row names a brand or a domain"
         stream = brand_stream(query)
         answer, live = None, None
         with suppress(DamagedEvent, NewerEvent):

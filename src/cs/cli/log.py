@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
+from msgspec.structs import asdict
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Last, Since, newest
@@ -18,7 +19,6 @@ from cs.eventlog.damage import read_past
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.keystore.lost import LostValue, Why
-from cs.projections.searches import instant
 
 app = App(
     name="log",
@@ -64,8 +64,8 @@ async def trail(
     acts = [act for act in every if by in {None, act.by} and (since is None or act.at >= since)]
 
     def table(shown: Sequence[OperatorAct]) -> Table:
-        rows = [(instant(act.at), act.by or "?", said(act), act.of) for act in shown]
-        return Table(("At", "By", "What", "Of"), rows, ["Of"])
+        rows = [{**asdict(act), "by": act.by or "?", "what": said(act)} for act in shown]
+        return Table.of(rows, "at by what of", "of")
 
     return newest(at, acts, last, table)
 

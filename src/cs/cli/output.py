@@ -10,11 +10,14 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
+from msgspec.structs import asdict
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -125,6 +128,20 @@ def print_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def csv_cell(value: Any) -> str:
+    """Return *value* of a row as a cell of CSV; lists are separated by spaces."""
+    plain = msgspec.to_builtins(value)
+    match plain:
+        case None:
+            return ""
+        case bool():
+            return str(plain).lower()
+        case list() | tuple():
+            return " ".join(plain)
+        case _:
+            return str(plain)
+
+
 def as_csv(table: Iterable[Sequence[str]]) -> bytes:
     """Return *table* as CSV: no cell is a formula to a spreadsheet, or two, or obeyed."""
     text = io.StringIO()
@@ -152,7 +169,7 @@ class Table(msgspec.Struct, frozen=True):
         >>> Table.of([{"key": "a", "issued_by": None}], "key issued_by")
         Table(columns=['Key', 'Issued by'], rows=[['a', '-']], folds=[], one_line=False)
         """
-        plain = [msgspec.to_builtins(row) for row in rows]
+        plain = [row if isinstance(row, Mapping) else asdict(row) for row in rows]
         cells = [[_shown(row.get(name)) for name in fields.split()] for row in plain]
         return cls(_titles(fields), cells, _titles(folds))
 
@@ -169,6 +186,12 @@ def _shown(value: Any) -> str:
             return "yes" if value else "no"
         case dict():
             return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
+        case list() | tuple():
+            return ", ".join(map(_shown, value)) or "-"
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        case Enum():
+            return str(value.value)
         case _:
             return str(value)
 

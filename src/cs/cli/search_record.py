@@ -7,7 +7,7 @@ import msgspec
 from rich.text import Text
 
 from cs.cli.app import LIMITED, NO_QUOTA
-from cs.cli.output import Table, all_harmless, console, facts, harmless, styled
+from cs.cli.output import Table, all_harmless, console, csv_cell, facts, harmless, styled
 from cs.client import (
     ClientError,
     Contact,
@@ -61,14 +61,10 @@ def rows(search: Search) -> list[list[str]]:
     """Return a row for each contact; one without a person if there are none."""
     fields = msgspec.to_builtins(search)
     fields["status"] = search.status
-    ahead = [_cell(fields.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
+    ahead = [csv_cell(fields.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
     people = () if isinstance(search, Running) else search.contacts
-    found = [[_cell(getattr(person, field)) for field in _PERSON] for person in people]
+    found = [[csv_cell(getattr(person, field)) for field in _PERSON] for person in people]
     return [[*ahead, *cells] for cells in found or [[""] * len(_PERSON)]]
-
-
-def _cell(value: Any) -> str:
-    return "" if value is None else str(value).lower() if value in {True, False} else str(value)
 
 
 def _status(record: dict[str, Any]) -> Text:

@@ -27,6 +27,7 @@ from cs.cli.output import (
     Table,
     all_harmless,
     check_new,
+    json_text,
     sections_text,
     stop,
     styled,
@@ -43,7 +44,6 @@ from cs.history.pages import Page, page_html
 from cs.history.redacting import redact_search, with_pseudonyms
 from cs.history.search_page import search_page
 from cs.history.searches import SearchAt, key_of_search, search_at
-from cs.projections.searches import instant
 
 app = App(
     name="searches",
@@ -119,7 +119,7 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
     now = ", now" if shown.now else ""
     lead = f"as of position {shown.position}{now}"
     yield styled("[bold]{}[/]  {}  [dim]{}[/]", page.title, shown.search, lead)
-    yield msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
+    yield json_text(record)
     for note in page.notes[1:]:
         yield styled("[yellow]{}[/]", note)
     yield from sections_text(page.sections[1:])
@@ -170,8 +170,7 @@ async def list_searches(
 
 
 def _table(found: Sequence[Mapping[str, Any]]) -> Table:
-    rows = [{**row, "at": instant(row["at"])} for row in found]
-    return Table.of(rows, "at search brand key outcome reused charged", "brand")
+    return Table.of(found, "at search brand key outcome reused charged", "brand")
 
 
 def _listed(each: Search) -> dict[str, Any]:

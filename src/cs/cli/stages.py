@@ -8,9 +8,9 @@ reported and the next one is read.
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from cyclopts import Parameter
@@ -306,35 +306,26 @@ def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[T | Output]:
         if not line.strip():
             continue
         try:
-            yield _item(line, read)
-        except (ValueError, RecursionError) as error:
-            why = f"line {number}: {_describe(error)}; a line is {form}"
-            warn(why)
-            yield Output([{"id": _id(line), "error": why}], code=1)
+            if len(line) > LINE_BYTES:
+                yield _bad(line, number, f"it is longer than {LINE_BYTES // 1024} KiB", form)
+            else:
+                yield read(line)
+        except RecursionError:
+            yield _bad(line, number, "it is nested too deeply", form)
+        except UnicodeDecodeError:
+            yield _bad(line, number, "it is not UTF-8", form)
+        except ValueError as error:
+            yield _bad(line, number, str(error), form)
 
 
-def _item(line: bytes, read: Callable[[bytes], T]) -> T:
-    if len(line) > LINE_BYTES:
-        raise ValueError(f"it is longer than {LINE_BYTES // 1024} KiB")
-    return read(line)
-
-
-def _describe(error: Exception) -> str:
-    match error:
-        case RecursionError():
-            return "it is nested too deeply"
-        case UnicodeDecodeError():
-            return "it is not UTF-8"
-        case _:
-            return str(error)
-
-
-def _id(line: bytes) -> Any:
-    """Return the id in *line* if it can be read."""
-    try:
-        return msgspec.json.decode(line, type=_LineId).id
-    except (ValueError, RecursionError):
-        return None
+def _bad(line: bytes, number: int, why: str, form: str) -> Output:
+    """Warn of a bad line; return its row, with its id if that can be read."""
+    why = f"line {number}: {why}; a line is {form}"
+    warn(why)
+    id_ = None
+    with suppress(ValueError, RecursionError):
+        id_ = msgspec.json.decode(line, type=_LineId).id
+    return Output([{"id": id_, "error": why}], code=1)
 
 
 class _LineId(msgspec.Struct):

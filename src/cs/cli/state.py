@@ -1,45 +1,24 @@
 """``cs state``: how anything stood at any time, and what changed it."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from cyclopts import Parameter
-from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import At, end_of, position_of
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import Table, stop, styled
+from cs.cli.output import Table, json_text, stop, styled
 from cs.domain.brand.brand import stream_of
 from cs.domain.codec import topic_of
 from cs.eventlog.categories import CATEGORIES, category_name, category_of
 from cs.eventlog.port import NO_STREAM
 from cs.history.history import History
-from cs.history.states import Change, changes, plain_state
+from cs.history.states import changes, plain_state
 
 #: Of a value that changed, the first so many characters are shown in the table.
 _SHOWN = 60
-
-
-class StreamStateAt(msgspec.Struct, frozen=True):
-    """How a stream stood."""
-
-    stream: str
-    position: int
-    version: int
-    state: Any
-
-
-class EventChanges(msgspec.Struct, frozen=True):
-    """One event, and what it changed."""
-
-    position: int
-    version: int
-    type: str
-    at: datetime
-    changes: Sequence[Change]
 
 
 @on_data
@@ -75,55 +54,56 @@ async def state(
     data = await call.data()
     if diff is not None:
         found = await _changes(data, name, *diff)
-        return Output(rows=found, text=[_table(found)])
+        rows = [
+            {
+                "position": each["position"],
+                "event": each["type"],
+                "field": change.field,
+                "before": _short(change.before),
+                "after": _short(change.after),
+            }
+            for each in found
+            for change in each["changes"]
+        ]
+        fields = "position event field before after"
+        return Output(found, [Table.of(rows, fields, "before after")])
     history = History(data.log)
     then = await history.state_at(name, await end_of(history, at))
     if then.version == NO_STREAM:
         await _stop_unknown(history, name)
-    stood = StreamStateAt(name, then.position, then.version, plain_state(then.state))
-    return Output(rows=[stood], text=_text(stood))
-
-
-def _text(stood: StreamStateAt) -> Iterator[str | Text]:
+    row = {
+        "stream": name,
+        "position": then.position,
+        "version": then.version,
+        "state": plain_state(then.state),
+    }
     line = "[bold]{}[/] as of version {}, position {}"
-    yield styled(line, stood.stream, stood.version, stood.position)
-    yield msgspec.json.format(msgspec.json.encode(stood.state), indent=2).decode()
-
-
-def _table(found: Sequence[EventChanges]) -> Table:
-    rows = [
-        (
-            str(each.position),
-            each.type,
-            change.field,
-            _short(change.before),
-            _short(change.after),
-        )
-        for each in found
-        for change in each.changes
-    ]
-    columns = ("Position", "Event", "Field", "Before", "After")
-    return Table(columns, rows, ["Before", "After"])
+    head = styled(line, name, then.version, then.position)
+    return Output([row], [head, json_text(row["state"])])
 
 
 async def _changes(
     data: CommandContext, stream: str, first: str, last: str
-) -> Sequence[EventChanges]:
+) -> Sequence[dict[str, Any]]:
+    """Return each event after *first* up to *last*, and what it changed."""
     history = History(data.log)
     after = await position_of(history, "--diff", first)
     upto = await position_of(history, "--diff", last)
     if after > upto:
         stop(f"--diff: {first} is after {last}", 2)
-    found: list[EventChanges] = []
+    found: list[dict[str, Any]] = []
     stood, is_known = plain_state(category_of(stream).initial), False
     async for recorded, then in history.states(stream, upto):
         is_known, before, stood = True, stood, plain_state(then.state)
         if recorded.position > after:
-            event, changed = recorded.event, tuple(changes(before, stood))
             found.append(
-                EventChanges(
-                    recorded.position, then.version, topic_of(event), event.at, changed
-                )
+                {
+                    "position": recorded.position,
+                    "version": then.version,
+                    "type": topic_of(recorded.event),
+                    "at": recorded.event.at,
+                    "changes": tuple(changes(before, stood)),
+                }
             )
     if not is_known:
         await _stop_unknown(history, stream)

@@ -9,7 +9,6 @@ import msgspec
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import Table, facts
 from cs.history.service_state import RecentRuns, ServiceState, read_state
-from cs.projections.searches import instant
 from cs.settings import Settings
 
 #: Measures of the admin port, which are not shown while it is ready.
@@ -59,13 +58,11 @@ async def status(at: Invocation) -> Output:
     found = await read_state(data.log, data.keys, data.views, data.streams, data.clock)
     admin = _admin(at.settings())
     health = await _health(admin)
-    failures = [(instant(f.at), f.outcome, f.why or "-", f.lookup) for f in found.failures]
     text: list[str | Table] = [*facts(_lines(found, health, admin))]
-    for what, every in (("Source", found.sources), ("Verifier", found.verifiers)):
-        text += [_ends(what, every)] if every else []
-    if failures:
-        columns = ("Failed at", "Reason", "Last attempt", "Lookup")
-        text.append(Table(columns, failures, ["Last attempt"]))
+    for kind, every in (("source", found.sources), ("verifier", found.verifiers)):
+        text += [_ends(kind, every)] if every else []
+    if found.failures:
+        text += ["last failures:", Table.of(found.failures, "at outcome why lookup", "why")]
     return Output([{**msgspec.to_builtins(found), "health": health}], text)
 
 
@@ -129,10 +126,14 @@ def _words(what: Any) -> str:
             return str(what)
 
 
-def _ends(what: str, every: dict[str, RecentRuns]) -> Table:
-    rows = []
-    for name, runs in sorted(every.items()):
-        counts = ", ".join(f"{count} {how}" for how, count in sorted(runs.ended.items()))
-        last = f"{runs.last}: {runs.why}" if runs.why else runs.last
-        rows.append((name, counts, last, instant(runs.last_at) if runs.last_at else "-"))
-    return Table((what, "Ended", "Last", "At"), rows, ["Ended", "Last"])
+def _ends(kind: str, every: dict[str, RecentRuns]) -> Table:
+    rows = [
+        {
+            kind: name,
+            "ended": ", ".join(f"{count} {how}" for how, count in sorted(runs.ended.items())),
+            "last": f"{runs.last}: {runs.why}" if runs.why else runs.last,
+            "at": runs.last_at,
+        }
+        for name, runs in sorted(every.items())
+    ]
+    return Table.of(rows, f"{kind} ended last at", "ended last")
