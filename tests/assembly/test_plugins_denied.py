@@ -1,6 +1,5 @@
 """The operator's own ranges are visited by neither way that a stranger's word leads."""
 
-from dataclasses import replace
 from ipaddress import IPv4Network
 
 import pytest
@@ -19,7 +18,7 @@ async def test_a_mail_exchanger_in_a_denied_network_is_never_dialled() -> None:
         verifier = world.verifier()
         open_ = IPv4Network("127.77.0.0/16")
         guard = Guard([open_], deny_networks=[IPv4Network("127.77.25.0/24")])
-        verifier.context = replace(verifier.context, guard=guard)
+        verifier.guard = guard
         (found,), _ = await world.check("jo", verifier=verifier)
 
     assert (found.verdict, found.reason) == (Verdict.UNKNOWN, "forbidden-address")
@@ -33,7 +32,7 @@ async def test_the_setting_reaches_the_guard_of_mail_and_web() -> None:
     async with open_plugins(settings) as tools:
         (smtp,) = [each for each in tools.verifiers if each.name == "smtp"]
         assert smtp is not None
-        guard = smtp._verifier.context.guard  # type: ignore[attr-defined]
+        guard = smtp._verifier.guard  # type: ignore[attr-defined]
         with pytest.raises(Exception, match="not on the public internet"):
             guard.check("93.184.216.34")
 

@@ -23,7 +23,7 @@ RULES = (
     "cs.pipeline.brand_resolution",
     "cs.pipeline.verification",
     "cs.pipeline.waterfall",
-    "cs.verifiers.smtp.check",
+    "cs.verifiers.smtp.verifier",
     "cs.verifiers.smtp.probe",
     "cs.verifiers.smtp.verdict",
 )
@@ -32,14 +32,14 @@ SHAPES = {"cs.domain.mail.mailbox"}
 #: The modules where each set begins, by its name.
 BEGIN = {
     rule_sets.RANKING: ("cs.domain.ranking",),
-    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.check", "cs.domain.mail.reply"),
+    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.verifier", "cs.domain.mail.reply"),
     rule_sets.VERIFICATION: ("cs.pipeline.verification",),
     rule_sets.RESOLUTION: ("cs.pipeline.brand_resolution",),
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
     "ranking-10": "27996b386a0c23c0",
-    "mail-replies-3": "9cc1a3ba46f1459f",
+    "mail-replies-3": "2d5c8fdf8bf7d732",
     "verification-4": "352d6e7128ee209f",
     "resolution-5": "78ee70d4dd43191f",
 }

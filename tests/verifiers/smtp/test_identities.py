@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import STATEMENTS, ReplyKind
 from cs.plugins.verifiers import DomainFacts
-from cs.verifiers.smtp.check import REFUSES_US
 from cs.verifiers.smtp.identity import (
     REFUSALS,
     REST_S,
@@ -18,6 +17,7 @@ from cs.verifiers.smtp.identity import (
     parse_identity,
 )
 from cs.verifiers.smtp.rereading import reread
+from cs.verifiers.smtp.verifier import REFUSES_US
 from verifiers.smtp.mail_world import DOMAIN, World
 from verifiers.smtp.server_cases import PLAIN
 from verifiers.smtp.smtp_servers import Script, people

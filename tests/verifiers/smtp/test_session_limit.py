@@ -96,7 +96,7 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
     assert set(verdicts) == {Verdict.DELIVERABLE}
     assert busy.most == sessions
     assert busy.sessions >= len(domains)
-    assert len(verifier.context.limiter) == 0
+    assert len(verifier.limiter) == 0
 
 
 async def test_who_is_cancelled_while_waiting_leaves_the_place_to_the_next() -> None:
