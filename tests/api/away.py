@@ -19,7 +19,7 @@ from cs.projections.catalogue import projections
 from cs.projections.projection import SealBody
 from cs.projections.rows import Table
 from cs.projections.sqlite import SqliteViewDatabase
-from cs.projections.views import Changed, Views
+from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service
 from harness.memory_keys import MemoryKeyStore
@@ -121,10 +121,6 @@ class AwayViews(Views):
     async def get_at(self, table: Table[Any], row_id: str) -> Any:
         self._check()
         return await super().get_at(table, row_id)
-
-    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
-        self._check()
-        return await super().ahead(newer, seal)
 
     def break_down(self) -> None:
         self.broken = True

@@ -15,7 +15,7 @@ from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.projections import current_rows
+from cs.projections import key_secrets
 from domain.acme_run import AT
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -301,8 +301,8 @@ async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Fro
 
 
 async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(current_rows, "WAIT_S", 0.05)
-    monkeypatch.setattr(current_rows, "AHEAD", 1)
+    monkeypatch.setattr(key_secrets, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(key_secrets, "AHEAD", 1)
     good = await frozen.new_key()
     await frozen.start(1)
     for _ in range(3):

@@ -249,41 +249,6 @@ class ViewsContract:
             with pytest.raises(LogUnavailable, match="made anew"):
                 await read
 
-    @pytest.mark.parametrize("at", [0, 1, 9, 20])
-    async def test_rows_ahead_are_those_the_page_would_write_and_nothing_is_written(
-        self, views: Views, history: History, at: int
-    ) -> None:
-        events = [*await history.log.tail(0)]
-        await history.apply(views, events[:at])
-        before = await history.rows(views)
-
-        newer = events[max(0, at - 1) :]
-        ahead = await views.ahead(newer, await sealer(history.keys, newer))
-
-        assert await views.position() == at
-        assert await history.rows(views) == before
-        await history.runner(views).catch_up()
-        for table in EVERY[:3]:
-            for row_id, row in await views.all(table):
-                data = ahead.get((table.name, row_id))
-                assert data is None or table.decode(data) == row
-            changed = {row_id for name, row_id in ahead if name == table.name}
-            unchanged = before[table.name].keys() - changed
-            after = dict(await views.all(table))
-            assert all(after[row_id] == before[table.name][row_id] for row_id in unchanged)
-            assert after.keys() == unchanged | changed
-
-    async def test_nothing_can_be_told_ahead_of_views_made_anew(
-        self, views: Views, history: History
-    ) -> None:
-        await history.runner(views).catch_up()
-        newer = await history.log.tail(4)
-        seal = await sealer(history.keys, newer)
-        await views.reset()
-
-        with pytest.raises(LogUnavailable, match="made anew"):
-            await views.ahead(newer, seal)
-
     # Hearing of it.
 
     async def test_who_waits_for_a_move_wakes_at_the_commit(

@@ -18,7 +18,7 @@ from cs.pipeline import outcomes
 from cs.pipeline.heartbeats import SILENCE_S
 from cs.pipeline.runner import HEARTBEAT_EVERY_S, MAX_IN_FLIGHT
 from cs.postgres.lease import EVERY_S, LASTS_S
-from cs.projections.current_rows import AHEAD, WAIT_S
+from cs.projections.key_secrets import AHEAD, PATIENCE_S
 
 PAGE = (Path(__file__).parents[2] / "docs/architecture.md").read_text()
 BUDGETS = [f"{row.budget.total_seconds():g}" for row in STAGES.values()]
@@ -40,7 +40,7 @@ BUDGETS = [f"{row.budget.total_seconds():g}" for row in STAGES.values()]
         f"**Deadline**: {DEADLINE.total_seconds():g} s from the start",
         "{} s resolution, {} s discovery, {} s ranking, {} s verification".format(*BUDGETS),
         f"**Silence**: {SILENCE_S:g} s without a sign of life",
-        f"it waits up to {WAIT_S:g} s",
+        f"waits up to {PATIENCE_S:g} s",
         f"up to {AHEAD:,} events",
         f"At most {MAX_LONG_POLLS:,} are held",
         f"the {MAX_KEYS:,} keys used last",

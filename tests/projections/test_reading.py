@@ -10,21 +10,19 @@ from msgspec.structs import replace
 from cs.domain.contact import Query
 from cs.domain.key import RunningSearch, SearchSettled, settled
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
-from cs.projections import current_rows, newer_rows
-from cs.projections.brands import BRANDS
+from cs.projections import key_secrets, newer_rows
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite import SqliteViewDatabase, sqlite_views
-from cs.projections.usage import USAGE
 from domain.acme_run import AT, AcmeRun
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from projections.history import ADA_IS_AT, DONE, LIVE, admitted, issued, write
+from projections.history import ADA_IS_AT, DONE, LIVE, admitted, write
 
 
 class KeyStore(MemoryKeyStore):
@@ -66,12 +64,6 @@ async def reader() -> AsyncIterator[Reader]:
     await reader.runner.catch_up()
     yield reader
     await reader.store.close()
-
-
-@pytest.fixture
-def behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait no time for views that nobody moves."""
-    monkeypatch.setattr(current_rows, "WAIT_S", 0.001)
 
 
 async def _follow(reader: Reader) -> "asyncio.Task[None]":
@@ -147,7 +139,6 @@ async def test_without_the_key_of_its_contacts_a_result_has_none(reader: Reader)
 # Views that are behind.
 
 
-@pytest.mark.usefixtures("behind")
 async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind(
     reader: Reader,
 ) -> None:
@@ -163,20 +154,16 @@ async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind
 
     new = await reader.reading.search("s-new", "one")
     ended = await reader.reading.search("s-live", "one")
-    usage = await reader.reading.usage("one")
 
     assert new is not None
     assert ended is not None
-    assert usage is not None
     assert new.row.status == "running"
     assert (ended.row.status, ended.row.reason) == ("failed", "timeout")
     assert ended.body is not None
     assert json.loads(ended.body)["searched_at"] == "2026-01-01T00:02:00Z"
-    assert (usage.reserved, usage.searches) == (1, 4)
     assert await reader.store.get(SEARCHES, "s-new") is None
 
 
-@pytest.mark.usefixtures("behind")
 async def test_views_too_far_behind_are_waited_for(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,46 +180,15 @@ async def test_views_too_far_behind_are_waited_for(
     assert found.row.status == "running"
 
 
-@pytest.mark.usefixtures("behind")
 async def test_views_too_far_behind_for_too_long_are_told(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(current_rows, "AHEAD", 0)
     monkeypatch.setattr(newer_rows, "AHEAD", 0)
-    monkeypatch.setattr(current_rows, "PATIENCE_S", 0.005)
+    monkeypatch.setattr(key_secrets, "PATIENCE_S", 0.005)
     await reader.live_settles()
 
-    for ask in (
-        reader.reading.search("s-live", "one"),
-        reader.reading.usage("one"),
-        reader.reading.keys(),
-        reader.reading.brands(),
-    ):
-        with pytest.raises(LogUnavailable, match="1 events behind the log"):
-            await ask
-
-
-@pytest.mark.usefixtures("behind")
-async def test_lists_too_are_advanced_for_the_answer(reader: Reader) -> None:
-    run = AcmeRun(stream="brand-new").resolved()
-    await reader.log.append(
-        [
-            Append("key-a-new", NO_STREAM, [issued(3)]),
-            Append("key-one", 8, [admitted("s-new", f"{DONE}.1")]),
-            Append("brand-new", NO_STREAM, run.events),
-        ]
-    )
-
-    keys = await reader.reading.keys()
-    brands = dict(await reader.reading.brands())
-
-    assert [(key_id, row.searches) for key_id, row in keys] == [
-        ("a-new", 0),
-        ("one", 4),
-        ("two", 1),
-    ]
-    assert brands["brand-new"].live == "brand-new.1"
-    assert set(brands) == {"brand-new"} | set(dict(await reader.store.all(BRANDS)))
+    with pytest.raises(LogUnavailable, match="1 events behind the log"):
+        await reader.reading.search("s-live", "one")
 
 
 async def test_views_that_are_made_anew_do_not_hide_what_was_there(
@@ -260,21 +216,6 @@ async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
 
     with pytest.raises(LogUnavailable, match="the key store is away"):
         await reader.reading.search("s-done", "one")
-
-
-async def test_a_list_waits_for_views_that_move(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(current_rows, "WAIT_S", 30.0)
-    following = await _follow(reader)
-    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
-
-    keys = dict(await reader.reading.keys())
-
-    assert await reader.store.position() == await reader.log.head()
-    assert keys["one"] == await reader.store.get(USAGE, "one")
-    following.cancel()
-    await asyncio.gather(following, return_exceptions=True)
 
 
 # Waiting for an end.

@@ -9,7 +9,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactBounced, ContactsErased, LookupFinished
-from cs.domain.codec import event_of, shapes
+from cs.domain.codec import AnyEvent, event_of, shapes
 from cs.domain.key import Key, SearchAdmitted, SearchSettled
 from cs.eventlog.mapper import DataKeys, recorded
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
@@ -79,7 +79,7 @@ class NewerRows:
             LogUnavailable: Log or keys are away.
             DamagedEvent: One of them is damaged.
         """
-        where = Where(topics=_topics(), streams=frozenset({stream_of(lookup)}))
+        where = Where(topics=_RESULTS, streams=frozenset({stream_of(lookup)}))
         stored = await self._events.select(where, position, await self._events.head())
         if not stored:
             return None
@@ -110,7 +110,10 @@ def _plain(name: str, body: bytes) -> bytes:
     return body
 
 
-def _topics() -> frozenset[str]:
-    """Return the topics of what a result is made of."""
-    results = {LookupFinished, ContactsErased, ContactBounced}
-    return frozenset(topic for topic in shapes() if event_of(topic) in results)
+def topics_of(*events: type[AnyEvent]) -> frozenset[str]:
+    """Return the topics that *events* are read of, in all versions."""
+    return frozenset(topic for topic in shapes() if event_of(topic) in events)
+
+
+#: Of what a result is made of.
+_RESULTS = topics_of(LookupFinished, ContactsErased, ContactBounced)

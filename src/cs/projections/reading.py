@@ -17,9 +17,8 @@ from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
-from cs.projections.current_rows import CurrentRows
 from cs.projections.follower import Follower
-from cs.projections.key_secrets import KeySecrets
+from cs.projections.key_secrets import KeySecrets, reached
 from cs.projections.newer_rows import NewerRows
 from cs.projections.search_record import SearchParts, open_contacts, spliced
 from cs.projections.searches import RESULTS, SEARCHES, SearchRow
@@ -65,7 +64,7 @@ class _Settled:
 class Reading:
     """Answers that reflect every call answered before.
 
-    A search's by its key alone (`search`), a list's by the whole log (`CurrentRows`).
+    A search's by its key alone (`search`); a list's as far as the follower has come.
 
     How a search ended never changes (contract C9), so the row of an ended search is kept in
     memory.  What it found is not: people are erased from that.
@@ -94,9 +93,8 @@ class Reading:
         self._views = views
         self._follower = follower
         self._keys = keys
-        self._rows = CurrentRows(events, views, follower)
         self._newer = NewerRows(events, keys)
-        self.secrets = KeySecrets(views, self._rows)
+        self.secrets = KeySecrets(events, views, follower, keys)
         self._ended = LruDict[str, SearchRow](CACHED)
         self._cache = (metrics or Metrics()).cache(
             "ended-searches", self._ended.__len__, CACHED
@@ -173,7 +171,7 @@ class Reading:
             newer = await self._newer.since(stream, folded, position)
             if newer is not None:
                 return self._newer.search(search, row, newer)
-            await self._rows.reached(folded.position)
+            await reached(self._follower, folded.position)
         raise LogUnavailable("the views are rebuilt, and know too little yet")
 
     async def _body(self, lookup: str) -> bytes | None:
@@ -252,14 +250,23 @@ class Reading:
 
     async def usage(self, key_id: str) -> UsageRow | None:
         self._check_readable(f"key-{key_id}")
-        return await self._rows.get(USAGE, key_id, await self._rows.basis())
+        return await self._views.get(USAGE, key_id, self._reflected())
 
     async def keys(self) -> list[tuple[str, UsageRow]]:
         """Return (key id, row) of every key there is."""
-        return await self._rows.all(USAGE, await self._rows.basis())
+        return await self._views.all(USAGE, self._reflected())
 
     async def brands(self) -> list[tuple[str, BrandRow]]:
-        return await self._rows.all(BRANDS, await self._rows.basis())
+        return await self._views.all(BRANDS, self._reflected())
+
+    def _reflected(self) -> int:
+        """Return up to where a list reflects the log.
+
+        Raises:
+            NewerEvent: An event that only a newer version reads is next.
+        """
+        self._follower.gate.check()
+        return self._follower.position
 
     async def until_settled(self, search: str) -> None:
         """Wait until the views hold the end of *search*.

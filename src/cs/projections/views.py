@@ -5,8 +5,8 @@ once, for PostgreSQL; `cs.projections.sqlite` translates what SQLite spells othe
 """
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -28,9 +28,6 @@ log = get_logger()
 
 R = TypeVar("R", bound=msgspec.Struct)
 T = TypeVar("T")
-
-#: Rows as they will be, encoded, by (table, id).
-Changed = Mapping[tuple[str, str], bytes]
 
 #: How long the tables of another version stay that no process uses: longer than an upgrade, or
 #: its way back, takes.
@@ -216,23 +213,6 @@ class Views:
             return found[0][0], rows
 
         return await self._with_build(read)
-
-    async def ahead(self, newer: Sequence[RecordedEvent], seal: SealBody) -> Changed:
-        """Return the rows that *newer* will change, as they will be; nothing is written."""
-
-        async def read(build: Build) -> Rows:
-            return await self._database.run(partial(fold, build=build))
-
-        async def fold(session: Session, build: Build) -> Rows:
-            found = await session.fetch(_CHECKPOINT, *build)
-            if not found:
-                raise BuildGone
-            checkpoint = found[0][0]
-            check_since(checkpoint, newer[0].position - 1)
-            return await self._folded(session, build, following_on(newer, checkpoint), seal)
-
-        rows = await self._with_build(read)
-        return {(table, row_id): data for table, row_id, _, data in rows.changes()}
 
     # Writing.
 

@@ -67,6 +67,8 @@ async def test_what_the_views_show_from_before_the_damage_tells_it_too(form: For
         await frozen.start(1)
         whole = await form.spoil(1, all_lost)
         (node,) = frozen.nodes
+        key_id = node.api.keys.known(hash_key(hurt))
+        node.api.streams.drop(f"key-{key_id}")
         node.api.keys.forget(hash_key(hurt))
 
         assert (await checked(node, hurt))[0] == 500
