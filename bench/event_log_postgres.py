@@ -38,8 +38,7 @@ from cs.domain.codec import to_plain
 from cs.domain.key import SearchSettled
 from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import Append
-from cs.eventlog.postgres.append import APPEND, arguments
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import APPEND, PostgresEventLog, arguments
 from cs.eventlog.table_log import PreparedAppend
 from cs.postgres.pool import open_pool
 from cs.postgres.schema import migrate

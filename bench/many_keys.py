@@ -33,7 +33,7 @@ from cs.assembly.roles.api import run_api
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool

@@ -18,8 +18,8 @@ from cs.checks.postgres import PostgresChecks
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool

@@ -15,10 +15,10 @@ from cs.api.waiting import TimeLimits
 from cs.domain.api_key import hash_key
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted
+from cs.eventlog import postgres as postgres_append
 from cs.eventlog.errors import AppendInDoubt, LogUnavailable
 from cs.eventlog.port import Append, Ceiling, EventLog
-from cs.eventlog.postgres import append as postgres_append
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.postgres.pool import Pool, open_pool

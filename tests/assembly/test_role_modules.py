@@ -18,7 +18,7 @@ SPEAKS_KAFKA = {"aiokafka", "cs.bus.kafka.bus"}
 ASKS = {"cs.assembly.plugins", "cs.outside.http", "cs.pipeline.verification", "dns", "httpx"}
 #: The log, and what only those have who hold the master key.
 HOLDS_KEYS = {
-    "cs.eventlog.postgres.log",
+    "cs.eventlog.postgres",
     "cs.keystore.postgres",
     "cs.projections.postgres.views",
     "eventsourcing",

@@ -19,7 +19,7 @@ from cs.domain.causation import OperatorCause
 from cs.domain.codec import TOPICS
 from cs.domain.personal import Personal
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_events
 from harness.in_process import on_folder

@@ -13,7 +13,7 @@ from cs.domain.lookup.rules import MAIL_DOMAINS, SILENT_REISSUES
 from cs.domain.stages.table import STAGES
 from cs.eventlog import recent, snapshots, table_log
 from cs.eventlog.categories import CATEGORIES
-from cs.eventlog.sqlite.log import POLL_S
+from cs.eventlog.sqlite import POLL_S
 from cs.pipeline import outcomes
 from cs.pipeline.heartbeats import SILENCE_S
 from cs.pipeline.runner import HEARTBEAT_EVERY_S, MAX_IN_FLIGHT

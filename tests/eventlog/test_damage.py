@@ -30,8 +30,7 @@ from cs.domain.key import QuotaGranted
 from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
-from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.recorder import BatchRecorder
+from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.projections.catalogue import projections

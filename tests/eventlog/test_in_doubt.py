@@ -16,8 +16,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.recorder import BatchRecorder
+from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from harness.in_process import Service, one_process

@@ -15,7 +15,7 @@ from contracts.event_log_ceiling import start
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.lookup_starts import LookupStarts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from harness.memory_keys import MemoryKeyStore
 
 HOUR = timedelta(hours=1)

@@ -13,9 +13,9 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog import recent
 from cs.eventlog.mapper import StoredRow
 from cs.eventlog.port import NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.recent import RecentEvent, RecentEvents
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from domain.acme_run import AcmeRun
 from harness.memory_keys import MemoryKeyStore
@@ -40,9 +40,9 @@ class PagesCounted:
 
     pages = 0
 
-    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
+    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         self.pages += 1
-        page: Sequence[StoredRow] = await super()._select_page(after, limit)  # type: ignore[misc]
+        page: Sequence[StoredRow] = await super()._page(after, limit)  # type: ignore[misc]
         return page
 
 

@@ -22,7 +22,7 @@ from cs.eventlog import streams as deciding
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.snapshots import EVERY, Snapshot, Snapshots, snapshots_away
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase

@@ -27,7 +27,7 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS, TOPICS, decode_outcome, encode
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.stages.work import Outcome, Resolved, StageName, Work
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats

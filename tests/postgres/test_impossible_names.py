@@ -9,7 +9,7 @@ from cs.domain.causation import StartCause
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.mail_domain import KnownDomain, LearnDomain, decide
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.pipeline.lookups import Lookups
 from domain.acme_run import AT, HOME, STREAM, AcmeRun

@@ -12,10 +12,10 @@ from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
 from cs.assembly.roles.api import run_api
 from cs.checks.postgres import PostgresChecks
+from cs.eventlog import postgres as postgres_log
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
-from cs.eventlog.postgres import log as postgres_log
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.postgres.errors import DatabaseUnavailable

@@ -21,9 +21,7 @@ from cs.domain.service import World, WorldChosen
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_STREAM, EventLog
 from cs.eventlog.snapshots import Snapshots
-from cs.eventlog.sqlite.file import LogFile
-from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.recorder import FAILED
+from cs.eventlog.sqlite import FAILED, LogFile, SqliteEventLog
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.keystore.wrapping import PAID_CALLS

@@ -11,7 +11,7 @@ from typing import TypeVar
 from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.sqlite.file import LogFile
+from cs.eventlog.sqlite import LogFile
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.lost import LostValues
 from cs.keystore.port import KeyStore

@@ -8,7 +8,7 @@ import msgspec
 from cs.assembly.databases import check_schema, pool_of, read_key
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots, snapshots_away
 from cs.keystore.port import KeyStore
 from cs.keystore.postgres import PostgresKeyStore

@@ -1,5 +1,8 @@
 """What an event log over a table of stored events does, whichever database holds it.
 
+Statements that read are written once, for PostgreSQL; the table is that of the library
+eventsourcing.  SQLite has positions as its row ids, and the rest as `cs.sqlite.sql` spells it.
+
 Positions have no gaps and become visible in their order, so what a page or a stream lacks
 is damage and is raised as such; and events in memory follow each other if their positions
 do, whoever wrote the others.
@@ -7,10 +10,12 @@ do, whoever wrote the others.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from operator import attrgetter, itemgetter
 from time import perf_counter
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -67,6 +72,18 @@ _RESULTS: tuple[tuple[type[BaseException], str], ...] = (
     (Exception, "failed"),
     (BaseException, "given_up"),
 )
+#: As a limit: no limit.
+_ALL = 2**62
+_COLUMNS = "notification_id, originator_id, originator_version, topic, state"
+_STREAM = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE originator_id = $1 AND originator_version > $2 ORDER BY originator_version LIMIT $3
+"""  # noqa: S608
+_PAGE = f"""
+SELECT {_COLUMNS} FROM stored_events
+WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
+"""  # noqa: S608
+LAST_POSITION = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
 #: Makes one of a row, three times as fast as the type does by itself.
 _sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
 
@@ -126,7 +143,11 @@ class TableLog(ABC):
         self._keys = keys
         self._metrics = metrics or Metrics()
         self._recent = RecentEvents()
+        #: Whether the last position was ever read; before, the log only looks empty.
+        self._head_known = False
         self._reading = asyncio.Lock()
+        self._stack = AsyncExitStack()
+        self._closed = False
         self._writer = Batcher[PreparedAppend, int](
             self._write_batch, size=BATCH, waiting=WAITING if waiting is None else waiting
         )
@@ -152,26 +173,34 @@ class TableLog(ABC):
         """Store each request; return its last position, or why it was not stored."""
 
     @abstractmethod
-    async def _select_stream(
-        self, stream: str, after: int, limit: int | None
-    ) -> Sequence[StoredRow]:
-        """Return rows of *stream* after version *after*, in order of version."""
+    async def _fetch(self, sql: str, *parameters: object) -> Sequence[Any]:
+        """Return the rows of *sql*, written for PostgreSQL."""
 
-    @abstractmethod
-    async def _select_page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        """Return rows after position *after*, in order of position."""
+    async def _fetch_few(self, sql: str, *parameters: object) -> Sequence[Any]:
+        """Return what `_fetch` does, of few rows that were just written."""
+        return await self._fetch(sql, *parameters)
 
-    @abstractmethod
-    async def _select_where(self, where: Where, after: int, upto: int) -> Sequence[StoredRow]:
-        """Return rows of *where* after position *after* up to *upto*, in order of position."""
+    async def __aexit__(self, *_: object) -> None:
+        self._closed = True
+        await self._stack.aclose()
 
-    @abstractmethod
+    def _begin(self, following: Coroutine[Any, Any, None], name: str) -> None:
+        """Take appends, and run *following* until the log is left."""
+        self._stack.push_async_callback(self._writer.close)
+        task = asyncio.create_task(following, name=name)
+
+        async def stop() -> None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+        self._stack.push_async_callback(stop)
+
     async def _last_position(self) -> int:
         """Return the last stored position; 0 if there is none."""
-
-    def _knows_head(self) -> bool:
-        """Return whether the last position was ever read; before, the log only looks empty."""
-        return True
+        ((position,),) = await self._fetch(LAST_POSITION)
+        self._head_known = True
+        return int(position)
 
     async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
         began = perf_counter()
@@ -212,7 +241,10 @@ class TableLog(ABC):
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
     ) -> Sequence[RecordedEvent]:
-        rows = await self._select_stream(stream, after, limit)
+        # What came since is a row or two that was just written, wanted at every call.
+        few = after != NO_STREAM and limit is not None
+        fetch = self._fetch_few if few else self._fetch
+        rows = await fetch(_STREAM, stream, after, _ALL if limit is None else limit)
         if not rows:
             return ()  # as at most calls
         if rows[-1][2] != after + len(rows):
@@ -262,16 +294,18 @@ class TableLog(ABC):
         if len(found) == limit:
             return True
         upto = found[-1].row[0] if found else after
-        return self._knows_head() and upto >= self._recent.head
+        return self._head_known and upto >= self._recent.head
 
     async def stored(self, after: int, limit: int = 500) -> Sequence[SealedEvent]:
         return [SealedEvent(*row) for row in await self._page(after, limit)]
 
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
-        return list(map(_sealed_event, await self._select_where(where, after, upto)))
+        sql, parameters = _select_where(where, after, upto)
+        rows: Sequence[StoredRow] = await self._fetch(sql, *parameters)
+        return list(map(_sealed_event, sorted(rows, key=itemgetter(0))))
 
     async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        rows = await self._select_page(after, limit)
+        rows: Sequence[StoredRow] = await self._fetch(_PAGE, after, limit)
         if rows and rows[-1][0] != after + len(rows):
             position = next(n for n, row in enumerate(rows, after + 1) if row[0] != n)
             why = f"the log is damaged: an event after {after} is missing"
@@ -290,6 +324,30 @@ class TableLog(ABC):
 
     async def grown(self, after: int) -> None:
         await self._recent.wait(after)
+
+
+def _select_where(where: Where, after: int, upto: int) -> tuple[str, list[object]]:
+    """Return the statement that selects *where*, in no order, and its parameters."""
+    parameters: list[object] = [after, upto]
+
+    def given(value: object) -> str:
+        parameters.append(value)
+        return f"${len(parameters)}"
+
+    # By the index of streams where it can be: + keeps SQLite from reading all positions.
+    by_stream = where.streams is not None and not where.prefixes
+    position = "+notification_id" if by_stream else "notification_id"
+    conditions = [f"{position} > $1", f"{position} <= $2"]
+    if where.topics is not None:
+        conditions.append(f"topic = ANY({given(sorted(where.topics))}::text[])")
+    if where.streams is not None or where.prefixes is not None:
+        of = [f"originator_id = ANY({given(sorted(where.streams or ()))}::text[])"]
+        of += [
+            f"substr(originator_id, 1, length({each}::text)) = {each}"
+            for each in map(given, sorted(where.prefixes or ()))
+        ]
+        conditions.append(f"({' OR '.join(of)})")
+    return f"SELECT {_COLUMNS} FROM stored_events WHERE {' AND '.join(conditions)}", parameters  # noqa: S608
 
 
 def _unwritten(error: Exception) -> LogUnavailable:

@@ -24,6 +24,7 @@ WAITING = 10_000
 _SPELLINGS = (
     (" = ANY(", " IN (SELECT value FROM json_each("),
     ("::text[])", "))"),
+    ("::text", ""),
     ("::bytea", ""),
     (" FOR UPDATE", ""),
 )
@@ -115,8 +116,8 @@ class SqliteDatabase:
         sql, *parameters = statement
         if sql.startswith("LOCK TABLE"):
             return ()
-        named = {str(n): _bound(value) for n, value in enumerate(parameters, 1)}
-        return self.file.db.execute(_spelled(sql), named).fetchall()
+        named = {str(n): bound(value) for n, value in enumerate(parameters, 1)}
+        return self.file.db.execute(spelled(sql), named).fetchall()
 
     async def _transact_batch(self, works: Sequence[Work[Any]]) -> Sequence[Any | Exception]:
         return await self.file.run(self._transact_together, works)
@@ -175,13 +176,15 @@ def _many(sql: str, rows: Sequence[Sequence[Any]]) -> Work[Rows]:
 
 
 @lru_cache(maxsize=1_000)
-def _spelled(sql: str) -> str:
+def spelled(sql: str) -> str:
+    """Return *sql*, which is written for PostgreSQL, for SQLite."""
     for of_postgres, of_sqlite in _SPELLINGS:
         sql = sql.replace(of_postgres, of_sqlite)
     return sql
 
 
-def _bound(value: Any) -> Any:
+def bound(value: Any) -> Any:
+    """Return what SQLite is given for a parameter of PostgreSQL's."""
     if isinstance(value, list):
         return json.dumps(value)
     return value.isoformat() if isinstance(value, date) else value

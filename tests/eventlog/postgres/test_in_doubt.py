@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.event_log import AT, said, units
+from cs.eventlog import postgres as postgres_append
 from cs.eventlog.errors import (
     AppendInDoubt,
     CeilingReached,
@@ -13,8 +14,7 @@ from cs.eventlog.errors import (
     WrongExpectedVersion,
 )
 from cs.eventlog.port import NO_STREAM, Append, Ceiling
-from cs.eventlog.postgres import append as postgres_append
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.postgres.pool import Pool, open_pool
 from eventlog.postgres.test_log import waits_for_a_lock
 from harness.memory_keys import MemoryKeyStore

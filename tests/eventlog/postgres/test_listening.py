@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from contracts.event_log import said, units
+from cs.eventlog import postgres as postgres_listening
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.postgres import listening as postgres_listening
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.table_log import LAST_POSITION
 from cs.postgres.pool import Pool
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
@@ -127,5 +128,5 @@ async def _listens(log: PostgresEventLog) -> None:
 
 async def _pids(pool: Pool) -> list[int]:
     """Return the backends of this pool that wait for notifications."""
-    rows = await pool.fetch(LISTENING, postgres_listening.LAST_POSITION)
+    rows = await pool.fetch(LISTENING, LAST_POSITION)
     return [row["pid"] for row in rows]

@@ -10,7 +10,7 @@ from contracts.event_log import said, units
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
 from cs.eventlog.port import Append, RecordedEvent
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.postgres.pool import open_pool
 from harness.memory_keys import MemoryKeyStore
 from harness.servers.postgres import Postgres

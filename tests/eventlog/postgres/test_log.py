@@ -11,7 +11,7 @@ from cs.domain.codec import every_version
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.keystore.errors import KeysUnavailable
 from cs.postgres.pool import Pool, open_pool
 from domain.golden_files import golden_event, golden_events

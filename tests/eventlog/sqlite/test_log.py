@@ -14,8 +14,7 @@ from cs.domain.brand.events import LookupFinished, MailboxNotVerified, PeopleFou
 from cs.domain.codec import decode, encode, topic_of
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.recorder import BatchRecorder
+from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.keystore.sqlite import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore

@@ -16,7 +16,7 @@ import pytest
 from cs.domain.key import QuotaGranted
 from cs.eventlog.follow import follow
 from cs.eventlog.port import Append, RecordedEvent
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from harness.memory_keys import MemoryKeyStore
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ import asyncpg
 
 from cs.domain.codec import AnyEvent
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views

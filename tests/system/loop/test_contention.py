@@ -23,7 +23,7 @@ from cs.domain.key import IN_FLIGHT, SearchAdmitted, SearchRepeated
 from cs.domain.rate_limits import PER_MINUTE
 from cs.eventlog.audit import Audit
 from cs.eventlog.port import RecordedEvent
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views

@@ -6,8 +6,7 @@ from pathlib import Path
 from threading import Event
 
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.sqlite.log import SqliteEventLog
-from cs.eventlog.sqlite.recorder import BatchRecorder
+from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.eventlog.table_log import PreparedAppend
 from harness.memory_keys import MemoryKeyStore
 from system.overload.http_service import over_http

@@ -20,7 +20,7 @@ from cs.domain.causation import StartCause
 from cs.domain.key import GrantQuota, KeyIssued
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
-from cs.eventlog.postgres.log import PostgresEventLog
+from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots, snapshots_away
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver

@@ -10,8 +10,8 @@ import pytest
 from contracts.event_log import said, units
 from cs.eventlog.errors import NewerEvent
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres.log import PostgresEventLog
-from cs.eventlog.sqlite.log import SqliteEventLog
+from cs.eventlog.postgres import PostgresEventLog
+from cs.eventlog.sqlite import SqliteEventLog
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from postgres.migrated import migrated

@@ -1,34 +1,45 @@
-"""Batches of contingent appends in PostgreSQL: one statement each, answered one by one.
+"""The event log in PostgreSQL, for any number of processes.
 
-The statement calls ``append_events`` (migration 0001), which takes a lock, checks, inserts
-and commits by itself: a process that stops in the middle never holds the lock.
+Migration 0001 sees to it that positions have no gaps and become visible in their order: a
+batch of appends is one statement, which calls ``append_events``.  It takes a lock, checks,
+inserts and commits by itself: a process that stops in the middle never holds the lock.
 
 A statement whose answer is lost is sent again.  That stores nothing twice: every request
 names the versions it follows, so what was stored the first time conflicts with itself, and
 is known by its events stored there, byte for byte.
+
+That the log grew is learned from notifications, which may be lost, and from a look every
+second (`cs.postgres.listening`).
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, Self, TypeAlias
 
 import asyncpg
 import msgspec
 from structlog import get_logger
 
+from cs.domain.messages import STANDS_STILL
+from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import (
     AppendInDoubt,
     CeilingReached,
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.mapper import NewEvent
-from cs.eventlog.table_log import PreparedAppend
+from cs.eventlog.lookup_starts import STARTS_KEPT
+from cs.eventlog.mapper import DataKeys, NewEvent
+from cs.eventlog.port import Ceiling
+from cs.eventlog.table_log import LAST_POSITION, PreparedAppend, TableLog
+from cs.metrics.metrics import Metrics
 from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import Pool, PooledConnection, translate_errors
+from cs.postgres.listening import Listener
+from cs.postgres.pool import Pool, PooledConnection, connected, translate_errors
+from cs.postgres.pruning import PAGE
 from cs.runtime import failpoints
 
 log = get_logger()
@@ -41,25 +52,48 @@ _PAUSE_S = 0.05
 _UNIQUE_TRIES = 3
 #: SQLSTATE class 42: the schema is not there or not ours.
 _NO_SCHEMA = "42"
+#: Where ``append_events`` notifies of the last position.
+CHANNEL = "stored_events"
+#: How often the last position is read all the same.
+POLL_S = 1.0
+#: How long that may take before another connection is tried.
+_ANSWER_S = 2.0
+#: Wait before the next connection is tried.
+_RETRY_S = 0.25
 
 Answer: TypeAlias = int | Exception
 
 
-class PostgresAppender:
-    """One batch at a time, on a connection of its own."""
+class PostgresEventLog(TableLog):
+    """Use as ``async with``.  Entering needs no database: it may come later.
 
-    def __init__(self, pool: Pool) -> None:
-        self._connection = DedicatedConnection(pool)
+    Args:
+        pool: Two of its connections are held, to write and to listen.
+        keys: What seals and opens personal values.
+        waiting: Appends that may wait to be written; one more is `LogUnavailable`.
+        metrics: Where appends are counted.
+    """
 
-    @property
-    def backend(self) -> int | None:
-        """Return the process id of the backend that appends, if there is one."""
-        return self._connection.backend
+    def __init__(
+        self,
+        pool: Pool,
+        keys: DataKeys,
+        *,
+        waiting: int | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        super().__init__(keys, waiting=waiting, metrics=metrics)
+        self._pool = pool
+        self._connection = DedicatedConnection(pool)  # that appends
 
-    async def close(self) -> None:
-        await self._connection.drop()
+    async def __aenter__(self) -> Self:
+        self._stack.push_async_callback(self._connection.drop)
+        self._begin(self._follow_last_position(), "log-listening")
+        return self
 
-    async def write(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
+    # Writing.
+
+    async def _write(self, requests: Sequence[PreparedAppend]) -> Sequence[Answer]:
         """Store each request or say why not; all that are stored commit together.
 
         Raises:
@@ -109,6 +143,74 @@ class PostgresAppender:
                 stored = await _already_stored(connection, conflicts)
                 return [stored.get(n, answer) for n, answer in enumerate(answers)]
             await asyncio.sleep(_PAUSE_S)
+
+    # Listening.
+
+    async def _follow_last_position(self) -> None:
+        """Learn the last position for ever, on one connection, and another when it dies.
+
+        What was appended here is noted when that is answered, with the events themselves: a
+        notification comes before, and followers would read them from the database.
+        """
+
+        def on_payload(payload: str) -> None:
+            if payload.isdigit():  # the library's are empty
+                self._recent.moved(int(payload))
+                self._head_known = True
+
+        listener = Listener(
+            self._pool, CHANNEL, on_payload, own_backend=lambda: self._connection.backend
+        )
+        try:
+            while True:
+                try:
+                    connection = await listener.connect()
+                    with translate_errors():
+                        last = await connection.fetchval(LAST_POSITION, timeout=_ANSWER_S)
+                    self._head_known = True
+                    self._recent.moved(last)
+                    await listener.wait(POLL_S)
+                except (DatabaseUnavailable, asyncpg.PostgresError) as error:
+                    log.warning("log_not_heard", why=str(error), retry_in_s=_RETRY_S)
+                    await listener.close()
+                    await asyncio.sleep(_RETRY_S)
+        finally:
+            await listener.close()
+
+    # Reading.
+
+    async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
+        if ceiling.limit is None:
+            return None
+        if ceiling.limit == 0:
+            return ceiling.at + DAY
+        rows = await self._fetch(_START, ceiling.limit)
+        if not rows:
+            return None
+        ((started_at,),) = rows
+        if started_at > ceiling.at + STANDS_STILL:  # or `append_events` would count it
+            async with connected(self._pool) as connection:
+                await connection.execute(_COUNT_NO_MORE, ceiling.at, DAY, STANDS_STILL)
+        return opens_after(started_at, ceiling.at)
+
+    async def prune_starts(self) -> bool:
+        """Remove a page of starts that the ceiling needs no more; return whether to go on.
+
+        Raises:
+            DatabaseUnavailable: Next time.
+        """
+        async with connected(self._pool) as connection:
+            removed: str = await connection.execute(_PRUNE_STARTS, PAGE, STARTS_KEPT)
+        return removed == f"DELETE {PAGE}"
+
+    async def _fetch(self, sql: str, *parameters: object) -> Sequence[Any]:
+        if self._closed:
+            raise LogUnavailable("the log is closed")
+        try:
+            async with connected(self._pool) as connection:
+                return [tuple(row) for row in await connection.fetch(sql, *parameters)]
+        except (DatabaseUnavailable, asyncpg.PostgresError) as error:
+            raise LogUnavailable(f"the log could not be read: {error}") from error
 
 
 async def _send(
@@ -242,4 +344,30 @@ _ALREADY_STORED = """
 SELECT originator_id, originator_version, topic, state, notification_id
 FROM unnest($1::text[], $2::bigint[]) AS wanted (originator_id, originator_version)
 JOIN stored_events USING (originator_id, originator_version)
+"""
+_START = """
+SELECT started_at FROM lookup_starts
+WHERE number = (SELECT COALESCE(max(number), 0) FROM lookup_starts) + 1 - $1
+"""
+# Starts that a clock which was wrong has put into the future.
+_COUNT_NO_MORE = """
+UPDATE lookup_starts SET started_at = $1::timestamptz - $2::interval
+WHERE started_at > $1::timestamptz + $3::interval
+"""
+# From the oldest on, up to the first that is still needed, never the newest: numbers go on
+# from it.  What is old is measured from the newest, not by a clock.
+_PRUNE_STARTS = """
+WITH oldest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT $1
+), newest AS (
+    SELECT number, started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
+), first_kept AS (
+    SELECT COALESCE(
+        min(o.number) FILTER (WHERE o.started_at > n.started_at - $2::interval),
+        max(o.number) + 1
+    ) AS number
+    FROM oldest AS o, newest AS n
+)
+DELETE FROM lookup_starts AS s USING first_kept AS k, newest AS n
+WHERE s.number < k.number AND s.number < n.number
 """

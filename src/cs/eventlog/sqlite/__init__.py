@@ -1,1 +1,0 @@
-"""The event log and its snapshots in a SQLite file."""
