@@ -7,7 +7,7 @@ from cs.domain.source_cost import SourceCost
 from cs.domain.source_figures import WEEKS
 from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDone
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.history.estimating import PastRun, past_runs
+from cs.history.loading import PastRun, past_runs
 from cs.keystore.port import KeyStore
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
 from harness.memory_keys import MemoryKeyStore

@@ -16,7 +16,7 @@ from cs.domain.brand.brand import brand_stream
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.source_cost import MICROS
 from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.history.estimating import PastRun, past_runs
+from cs.history.loading import PastRun, past_runs
 
 
 async def estimate_list(at: Invocation, path: Path) -> Output:

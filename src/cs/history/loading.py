@@ -5,7 +5,7 @@ and keys that it touches may have begun before it, so their streams are read fro
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
@@ -23,6 +23,7 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
+from cs.domain.source_figures import WEEKS
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.history.history import (
     History,
@@ -30,6 +31,7 @@ from cs.history.history import (
     Progress,
     Unreadable,
     opened,
+    pass_over,
     refuse,
     unseen,
 )
@@ -158,21 +160,42 @@ async def load(
         LogUnavailable: The log or the key store cannot be read now.
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
-    history = History(log)
-    fold = _Fold()
+    history, fold, touched = History(log), _Fold(), _Touched()
     if selection.is_everything:
         async for events, lost in _read(history, keys, selection, unreadable, progress):
             yield Loaded(events, *fold.add(events), lost=lost)
-    else:
-        touched = _Touched()
-        async for events, lost in _read(history, keys, selection, unreadable, progress):
-            touched.add(events)
-            yield Loaded(events, lost=lost)
-        fold = _Fold(touched)
-        whole = touched.selection(selection)
-        async for events, lost in _read(history, keys, whole, unreadable, progress):
-            yield Loaded((), *fold.add(events), lost=lost)
-    yield fold.rest()
+        yield fold.rest()
+        return
+    async for events, lost in _read(history, keys, selection, unreadable, progress):
+        touched.add(events)
+        yield Loaded(events, lost=lost)
+    whole = touched.selection(selection)
+    async for events, lost in _read(history, keys, whole, unreadable, progress):
+        yield touched.of(Loaded((), *fold.add(events), lost=lost))
+    yield touched.of(fold.rest())
+
+
+class PastRun(msgspec.Struct, frozen=True):
+    """The cost of a live run in millionths of a dollar, and whether it was charged for."""
+
+    micros: int
+    verified: bool
+
+
+async def past_runs(log: EventLog, keys: KeyStore, now: datetime) -> Sequence[PastRun]:
+    """Return the live runs that ended in the last `WEEKS` weeks and recorded their costs.
+
+    Raises:
+        LogUnavailable: The log or the key store is away.
+    """
+    recent = Selection(types=("brand.lookup-finished",), since=now - timedelta(weeks=WEEKS))
+    found = []
+    async for page in load(log, keys, recent, unreadable=pass_over):
+        for run in page.runs:
+            costs = [cost.micros for attempt in run.attempts for cost in attempt.costs]
+            if costs and run.finished_at is not None:
+                found.append(PastRun(sum(costs), bool(run.verified_then)))
+    return found
 
 
 async def searches(
@@ -241,16 +264,19 @@ class _Touched:
             until=part.until,
         )
 
+    def of(self, page: Loaded) -> Loaded:
+        """Return what of *page* is about them."""
+        return page._replace(
+            runs=[each for each in page.runs if each.lookup in self.lookups],
+            searches=[each for each in page.searches if each.search in self.searches],
+            keys=[each for each in page.keys if f"key-{each.key}" in self.keys],
+        )
+
 
 class _Fold:
-    """Folds events into runs, searches and keys.
+    """Folds events into runs, searches and keys."""
 
-    Args:
-        only: What is folded; ``None``: everything.
-    """
-
-    def __init__(self, only: _Touched | None = None) -> None:
-        self._only = only
+    def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
         self._searches: dict[str, Search] = {}
         self._keys: dict[str, KeyAccount] = {}
@@ -261,11 +287,8 @@ class _Fold:
         for _, recorded in events:
             event = recorded.event
             if isinstance(event, LookupEvent):
-                if self._only is None or event.lookup in self._only.lookups:
-                    runs += self._of_lookup(recorded, event)
-            elif recorded.stream.startswith("key-") and (
-                self._only is None or recorded.stream in self._only.keys
-            ):
+                runs += self._of_lookup(recorded, event)
+            elif recorded.stream.startswith("key-"):
                 searches += self.of_key(recorded)
         return runs, searches
 
@@ -291,7 +314,7 @@ class _Fold:
         elif (account := self._keys.get(key)) is not None:
             account.add(event)
         match event:
-            case SearchAdmitted() if self._only is None or event.search in self._only.searches:
+            case SearchAdmitted():
                 self._searches[event.search] = _admitted(key, recorded, event)
             case SearchRepeated() if event.search in self._searches:
                 self._searches[event.search].repeats += 1

@@ -8,7 +8,7 @@ import pytest
 from cli.command import Here
 from cli.test_report import FOUND, NOBODY, Data, data
 from cs.cli.list_estimate import estimate
-from cs.history.estimating import PastRun
+from cs.history.loading import PastRun
 
 __all__ = ["data"]
 CENT = 10_000
