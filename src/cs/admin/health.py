@@ -5,8 +5,7 @@ whether the role is ready and why, and how far each follower of the log is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -83,7 +82,9 @@ class Readiness:
             body["clock_off_s"] = round(self.time.skew_s, 3)
             body["ready"] &= self.time.ready
         if self.leader is not None:
-            self._check_leader(self.leader, body)
+            body["leads"] = self.leader.epoch is not None
+            if self.leader.held is not None:
+                body["ready"], body["held"] = False, self.leader.held
         # Neither of the next two is a reason not to work.
         if self.set_aside is not None and (damaged := self.set_aside.why) is not None:
             body["set_aside"] = damaged
@@ -135,11 +136,6 @@ class Readiness:
         except KeysUnavailable as error:
             body["ready"], body["keys"] = False, str(error)
 
-    def _check_leader(self, leader: "Leader", body: dict[str, Any]) -> None:
-        body["leads"] = leader.epoch is not None
-        if leader.held is not None:
-            body["ready"], body["held"] = False, leader.held
-
 
 class Measures:
     """The page of ``/metrics`` of a role, or of all of them in one process.
@@ -167,20 +163,14 @@ class Measures:
     async def page(self, accept: str) -> tuple[bytes, str]:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
         self._metrics.not_measured.clear()
-        with self._noted("health"):
-            async with asyncio.timeout(WITHIN_S):
-                await self._measure_health()
-        with self._noted("followers"):
-            async with asyncio.timeout(WITHIN_S):
-                await self._measure_followers()
+        parts = {"health": self._measure_health, "followers": self._measure_followers}
+        for part, measure in parts.items():
+            try:
+                async with asyncio.timeout(WITHIN_S):
+                    await measure()
+            except (TimeoutError, LogUnavailable):
+                self._metrics.not_measured.of(part).set(1)
         return self._metrics.page(accept)
-
-    @contextmanager
-    def _noted(self, part: str) -> Iterator[None]:
-        try:
-            yield
-        except (TimeoutError, LogUnavailable):
-            self._metrics.not_measured.of(part).set(1)
 
     async def _measure_health(self) -> None:
         metrics = self._metrics
