@@ -82,11 +82,8 @@ async def disclosures_of(
     ]
 
 
-class _Theirs(msgspec.Struct, frozen=True):
-    """An event in which something of a person is sealed."""
-
-    event: HistoryEvent
-    names: frozenset[str]
+#: An event in which something of people is sealed, without what it says, and those people.
+_Theirs = tuple[HistoryEvent, frozenset[str]]
 
 
 async def _events_of(
@@ -101,7 +98,7 @@ async def _events_of(
             sealed = (v["person"] for v in sealed_values(event.data()) if v["box"])
             names = people.intersection(key_name(str(event.lookup), ref) for ref in sealed)
             if names:
-                found.append(_Theirs(event._replace(state=b""), names))
+                found.append((event._replace(state=b""), names))
     return found
 
 
@@ -114,9 +111,8 @@ def _may_hold(
     selection = _selection(disclosure.asked)
     only = frozenset(disclosure.asked.people)
     where = selection.where()
-    for each in theirs:
-        names = each.names & only if only else each.names
-        event = each.event
+    for event, people in theirs:
+        names = people & only if only else people
         if (
             any(erased_at.get(name, at.position) >= at.position for name in names)
             and selection.after < event.position
