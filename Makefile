@@ -82,7 +82,7 @@ bench: setup ## measure the service against its goals: make bench ONLY="http liv
 
 profile: setup ## a flame graph of one benchmark: make profile BENCH=thin_path ARGS="2000"
 	@[ -x build/py-spy/bin/py-spy ] || $(BIN)/pip install --quiet --target build/py-spy py-spy==0.4.3
-	PYTHONPATH=tests build/py-spy/bin/py-spy record --subprocesses --output build/$(BENCH).svg -- \
+	PYTHONPATH=tests build/py-spy/bin/py-spy record --subprocesses --output build/profile-$(BENCH).svg -- \
 		$(BIN)/python bench/$(BENCH).py $(ARGS)
 
 faults: setup ## kill the service at every point and in a storm: ten minutes

@@ -131,21 +131,6 @@ def test_every_user_of_kafka_is_one_that_rights_are_given_to() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["kafka", "kafka-2", "kafka-3"])
-def test_brokers_let_nobody_in_without_a_user_and_give_nobody_rights(name: str) -> None:
-    given = project(THREE_BROKERS)["services"][name]["environment"]
-    ports = {each.split(":")[0] for each in given["KAFKA_LISTENERS"].split(",")}
-    protocols = given["KAFKA_LISTENER_SECURITY_PROTOCOL_MAP"].split(",")
-
-    assert dict(each.split(":") for each in protocols) == dict.fromkeys(ports, "SASL_PLAINTEXT")
-    for port in ports:
-        mechanism = given[f"KAFKA_LISTENER_NAME_{port}_SASL_ENABLED_MECHANISMS"]
-        assert mechanism == ("SCRAM-SHA-512" if port == "USERS" else "PLAIN")
-    assert given["KAFKA_AUTHORIZER_CLASS_NAME"].endswith("StandardAuthorizer")
-    assert given["KAFKA_ALLOW_EVERYONE_IF_NO_ACL_FOUND"] == "false"
-    assert given["KAFKA_SUPER_USERS"] == "User:broker;User:cs-topics"
-
-
 @pytest.mark.parametrize("name", [name for name in SERVICES if name not in ROLES[:4]])
 def test_only_roles_that_need_the_key_store_share_a_network_with_it(name: str) -> None:
     reaches = "keys-data" in _networks(name)
