@@ -46,7 +46,6 @@ from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
-from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.relay import LearnedFigures, relay
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
@@ -144,7 +143,6 @@ async def run_service(
     )
     real = real or SystemClock()
     heartbeats = MemoryHeartbeats(real.monotonic)
-    refuted = RefutedMailboxes(streams, keys, clock)
     recorder = OutcomeRecorder(
         streams,
         bus,
@@ -156,7 +154,7 @@ async def run_service(
             *foreign_verifiers,
         ],
         suppression=build_suppression(erasure, keys),
-        refuted=refuted,
+        keys=keys,
         metrics=metrics,
     )
     driver = Driver(
@@ -167,7 +165,7 @@ async def run_service(
         restart_work=True,
         real=real,
         metrics=metrics,
-        refuted=refuted,
+        keys=keys,
     )
     retention = None
     if kept_for_months is not None:

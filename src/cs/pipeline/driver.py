@@ -38,6 +38,7 @@ from cs.domain.causation import AnyCause, EventCause, StartCause, TimerCause
 from cs.domain.key import Key, SearchAdmitted, SettleSearch
 from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.fingerprints import Fingerprinter
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
 from cs.eventlog.port import NOBODY, RecordedEvent
@@ -46,7 +47,6 @@ from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats
 from cs.pipeline.lanes import Lanes
 from cs.pipeline.lookups import Lookups, with_damage_check
-from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.schedule import Attempt, AttemptId, Schedule
 from cs.runtime import failpoints
 from cs.runtime.clock import Clock
@@ -86,7 +86,7 @@ class Driver:
             service's clock may be moved, since no work gets done by that.
         silence_s: Work without a heartbeat for so long is issued again.
         silence_check_s: How often such work is looked for.
-        refuted: Knows from which mailboxes mail came back; without it from none.
+        keys: Show from which mailboxes mail came back; without them it came back from none.
         metrics: Reports how far it is, and how many lookups run.
     """
 
@@ -102,7 +102,7 @@ class Driver:
         silence_s: float = SILENCE_S,
         silence_check_s: float = SILENCE_CHECK_S,
         metrics: Metrics | None = None,
-        refuted: RefutedMailboxes | None = None,
+        keys: Fingerprinter | None = None,
     ) -> None:
         self._metrics = metrics or Metrics()
         self._streams = streams
@@ -113,7 +113,7 @@ class Driver:
         self._real = real or clock
         self._silence_s = silence_s
         self._silence_check = timedelta(seconds=silence_check_s)
-        self._lookups = Lookups(streams, clock, refuted)
+        self._lookups = Lookups(streams, clock, keys)
         self._schedule = Schedule(clock, self._real.monotonic)
         self._position: int | None = None  # noted up to here, follow-ups done
         self._firing = False

@@ -1,6 +1,6 @@
 """The lookups of the log: their brands read and changed, however long the log is away."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -12,22 +12,28 @@ from cs.domain.brand.events import LookupCommand, LookupFinished
 from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
+from cs.domain.contact import CheckedPerson
 from cs.domain.lookup.state import Lookup
-from cs.domain.mail.mailbox import Evidence
+from cs.domain.mail.mailbox import Evidence, Verdict, bounce_evidence
+from cs.domain.mail.patterns import candidates
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.mail_domain import KnownDomain, MailDomain
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.fingerprints import Fingerprinter, email_print
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Decision, Preparation, Streams
-from cs.pipeline.refuted import RefutedMailboxes
 from cs.runtime.clock import Clock
 
 log = get_logger()
 
 #: Events of a brand read at once when the end of a lookup is no longer remembered.
 PAGE = 500
+#: Addresses of one person that are looked up: all that any pattern makes of a name.
+_GUESSES = 1_000
+#: Of them refuted ones that go with the work (`cs.domain.stages.limits`); the likeliest first.
+_REFUTED = 20
 
 Decide = Callable[[Any], Sequence[AnyEvent]]
 
@@ -66,11 +72,25 @@ class PreparedCommands(NamedTuple):
     unmoved: Sequence[Append] = ()
 
 
+class Refuted(NamedTuple):
+    """What mail came back from.
+
+    Attributes:
+        addresses: That no check of now can prove.
+        unmoved: The streams that say so of deliverable ones, as they were read: a bounce
+            that is recorded in the meantime moves one of them.
+    """
+
+    addresses: frozenset[str] = frozenset()
+    unmoved: tuple[Append, ...] = ()
+
+
 class Lookups:
     """Reads and changes.
 
     Args:
-        refuted: Knows from which mailboxes mail came back; without it from none.
+        keys: By their keyed hashes mail domains know the mailboxes that mail came back from;
+            without them it came back from none.
 
     Raises:
         DamagedEvent: From every method: the lookup's stream cannot be read, and is set aside.
@@ -78,11 +98,11 @@ class Lookups:
     """
 
     def __init__(
-        self, streams: Streams, clock: Clock, refuted: RefutedMailboxes | None = None
+        self, streams: Streams, clock: Clock, keys: Fingerprinter | None = None
     ) -> None:
         self._streams = streams
         self._clock = clock
-        self._refuted = refuted
+        self._keys = keys
 
     async def brand(self, lookup: str) -> Brand:
         """Return the brand of *lookup* as it is now."""
@@ -135,11 +155,54 @@ class Lookups:
     async def _settled(
         self, lookup: str, mail_domain: str, state: MailDomain
     ) -> Mapping[str, tuple[Evidence, ...]]:
-        """Return by person what is known of addresses that they may have at *mail_domain*."""
-        if self._refuted is None or not state.bounced:
+        """Return by person what refutes addresses that they may have at *mail_domain*."""
+        if not state.bounced:
             return {}
         live = (await self.brand(lookup)).live
-        return self._refuted.of_people(live.people if live else (), mail_domain, state)
+        now, settled = self._clock.now(), {}
+        for who in live.people if live else ():
+            guesses = candidates(
+                who.first_name,
+                who.last_name,
+                mail_domain,
+                named=who.addresses,
+                limit=_GUESSES,
+            )
+            refuted = [each for each, _ in guesses if self._refutes(state, each)]
+            if refuted:
+                found = tuple(bounce_evidence(each, now) for each in refuted[:_REFUTED])
+                settled[who.person] = found
+        return settled
+
+    async def refuted(self, checked: Iterable[CheckedPerson]) -> Refuted:
+        """Return what is refuted of the addresses in *checked*.
+
+        Raises:
+            LogUnavailable: The log cannot be read now.
+        """
+        if self._keys is None:
+            return Refuted()
+        by_domain: dict[str, list[CheckedPerson]] = {}
+        for each in checked:
+            if each.address is not None:
+                by_domain.setdefault(each.address.rpartition("@")[2], []).append(each)
+        refuted: set[str] = set()
+        unmoved: list[Append] = []
+        for domain, people in by_domain.items():
+            try:
+                folded = await self._streams.mail_domain(domain)
+            except DamagedEvent:
+                continue  # it is set aside, as what is known of its servers
+            if any(each.verdict is Verdict.DELIVERABLE for each in people):
+                unmoved.append(Append(f"mail-domain-{domain}", folded.version, ()))
+            addresses = {each.address for each in people if each.address is not None}
+            refuted |= {each for each in addresses if self._refutes(folded.state, each)}
+        return Refuted(frozenset(refuted), tuple(unmoved))
+
+    def _refutes(self, domain: MailDomain, address: str) -> bool:
+        if self._keys is None or not domain.bounced:
+            return False
+        return domain.refutes(email_print(self._keys, address), self._clock.now())
 
     async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
         """Record *command* on its lookup's brand; what was said before is quiet."""

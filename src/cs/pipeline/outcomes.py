@@ -36,6 +36,7 @@ from cs.domain.stages.work import (
     checked_in,
 )
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
+from cs.eventlog.fingerprints import Fingerprinter
 from cs.eventlog.streams import Streams
 from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
@@ -43,7 +44,6 @@ from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups, PreparedCommands
 from cs.pipeline.receipts import Receipts
-from cs.pipeline.refuted import RefutedMailboxes
 from cs.pipeline.suppression import SuppressionFilter
 from cs.postgres.errors import DatabaseUnavailable
 from cs.runtime import failpoints
@@ -89,7 +89,7 @@ class OutcomeRecorder:
         receipts: Show whether the work that an outcome answers was issued to its sender.
         verifiers: Names of those that are configured: nobody else proves a mailbox.
         suppression: Keeps out who asked to be forgotten; without it nobody did.
-        refuted: Knows from which mailboxes mail came back; without it from none.
+        keys: Show from which mailboxes mail came back; without them it came back from none.
         drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
             comes again.
         at_once: Outcomes recorded at the same time, at most.
@@ -109,20 +109,19 @@ class OutcomeRecorder:
         receipts: Receipts,
         verifiers: Collection[str],
         suppression: SuppressionFilter | None = None,
-        refuted: RefutedMailboxes | None = None,
+        keys: Fingerprinter | None = None,
         drain_s: float = DRAIN_S,
         at_once: int = AT_ONCE,
         metrics: Metrics | None = None,
     ) -> None:
         self._traces = (metrics or Metrics()).traces
-        self._lookups = Lookups(streams, clock, refuted)
+        self._lookups = Lookups(streams, clock, keys)
         self._bus = bus
         self._clock = clock
         self._heartbeats = heartbeats
         self._receipts = receipts
         self._verifiers = frozenset(verifiers)
         self._suppression = suppression
-        self._refuted = refuted
         self._drain_s = drain_s
         self._slots = asyncio.Semaphore(at_once)
         self._without_slot = set[asyncio.Task[None] | None]()
@@ -297,10 +296,8 @@ class OutcomeRecorder:
         self, commands: Sequence[RecordFinding], causes: Sequence[AnyCause]
     ) -> PreparedCommands:
         """Return *commands* with the mailboxes that are refuted as long as nothing moves."""
-        if self._refuted is None:
-            return PreparedCommands(list(zip(commands, causes, strict=True)))
         checked = chain.from_iterable(checked_in(each.finding) for each in commands)
-        addresses, unmoved = await self._refuted.among(checked)
+        addresses, unmoved = await self._lookups.refuted(checked)
         prepared = [replace(each, refuted=addresses) for each in commands]
         return PreparedCommands(list(zip(prepared, causes, strict=True)), unmoved)
 

@@ -20,7 +20,6 @@ from cs.operations.retention import Retention
 from cs.pipeline.driver import Driver
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
-from cs.pipeline.refuted import RefutedMailboxes
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Leader
 from cs.projections.following import ViewFollower
@@ -61,7 +60,6 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             directory=directory,
         )
         retention = Retention(data.views, erasure, clock, months=settings.people_kept_for)
-        refuted = RefutedMailboxes(streams, data.keys, clock)
         recorder = OutcomeRecorder(
             streams,
             MeasuredBus(bus, metrics),
@@ -70,7 +68,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
             receipts=Receipts(await data.keys.secret(SHARED)),
             verifiers=verifier_names(settings),
             suppression=build_suppression(erasure, data.keys),
-            refuted=refuted,
+            keys=data.keys,
             metrics=metrics,
         )
 
@@ -83,7 +81,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
                 restart_work=False,
                 real=SystemClock(),
                 metrics=metrics,
-                refuted=refuted,
+                keys=data.keys,
             ).run()
 
         async def retain(_: int) -> None:

@@ -5,7 +5,7 @@ In this order, so that an interrupted recording is finished by doing it again:
 1. The mail domain's stream says that the mailbox is refuted: no new search verifies it.
 2. Each lookup's result goes on, or answers, without it.  The lookups are read after step 1: one
    whose check was stored in the meantime is among them, and one whose check is stored later
-   expects the mail domain's stream at its old version (`cs.pipeline.refuted`), and loses.
+   expects the mail domain's stream at its old version (`cs.pipeline.lookups`), and loses.
 
 A bounce of a mailbox that no search of this service returned is left alone: nothing is stored
 of it.
