@@ -97,6 +97,7 @@ def test_on_kafka_a_worker_finds_it_and_without_one_the_search_goes_on(
             again = client.post("/contacts", json=BRONTELLO).json()
             cluster.command("brands", "forget", "Brontello")
             worker = cluster.add("stage-catch-all-check", **{URL: url})
+            worker.launcher = ("env",)  # what is forked knows its stages from before
             worker.start()
             worker.wait_ready()
             check_found(client.post("/contacts", json=BRONTELLO).json())
