@@ -10,8 +10,7 @@ from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
 from cs.domain.causation import AnyCause
 from cs.domain.codec import shapes
 from cs.domain.personal import Personal
-from cs.domain.stages.field_limits import Limit, ListLimit, MapLimit, NumberLimit, TextLimit
-from cs.domain.stages.limits import LIMITS
+from cs.domain.stages.limits import LIMITS, Limit, ListLimit, MapLimit, NumberLimit, TextLimit
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Outcome, StageName, Work
 

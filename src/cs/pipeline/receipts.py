@@ -17,8 +17,7 @@ import msgspec
 
 from cs.domain.brand.events import StageIssued
 from cs.domain.source_cost import SourceFigures
-from cs.domain.stages.fitting import fitted
-from cs.domain.stages.limits import BeyondLimits
+from cs.domain.stages.limits import BeyondLimits, fitted
 from cs.domain.stages.work import Outcome, StageInput, StageName, Work
 
 #: Under which name the key store has the secret (`cs.keystore.port.KeyStore.secret`).

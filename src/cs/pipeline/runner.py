@@ -22,8 +22,7 @@ from cs.bus.topics import (
     encode,
 )
 from cs.domain.cause import raised_at
-from cs.domain.stages.fitting import fitted, lighter
-from cs.domain.stages.limits import BeyondLimits
+from cs.domain.stages.limits import BeyondLimits, fitted, lighter
 from cs.domain.stages.refused import wrong_result
 from cs.domain.stages.table import PROGRESS, STAGES
 from cs.domain.stages.work import (

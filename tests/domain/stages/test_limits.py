@@ -13,8 +13,7 @@ from msgspec import inspect
 from cs.bus.topics import UNREADABLE, decode_outcome, decode_work, encode
 from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, Sighting
 from cs.domain.mail.mailbox import Evidence, Verdict
-from cs.domain.stages.fitting import fitted
-from cs.domain.stages.limits import LIMITS, BeyondLimits, check
+from cs.domain.stages.limits import LIMITS, BeyondLimits, check, fitted
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,

@@ -55,9 +55,8 @@ def test_an_item_is_a_field_of_the_input_and_of_the_event_that_closes(row: Stage
 
 
 @ROWS
-def test_its_shapes_have_their_limits_in_the_row(row: StageRow) -> None:
-    assert row.limits.keys() == {row.input, *row.progress, row.result}
-    assert row.limits.keys() <= LIMITS.keys()
+def test_its_shapes_have_limits(row: StageRow) -> None:
+    assert {row.input, *row.progress, row.result} <= LIMITS.keys()
 
 
 @ROWS

@@ -1,8 +1,8 @@
 """The stages of a lookup, one row each: the one place that says what a stage is.
 
-Topics, consumer groups, budgets, attempts, what a message may hold, which finding is whose
-and which event ends which work are all read from here.  The shapes themselves are in
-`cs.domain.stages.work`, what a finding leads to is in `cs.domain.lookup.rules`.
+Topics, consumer groups, budgets, attempts, which finding is whose and which event ends which
+work are all read from here.  The shapes themselves are in `cs.domain.stages.work`, what they
+may hold is in `cs.domain.stages.limits`, what a finding leads to in `cs.domain.lookup.rules`.
 
 Four stages are the service's own.  A package adds one with an entry point that names its row,
 an `ExtraStage` (docs/extending.md).
@@ -25,18 +25,6 @@ from cs.domain.brand.events import (
     StageDone,
 )
 from cs.domain.contact import Person
-from cs.domain.stages.field_limits import (
-    CAUSES_BY_SOURCE,
-    COSTS,
-    HOST,
-    OPINIONS_AT_ONCE,
-    PEOPLE_AT_ONCE,
-    SOURCES,
-    WORD,
-    Limit,
-    ListLimit,
-    NumberLimit,
-)
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -63,9 +51,6 @@ V = TypeVar("V")
 #: The group of entry points that name the rows of extra stages.
 EXTRA_STAGES = "cs.extra_stages"
 
-#: By shape and field (`cs.domain.stages.limits.LIMITS`).
-Limits = Mapping[type[msgspec.Struct], Mapping[str, Limit]]
-
 
 class StageRow(msgspec.Struct, frozen=True, kw_only=True):
     """One stage.
@@ -83,7 +68,6 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
         item: The field, of its input and of the event that closes its work, that
             distinguishes its pieces of work in one lookup; ``None``: there is one.
         asks: The settings that name whom it asks.
-        limits: What its input and findings may hold.
         optional: The run goes on without it: when it fails for good, or when its budget is
             over, in however many attempts.
     """
@@ -97,7 +81,6 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int | None = 3
     item: str | None = None
     asks: tuple[str, ...] = ()
-    limits: Limits = {}
     optional: bool = False
 
     @property
@@ -156,16 +139,6 @@ OWN_STAGES: Mapping[StageName, StageRow] = {
             closed_by=BrandResolved,
             budget=timedelta(seconds=40),
             asks=("brand_sources",),
-            limits={
-                ResolutionInput: {},
-                Resolved: {
-                    "sources": SOURCES,
-                    "causes": CAUSES_BY_SOURCE,
-                    "matches": ListLimit(64),
-                    "rules": WORD,
-                    "costs": COSTS,
-                },
-            },
         ),
         StageRow(
             name="contact-discovery",
@@ -175,16 +148,6 @@ OWN_STAGES: Mapping[StageName, StageRow] = {
             closed_by=ContactsDiscovered,
             budget=timedelta(seconds=60),
             asks=("people_sources",),
-            limits={
-                DiscoveryInput: {},
-                PeopleSeen: {"people": PEOPLE_AT_ONCE},
-                Discovered: {
-                    "people": PEOPLE_AT_ONCE,
-                    "sources": SOURCES,
-                    "causes": CAUSES_BY_SOURCE,
-                    "costs": COSTS,
-                },
-            },
         ),
         StageRow(
             name="ranking",
@@ -192,17 +155,6 @@ OWN_STAGES: Mapping[StageName, StageRow] = {
             result=RankingDone,
             closed_by=ContactsRanked,
             budget=timedelta(seconds=20),
-            limits={
-                RankingInput: {"people": PEOPLE_AT_ONCE, "contacts": NumberLimit(0, 10_000)},
-                RankingDone: {
-                    "ranked": PEOPLE_AT_ONCE,
-                    "left_out": PEOPLE_AT_ONCE,
-                    "rules": WORD,
-                    "opinions": OPINIONS_AT_ONCE,
-                    "causes": CAUSES_BY_SOURCE,
-                    "costs": COSTS,
-                },
-            },
         ),
         StageRow(
             name="verification",
@@ -215,11 +167,6 @@ OWN_STAGES: Mapping[StageName, StageRow] = {
             attempts=None,
             item="mail_domain",
             asks=("verifiers",),
-            limits={
-                VerificationInput: {"mail_domain": HOST, "candidates": PEOPLE_AT_ONCE},
-                MailboxChecked: {},
-                DomainVerified: {"checked": PEOPLE_AT_ONCE, "costs": COSTS},
-            },
         ),
     )
 }
