@@ -361,7 +361,7 @@ def test_it_is_stored_before_anything_is_shown(
         raise KeyboardInterrupt(line)
 
     with monkeypatch.context() as during:
-        during.setattr("cs.cli.events._print", interrupted)
+        during.setattr("cs.cli.events._print_all", interrupted)
         ended = here("events", "export", f"--data-dir={history}", "--reveal", WHY)
 
     assert (ended.code, ended.out) == (130, "")

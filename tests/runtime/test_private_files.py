@@ -12,7 +12,7 @@ from cs.assembly.databases import read_key
 from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
 from cs.backup.backup import make
 from cs.backup.files import backup_folders
-from cs.cli.list_journal import Journal, Results
+from cs.cli.list_files import Journal, Results
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed

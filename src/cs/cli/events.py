@@ -2,16 +2,17 @@
 
 import asyncio
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 from cyclopts import App, Parameter
 from msgspec.structs import replace
+from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
@@ -19,12 +20,14 @@ from cs.cli.command import Invocation, Output, command, number, on_data
 from cs.cli.output import json_text, print_json, stop, styled
 from cs.cli.progress import reading
 from cs.cli.revealing import Reveal
-from cs.cli.why import why
+from cs.domain.causation import MessageCause, OperatorCause, StartCause, TimerCause
 from cs.eventlog.stored_cause import cause_in
+from cs.history.causes import CausedEvent, Explanation, explain
 from cs.history.history import History
 from cs.history.identities import Identities, identities
 from cs.history.lines import ShownEvent, check_known, shown_events
 from cs.history.part_folder import check_free, disk_failures
+from cs.history.searches import key_of_search
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
 from cs.history.words import cause_in_words
@@ -37,8 +40,6 @@ app = App(
     "Works on the data folder or the databases, beside a running service or without one. "
     "What the types of events mean: docs/analysts.md.",
 )
-
-app.command(why)
 
 #: How long `cs events tail` opens people of one reason.
 REVEALED_FOR = timedelta(hours=8)
@@ -53,6 +54,8 @@ _OF_EVENTS = {
     "streams": "--stream",
     "mail_domain": "--mail-domain",
 }
+#: Writes a page of events.
+_Write = Callable[[Sequence[ShownEvent]], object]
 #: Without options.
 EVERY = Chosen()
 
@@ -101,25 +104,23 @@ async def export(
         stop(f"{option}: name the file with --out", 2)
     if form != "ndjson" and resume:
         stop(f"--resume: goes with lines of JSON; without it {out} is made again", 2)
-    if form in ("duckdb", "tables"):
-        _check_whole(selection)
+    is_tables = form in ("duckdb", "tables")
+    for field, option in _OF_EVENTS.items() if is_tables else ():
+        if getattr(selection, field):
+            stop(
+                f"{option}: tables need whole searches and lookups; choose by --brand, "
+                "--lookup, --key, time or position, or export --format ndjson",
+                2,
+            )
     data = await at.data()
     selection = await chosen.selection(History(data.log))
-    if out is None:
-        await _write(data, selection, _print_all, why=reveal)
-        return Output()
-    if form in ("duckdb", "tables"):
+    if out is not None and is_tables:
         position = await _write_tables(data, selection, out, form, why=reveal)
-        written = f"{len(TABLES)} tables up to position {position}"
-    else:
-        with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
-            if resume:
-                done = max(selection.after, _last_position(file))
-                selection = replace(selection, after=done)
-            write = partial(_write_lines, file)
-            count = await _write(data, selection, write, why=reveal, out=out)
-        written = f"{count} events"
-    return Output(text=[f"{written} written to {out}"])
+        return Output(text=[f"{len(TABLES)} tables up to position {position} written to {out}"])
+    with _writing(out, form, resume=resume) as (done, write):
+        selection = replace(selection, after=max(selection.after, done))
+        count = await _write(data, selection, write, why=reveal, out=out)
+    return Output(text=[] if out is None else [f"{count} events written to {out}"])
 
 
 @app.command
@@ -224,7 +225,7 @@ async def _opened(
 async def _write(
     data: CommandContext,
     selection: Selection,
-    write: Callable[[Sequence[ShownEvent]], object],
+    write: _Write,
     *,
     why: str | None,
     out: Path | None = None,
@@ -247,7 +248,7 @@ async def _write_tables(
     data: CommandContext,
     selection: Selection,
     out: Path,
-    form: Literal["duckdb", "tables"],
+    form: Format,
     *,
     why: str | None,
 ) -> int:
@@ -264,7 +265,7 @@ async def _write_tables(
                 data.keys,
                 selection,
                 out,
-                form,
+                "duckdb" if form == "duckdb" else "tables",
                 people=people,
                 reveal=why is not None,
                 head=head,
@@ -272,15 +273,19 @@ async def _write_tables(
             )
 
 
-def _check_whole(selection: Selection) -> None:
-    """End the command if *selection* leaves half a search or half a lookup."""
-    for field, option in _OF_EVENTS.items():
-        if getattr(selection, field):
-            stop(
-                f"{option}: tables need whole searches and lookups; choose by --brand, "
-                "--lookup, --key, time or position, or export --format ndjson",
-                2,
-            )
+@contextmanager
+def _writing(out: Path | None, form: Format, *, resume: bool) -> Iterator[tuple[int, _Write]]:
+    """Yield the last position that *out* has already, and what writes events there.
+
+    Without *out* they are printed.  A file is a new one, private to its owner; lines of JSON
+    may go on in one that is there.
+    """
+    if out is None:
+        yield 0, _print_all
+        return
+    with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
+        done = _last_position(file) if resume else 0
+        yield done, lambda page: file.write(b"".join(shown.line() for shown in page))
 
 
 def _parquet(out: Path) -> AbstractContextManager[BinaryIO]:
@@ -291,7 +296,6 @@ def _parquet(out: Path) -> AbstractContextManager[BinaryIO]:
 
 @contextmanager
 def _line_file(out: Path, *, resume: bool) -> Iterator[BinaryIO]:
-    """Open *out* for lines of JSON, private to its owner; if *resume*, one that is there."""
     flags = os.O_RDWR | os.O_CREAT | (0 if resume else os.O_EXCL)
     try:
         descriptor = os.open(out, flags, 0o600)
@@ -328,15 +332,119 @@ def _last_position(file: BinaryIO) -> int:
     return last
 
 
-def _write_lines(file: BinaryIO, page: Sequence[ShownEvent]) -> None:
-    file.write(b"".join(shown.line() for shown in page))
-
-
 def _print_all(page: Sequence[ShownEvent]) -> None:
     for shown in page:
-        _print(shown.line())
+        print_json(msgspec.json.decode(shown.line()))  # its words came from anywhere
 
 
-def _print(line: bytes) -> None:
-    """Print *line*, whose words came from anywhere, for a terminal or a program."""
-    print_json(msgspec.json.decode(line))
+@app.command
+@on_data
+async def why(
+    call: Invocation,
+    event: Annotated[
+        str, Parameter(help="Where the event stands in the log, from 1, or a search's id.")
+    ],
+    /,
+) -> Output:
+    """Show what an event came of, back to the call or command, and all that came of it.
+
+    Each line is an event under the one that led to it, the one asked for marked with >.
+    A search is settled, and charged, because its run finished, and is shown under both.
+    Of a search's id the event that admitted it is meant.
+
+    Example: `cs events why 17`, and `cs events why srch_yg2vnp75fv9fazbxhr4fyb0qgm`
+    """
+    data = await call.data()
+    with reading("looking for what belongs together") as progress:
+        position = await _position(data, event)
+        found = await explain(data.log, position, progress)
+    if found is None:
+        stop(f"there is no event at position {position}")
+    plain = {
+        "event": found.event.plain(),
+        "before": [each.plain() for each in found.before],
+        "after": [each.plain() for each in found.after],
+    }
+    return Output(rows=[plain], text=_tree(found))
+
+
+async def _position(data: CommandContext, event: str) -> int:
+    """Return the position that *event* means; end the command if it means none."""
+    if not event.startswith("srch_"):
+        try:
+            return int(event)
+        except ValueError:
+            stop(f"a position from 1 or a search's id, srch_..., not {event!r}", 2)
+    history = History(data.log)
+    key = await key_of_search(history, data.views, event)
+    made = Selection(types=("search-admitted",), keys=(key,) if key else ("none",))
+    found = [e.position async for e in history.events(made) if e.data()["search"] == event]
+    if not found:
+        stop(f"there is no search {event}; `cs searches list` shows those there are")
+    return found[0]
+
+
+def _tree(found: Explanation) -> Iterator[Text]:
+    """Yield the lines of *found*: every event below what led to it, from the origins on."""
+    events = {e.position: e for e in (*found.before, found.event, *found.after)}
+
+    def branch(event: CausedEvent, indent: str) -> Iterator[Text]:
+        is_asked = event is found.event
+        yield styled(
+            "{} {}{} [bold]{}[/]  [dim]{}[/]" if is_asked else "{} {}{} {}  [dim]{}[/]",
+            ">" if is_asked else " ",
+            indent,
+            event.position,
+            f"{_name(event)} {_says(event)}".rstrip(),
+            ", ".join(filter(None, (_milliseconds(event), _led_by(event)))),
+        )
+        for each in events.values():
+            parents = [position for position in each.follows if position in events]
+            if event.position in parents[:1]:
+                yield from branch(each, indent + "  ")
+            elif event.position in parents:
+                yield styled(
+                    "  {}  [dim]{} {}: see there[/]", indent, each.position, _name(each)
+                )
+
+    for event in events.values():
+        if events.keys().isdisjoint(event.follows):
+            yield styled("[bold]{}[/]", cause_in_words(event.caused_by))
+            yield from branch(event, "")
+
+
+def _name(event: CausedEvent) -> str:
+    return event.stored.topic.rpartition(".v")[0]
+
+
+def _milliseconds(event: CausedEvent) -> str:
+    return event.stored.at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _says(event: CausedEvent) -> str:
+    said = defaultdict[str, Any](str, event.said)
+    attempt, verified, charged = said["attempt"], said["verified"], event.said.get("charged")
+    words = (
+        said["search"] or (said["lookup"] if event.kind.startswith("lookup-") else ""),
+        said["stage"],
+        said["item"] or said["mail_domain"],
+        said["checked"] and said["checked"]["person"],
+        attempt and f"attempt {attempt}",
+        said["why"],
+        said["outcome"],
+        verified and f"{verified} verified",
+        "" if charged is None else "charged" if charged else "not charged",
+        said["cached"] and "reused",
+    )
+    return ", ".join(word for word in words if word)
+
+
+def _led_by(event: CausedEvent) -> str:
+    """Return what of its cause the tree does not show."""
+    match event.caused_by:
+        case MessageCause(id=id_):
+            return f"answer {id_.rpartition('/')[2]}"
+        case TimerCause() | StartCause() | OperatorCause() if event.follows:
+            return cause_in_words(event.caused_by)
+        case _:
+            return ""

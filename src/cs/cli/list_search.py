@@ -16,9 +16,17 @@ from cyclopts import Parameter
 from msgspec.structs import replace
 
 from cs.cli.app import FAILED
-from cs.cli.brand_list import BadList, Row, read_rows
 from cs.cli.command import Output
-from cs.cli.list_journal import Journal, Results, RowError, RowState, hashed
+from cs.cli.list_files import (
+    BadList,
+    Journal,
+    Results,
+    Row,
+    RowError,
+    RowState,
+    hashed,
+    read_rows,
+)
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
 from cs.cli.search_record import describe, exit_code, most_severe

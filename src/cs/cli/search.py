@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from cs.cli.app import FAILED
 from cs.cli.command import Invocation, Output, Server, command
-from cs.cli.list_journal import is_json
+from cs.cli.list_files import is_json
 from cs.cli.list_search import ListOptions, search_list
 from cs.cli.output import harmless, stop, warn
 from cs.cli.progress import Progress

@@ -14,7 +14,7 @@ import msgspec
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
 from cs.cli.command import Invocation
-from cs.cli.list_journal import RowState
+from cs.cli.list_files import RowState
 from cs.cli.list_search import ListOptions, search_list
 from cs.cli.progress import Progress
 from cs.client import Client, Patience
