@@ -30,7 +30,7 @@ Form = Literal["duckdb", "tables"]
 
 #: Bytes that DuckDB holds in memory at most; it sorts and joins on disk beyond.
 MEMORY = 10**9
-#: Rows that are written down before DuckDB appends them, some 500 bytes each.
+#: Rows that are collected before DuckDB appends them, some 500 bytes each.
 ROWS = 50_000
 #: Events by which people are erased, wherever they stand.
 ERASURES = Selection(types=("contacts-erased", "person.erased"))
@@ -69,7 +69,7 @@ class TableWriter:
             self.run(f"CREATE TABLE gathered.{name} ({definition})")
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Append *rows*, without what is no column of their table or must not be written."""
+        """Append *rows*, without fields that their table lacks or that must stay hidden."""
         for name, row in rows:
             self._count += 1
             numbered = {**row, "row_n": self._count}
@@ -80,7 +80,7 @@ class TableWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Append the rows that wait."""
+        """Append the rows that are collected."""
         file = self._folder / "rows.ndjson"
         for name, rows in self._waiting.items():
             file.write_bytes(msgspec.json.Encoder().encode_lines(rows))

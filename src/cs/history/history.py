@@ -39,10 +39,10 @@ class HistoryEvent(NamedTuple):
 
     Attributes:
         position: In the whole log, from 1.
-        stream: Its stream.
-        version: In its stream, from 0.
+        stream: The name of its stream.
+        version: Its place in its stream, from 0.
         topic: Its type, ``<category>.<event>.v<n>``.
-        state: JSON, as it is stored.
+        state: Its JSON, as it is stored.
         at: When it happened, UTC.
         lookup: The lookup that it names, if it names one.
     """
@@ -56,7 +56,7 @@ class HistoryEvent(NamedTuple):
     lookup: str | None
 
     def data(self) -> dict[str, Any]:
-        """Return what it says, people sealed."""
+        """Return its JSON decoded, with people sealed."""
         plain: dict[str, Any] = msgspec.json.decode(self.state)
         return plain
 
@@ -65,9 +65,9 @@ class StateAt(msgspec.Struct, frozen=True):
     """The state of a stream as it was.
 
     Attributes:
-        state: What `cs.domain` makes of its events.
-        version: Of the last event in it; -1: it had none.
-        position: Of that event; 0: it had none.
+        state: The state that `cs.domain` folds from its events.
+        version: The version of the last event in it; -1 if there was none.
+        position: The position of that event; 0 if there was none.
     """
 
     state: Any
@@ -84,7 +84,7 @@ _HEAD = msgspec.json.Decoder(_EventHead)
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
-#: Called with how far reading is: the last position looked at, and the last one to look at.
+#: Called with the progress of reading: the last position read, and the last one to read.
 Progress = Callable[[int, int], None]
 #: Called with an event that cannot be read; what it raises ends the reading.
 Unreadable = Callable[[DamagedEvent | NewerEvent], None]
@@ -115,7 +115,7 @@ class History:
         """Yield the events of *selection* that are stored now, in order of position.
 
         Args:
-            selection: Which; all of them if nothing is said.
+            selection: Which events; all of them by default.
             progress: Called after every `WINDOW` positions.
 
         Raises:

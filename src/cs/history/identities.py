@@ -1,4 +1,4 @@
-"""Stable pseudonyms: who, of all lookups, is the same person, without saying who it is.
+"""Stable pseudonyms: which records of all lookups are of one person, without naming them.
 
 A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.  What
 one lookup found out about one person, ``<lookup>#p1``, is a record, and two records are of one
@@ -230,7 +230,7 @@ class Identities:
         return dict(self._database.execute(_WHO, (json.dumps([*names]),)))
 
     async def _read_on(self, head: int) -> None:
-        """Read what all of the history says about people, on from where that ended."""
+        """Read the events about people that were appended since the last reading."""
         if not self._read_to:  # records are kept in order of position
             self._database.executescript(
                 "DELETE FROM record WHERE NOT erased; DELETE FROM said"
@@ -242,7 +242,7 @@ class Identities:
             self._progress(end, head)
 
     async def _read(self, where: Where, after: int, upto: int) -> None:
-        """Keep what events say about who people are; damaged events say nothing."""
+        """Keep the fingerprints of people in events; damaged events are left out."""
         stored = await self._log.select(where, after, upto)
         records: list[tuple[str, str | None, str | None]] = []
         said: list[tuple[str, str]] = []
@@ -259,7 +259,7 @@ class Identities:
         self._database.execute("COMMIT")
 
     def _group(self) -> None:
-        """Find out whose the records without a profile are."""
+        """Find out which person each record without a profile belongs to."""
         self._database.executescript(_BEGIN_GROUPING)
         while self._database.execute(_GROUP).rowcount:
             pass

@@ -1,7 +1,7 @@
-"""Runs, searches and keys of a part of the history, each of them whole: the one loader.
+"""The loader of runs, searches and keys of a part of the history, each of them whole.
 
-A part is what a `Selection` chooses, for example a period or some brands.  The runs, searches
-and keys that it touches may have begun before it, so their streams are read from the beginning.
+A part is chosen by a `Selection`, for example a period or some brands.  The runs, searches and
+keys that it touches may have begun before it, so their streams are read from the beginning.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -49,11 +49,12 @@ class Search(msgspec.Struct, kw_only=True):
 
     Attributes:
         position, asked_at: Of the event that admitted it.
-        brand: As it was shown to the caller; `asked_brand`, `asked_domain`: as it was asked.
+        brand: As it was shown to the caller; `asked_brand`, `asked_domain`: as the caller
+            sent it.
         lookup: The run that answers it.
         request: The id of its call.
-        repeats: How often it was asked for again while it ran.
-        settled_position, settled_at: Of the event that ended it; ``None``: it runs.
+        repeats: How often the same search was sent again while it ran.
+        settled_position, settled_at: Of the event that ended it; ``None`` while it runs.
         cached: Whether an earlier run answered it.
     """
 
@@ -99,7 +100,7 @@ class KeyAccount(msgspec.Struct, kw_only=True):
     last_search_at: datetime | None = None
 
     def add(self, event: object) -> None:
-        """Change the account as *event* of the key says."""
+        """Apply *event*, the next one of the key."""
         match event:
             case QuotaGranted():
                 self.quota += event.units

@@ -59,18 +59,19 @@ class RunAttempt(msgspec.Struct, kw_only=True):
         position: Of the event that issued it.
         item: The mail domain of a verification; else empty.
         attempt: Counts from 1, over all that were issued of this work.
-        after_silence, after_restart: Why it was issued again, if not for a failure.
-        end: How it ended: with the stage's result, without one, because another took its
-            place, because the run ended; or it has not.
-        ended_at: When.
-        ended_by: The position of the event that says so.
-        why: Of a failed one: why.
-        retry_at: Of a failed one: when the next one was to follow.
-        sources: Of one that answered, by source: how it ended.
-        causes: Of one that ended, by source: why it could not answer.
-        costs: Of one that ended: the cost per source or verifier, in the order of asking.
-        caused_by: What led to its being issued; ``None``: not known.
-        end_caused_by: What led to the event that says that it ended.
+        after_silence, after_restart: Whether it was issued again because the stage was silent
+            or a process restarted.
+        end: ``open`` until it ends; ``replaced`` by another attempt; ``cut-off`` by the end
+            of the run.
+        ended_at: When it ended.
+        ended_by: The position of the event by which it ended.
+        why: Why it failed; ``None`` if it did not.
+        retry_at: When the next attempt is due after a failure.
+        sources: How each source ended, by name, if the stage answered.
+        causes: Why a source could not answer, by name.
+        costs: The cost per source or verifier, in the order of asking.
+        caused_by: The cause of its being issued; ``None``: not known.
+        end_caused_by: The cause of the event by which it ended.
     """
 
     position: int
@@ -108,8 +109,8 @@ class SourceUse(msgspec.Struct, kw_only=True):
         stage, item: That asked it; `item` is the mail domain of a verification.
         ended, why: How it ended, and why it could not answer; of a source.
         questions: Questions that it was asked; of a verifier, addresses.
-        calls: Calls to a service that charges, made for them.
-        used: What the stage went on with of what it gave; ``None``: not recorded.
+        calls: Paid calls that were made for them.
+        used: Results that the stage went on with; ``None``: not recorded.
         cost: In US dollars.
         expected: What a verified e-mail from it was expected to cost, in US dollars, when the
             order of asking was made.
@@ -139,9 +140,9 @@ class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How the sources of a stage ended.
 
     Attributes:
-        position, at: Of the event that says so.
-        sources: By name, how each ended.
-        causes: By name, why one could not answer.
+        position, at: Of the event that recorded it.
+        sources: How each ended, by name.
+        causes: Why a source could not answer, by name.
         conclusive: Whether all of them answered.
     """
 
@@ -153,13 +154,13 @@ class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What verification found for one person at one mail domain.
+    """The result of verification for one person at one mail domain.
 
     Attributes:
-        position, at: Of the event that says so.
-        verified: Whether the mailbox was proved; what `checked` says alone proves nothing.
-        checked: With all evidence.
-        mail_domain: Where; known of erased people, too, as the message names it that said so.
+        position, at: Of the event that recorded it.
+        verified: Whether the mailbox was proved; the verdict in `checked` alone proves nothing.
+        checked: The result with all evidence.
+        mail_domain: The domain; known of erased people too, from the id of the message.
     """
 
     position: int
@@ -173,10 +174,10 @@ class MailboxBounce(msgspec.Struct, frozen=True, kw_only=True):
     """Mail to a mailbox that the run had verified came back for good.
 
     Attributes:
-        position, at: Of the event that says so.
-        bounced_at: When it came back; ``status``: enhanced code; ``why``: what it was.
-        verifier, reason: Who had vouched for the mailbox, and by which rule.
-        address, diagnostic: Of the mailbox, and what the mail server said.
+        position, at: Of the event that recorded it.
+        bounced_at: When it came back; ``status``: enhanced code; ``why``: its meaning.
+        verifier, reason: The verifier that had verified the mailbox, and its rule.
+        address, diagnostic: The mailbox, and the words of the mail server.
     """
 
     position: int
@@ -197,13 +198,13 @@ class RunPerson(msgspec.Struct, kw_only=True):
         person: ``p1``, ``p2``, …
         position, at: Of the event that names them first.
         found: What was found; its fields are empty if they were erased.
-        place: In the ranking, from 1; ``None``: not in it.
-        ranked: The role that was read; ``None``: not ranked.
-        left_out: Why not, as `cs.domain.contact.LeftOut` says.
+        place: Their place in the ranking, from 1; ``None``: not ranked.
+        ranked: The role that was read from the headline; ``None``: not ranked.
+        left_out: Why they were not ranked (`cs.domain.contact.LeftOut`).
         opinion: A second opinion on their headline, of which the rules were unsure.
         checks: In order.
         erased: Whether an event took them out of the run.
-        bounced: What is known of mail to their verified mailbox that came back.
+        bounced: The bounce of mail to their verified mailbox, if there was one.
         why: Why they are in the answer or not, as `cs.history.words.KEPT` has it.
         who: Their pseudonym over all runs, where it was asked for.
     """
@@ -224,7 +225,7 @@ class RunPerson(msgspec.Struct, kw_only=True):
 
     @property
     def is_erased(self) -> bool:
-        """Return whether they were erased by now; whatever is left says nothing."""
+        """Return whether they were erased by now; what is left names no one."""
         return self.erased or not self.found.full_name
 
 
@@ -247,26 +248,25 @@ class Run(msgspec.Struct, kw_only=True):
         last_position: Of the last event that is in this record.
         number: Counts the runs of its brand from 1.
         shown_at_most: Contacts.
-        resolution: How brand resolution ended; ``None``: it has not.
+        resolution: How brand resolution ended; ``None`` until then.
         resolved_by: The rules that chose the brand; ``None``: not recorded.
         matches: The brands that they chose from; ``None``: not recorded.
-        status: Of the brand: matched, no_match or ambiguous.
-        brand: What was found out about it.
-        discovery: How contact discovery ended; ``None``: it has not.
+        status: ``matched``, ``no_match`` or ``ambiguous``.
+        brand: The facts that were found about the brand.
+        discovery: How contact discovery ended; ``None`` until then.
         people: In the order in which they were found.
         ranked_at: When they were ranked.
-        ranked_by: The rules that did; ``None``: not recorded.
-        ranking_causes: Who was to have an opinion on headlines and had none, and why.
+        ranked_by: The rules that ranked them; ``None``: not recorded.
+        ranking_causes: Why a model gave no opinion on headlines, by model.
         mail_domains: In the order in which they were closed.
-        finish_position, finished_at: Of the event that ended it; ``None``: it has not ended.
-        outcome, reusable, verified, cut_off, contacts: Of its result; erased people are
-            not in it any more.
+        finish_position, finished_at: Of the event that ended it; ``None`` until then.
+        outcome, reusable, verified, cut_off, contacts: The result, without the people who
+            were erased since.
         ended_with, verified_then: The people in its result when it was made, in order, and how
             many of them had a verified e-mail; those erased since are counted, too.
         verified_from, verified_by: Verified people then, by the source that named them first
             and by the verifier that confirmed them.
-        caused_by, finish_caused_by: What led to its beginning and to its end; ``None``: not
-            known.
+        caused_by, finish_caused_by: The causes of its beginning and end; ``None``: not known.
     """
 
     lookup: str
@@ -309,7 +309,7 @@ class Run(msgspec.Struct, kw_only=True):
         return [f"{self.lookup}#{each.person}" for each in self.people if not each.is_erased]
 
     def find(self, person: str) -> RunPerson | None:
-        """Return the one who is called *person* here, if there is one."""
+        """Return the person with the id *person*, if there is one."""
         return next((each for each in self.people if each.person == person), None)
 
     def asked(self) -> list[SourceUse]:
@@ -346,7 +346,7 @@ class Run(msgspec.Struct, kw_only=True):
         )
 
     def add(self, recorded: RecordedEvent) -> None:  # noqa: C901 - a match
-        """Change the run as *recorded*, its next event, says."""
+        """Apply *recorded*, the next event of the run."""
         event, cause = recorded.event, recorded.caused_by
         position, at = recorded.position, event.at
         self.last_position = position

@@ -1,9 +1,8 @@
-"""One search as of any position: what the API answered then, and the run behind it.
+"""One search as of any position: the answer of the API at that time, and the run behind it.
 
-The answer is folded by the projections that the views are made with, over the key's stream
-and the brand's up to that position, and shaped by what shapes the API's answers
-(`cs.projections.search_record`).  People erased since are in no answer of any time: their data
-keys are gone.
+The projections that make the views fold the answer from the streams of the key and the brand
+up to that position, and the API's own code shapes it (`cs.projections.search_record`).  People
+who were erased since are in no answer of any time: their data keys are gone.
 """
 
 from collections.abc import Sequence
@@ -32,8 +31,8 @@ class ErasedSince(msgspec.Struct, frozen=True):
 
     Attributes:
         position, at: Of the event that says so.
-        people: How many; of those that aged out, all that were left.
-        aged_out: Whether because no search returned them for long.
+        people: Their number; if they aged out, all that were left.
+        aged_out: Whether they were erased because no search had returned them for long.
     """
 
     position: int
@@ -47,16 +46,15 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         key: Id of the API key it was made with.
-        position: When this was the log's last, it was so.
-        now: Whether it still is.
+        position: The position of the log that is shown.
+        now: Whether that is the end of the log.
         is_redacted: Whether people are hidden (`cs.history.redacting.redact_search`).
-        record: What ``GET /searches/{id}`` was answered with: a JSON object.
-        admitted, settled: The events, where they stand, and what caused them; not settled
-            yet: ``None``.
-        repeated: How often it was asked for again while it ran.
+        record: The answer to ``GET /searches/{id}``: a JSON object.
+        admitted, settled: The events, their positions and causes; ``None`` before it settled.
+        repeated: How often the same search was sent again while it ran.
         lookup: The id of the run that answers it.
-        reused: Whether that is a run of before.
-        run: That run as far as it had come.
+        reused: Whether that is an earlier run.
+        run: That run, as far as it had come.
         asked: The sources and verifiers that it asked (`cs.history.runs.Run.asked`).
         erased_since: Erasures after the position, in order.
     """

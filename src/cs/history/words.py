@@ -113,7 +113,7 @@ KEPT: Mapping[str, str] = {
     "not-shown": "not in the answer",
 }
 
-#: How an attempt ended.
+#: The ends of attempts.
 ENDS: Mapping[str, str] = {
     "open": "goes on",
     "answered": "answered",
@@ -122,7 +122,7 @@ ENDS: Mapping[str, str] = {
     "cut-off": "cut off by the end of the run",
 }
 
-#: How a search ended (contract text 7).
+#: The outcomes of searches (contract text 7).
 OUTCOMES: Mapping[str, str] = {
     "done": "at least one verified e-mail",
     "no_linkedin": "the company could not be pinned down",

@@ -45,7 +45,11 @@ class SuppressionRecord(msgspec.Struct, frozen=True):
 
 
 class Suppressions:
-    """Args: as those of `cs.operations.erasure.Erasure`."""
+    """The list of suppressed people.
+
+    Args:
+        streams, keys, clock, by: As those of `cs.operations.erasure.Erasure`.
+    """
 
     def __init__(
         self, streams: Streams, keys: KeyStore, clock: Clock, *, by: str | None = None

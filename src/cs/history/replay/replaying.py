@@ -39,7 +39,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
         person: ``<lookup>#p1``.
         name: Who they are, if people are revealed.
         rules: That gave the recorded answer.
-        was, would_be: Place and role, or verdict and reasons.
+        was, would_be: Place and role, or verdict and reasons, as recorded and by the rules.
     """
 
     replay: Kind
@@ -55,7 +55,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
 
 
 class ChargeDifference(msgspec.Struct, frozen=True, tag_field="kind", tag="charge"):
-    """A settled search whose charge, a unit of its key's quota, would or may be another."""
+    """A settled search that would, or may, be charged differently."""
 
     change: ChargeChange
     search: Search
@@ -66,8 +66,8 @@ class Answer(NamedTuple):
 
     Attributes:
         holds: Whether the person is shown or verified.
-        said: What the answers are compared by.
-        words: What is printed of it.
+        said: The value that answers are compared by.
+        words: The fields that are printed.
     """
 
     holds: bool
@@ -75,7 +75,7 @@ class Answer(NamedTuple):
     words: Mapping[str, Any]
 
 
-#: What becomes of the charges of a run's searches, by whether they were charged.
+#: How the charges of a run's searches change, by whether they were charged.
 _Charges = Mapping[bool, ChargeChange]
 
 
@@ -92,10 +92,10 @@ class Replay:
         reveals: Whether differences say who people are.
 
     Attributes:
-        lookups: Runs.
-        replayed: Of them, those that have answers to compare.
-        answers: How many were compared, by the rules that gave them.
-        missed: Runs and answers that were not compared, by why.
+        lookups: Runs that were read.
+        replayed: Runs among them that have answers to compare.
+        answers: Answers that were compared, by the rules that gave them.
+        missed: Runs and answers that were not compared, by reason.
         damaged: Events that cannot be read, by position.
     """
 
