@@ -41,8 +41,7 @@ from cs.eventlog.port import Append
 from cs.eventlog.postgres import APPEND, PostgresEventLog, arguments
 from cs.eventlog.table_log import PreparedAppend
 from cs.postgres.pool import open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import STORES
+from cs.postgres.schema import STORES, migrate
 from harness.memory_keys import MemoryKeyStore
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres

@@ -37,8 +37,7 @@ from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import STORES
+from cs.postgres.schema import STORES, migrate
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
 from cs.projections.views import Views

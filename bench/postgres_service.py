@@ -22,8 +22,7 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
 from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import STORES
+from cs.postgres.schema import STORES, migrate
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load

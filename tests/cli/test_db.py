@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from cli.command import Here
-from cs.postgres.schema_steps import STORES, Store, migrations
+from cs.postgres.schema import STORES, Store, migrations
 
 KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people"
 

@@ -8,8 +8,7 @@ import pytest
 
 from cli.command import Here
 from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import STORES
+from cs.postgres.schema import STORES, migrate
 from harness.servers.databases import new_database
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.postgres import parts
-from cs.postgres.lock_retry import LOCK_PATIENCE_MS
+from cs.postgres.parts import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

@@ -20,7 +20,7 @@ from cs.paid_calls.register import (
     LostAnswer,
     PaidCall,
 )
-from cs.postgres.lock_retry import LOCK_PATIENCE_MS
+from cs.postgres.parts import LOCK_PATIENCE_MS
 from cs.postgres.pool import Pool
 from cs.runtime.private_files import DeletedDataRemains
 from postgres.stages_tables import pool

@@ -3,9 +3,8 @@
 import asyncio
 import sys
 
-from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.errors import Fenced
-from cs.postgres.lease import Leader
+from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import open_pool
 from cs.runtime import logs
 

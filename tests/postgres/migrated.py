@@ -4,8 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from cs.postgres.pool import Pool, connected, open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import Store
+from cs.postgres.schema import Store, migrate
 
 
 @asynccontextmanager

@@ -18,8 +18,7 @@ from cs.eventlog.streams import Streams
 from cs.keystore.store import StoredKeys
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
-from cs.postgres.schema_steps import STORES
+from cs.postgres.schema import STORES, migrate
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings

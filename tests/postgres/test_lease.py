@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from cs.domain.codec import UnknownEvent
-from cs.postgres.checkpoints import Checkpoint
 from cs.postgres.errors import Fenced
-from cs.postgres.lease import Leader
+from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool, open_pool
 from cs.postgres.schema import migrate
 

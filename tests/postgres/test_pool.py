@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import Pool, connected, open_pool, transaction
+from cs.postgres.pool import DedicatedConnection, Pool, connected, open_pool, transaction
 from cs.sandbox.certificates import Authority
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import account, running_postgres

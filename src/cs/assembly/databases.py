@@ -17,8 +17,7 @@ from cs.domain.service import World
 from cs.paid_calls.register import CallRegister, calls_away
 from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.pool import Pool, check_address, connected, open_pool
-from cs.postgres.schema import check
-from cs.postgres.schema_steps import Store
+from cs.postgres.schema import Store, check
 from cs.postgres.sql import PostgresDatabase
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.private_files import exposed

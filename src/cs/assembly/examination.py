@@ -34,7 +34,7 @@ from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.resolver import DnsResolver
 from cs.plugins.sources import BrandSource, PeopleSource, is_local, missing_of
-from cs.postgres.schema_steps import Store
+from cs.postgres.schema import Store
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.redaction import redacted
 from cs.settings import BadSettings, Settings

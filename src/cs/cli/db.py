@@ -10,8 +10,7 @@ from cs.cli.command import Invocation, Output, on_settings
 from cs.cli.output import stop
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import check_address, connected, open_pool
-from cs.postgres.schema import migrate, missing
-from cs.postgres.schema_steps import Store
+from cs.postgres.schema import Store, migrate, missing
 
 app = App(
     name="db",

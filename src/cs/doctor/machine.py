@@ -18,8 +18,8 @@ from cs.doctor.finding import DoctorFinding, failed, not_tried, ok, warning
 from cs.postgres.clock import MOST_SKEW_S, DatabaseTime
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import connected, open_pool
+from cs.postgres.schema import Store
 from cs.postgres.schema import check as check_schema
-from cs.postgres.schema_steps import Store
 from cs.runtime.private_files import exposed
 
 GIB = 1 << 30

@@ -35,10 +35,15 @@ from cs.eventlog.mapper import DataKeys, NewEvent
 from cs.eventlog.port import Ceiling
 from cs.eventlog.table_log import LAST_POSITION, PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
-from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import Listener
-from cs.postgres.pool import Pool, PooledConnection, connected, translate_errors
+from cs.postgres.pool import (
+    DedicatedConnection,
+    Pool,
+    PooledConnection,
+    connected,
+    translate_errors,
+)
 from cs.postgres.pruning import PAGE
 from cs.runtime import failpoints
 

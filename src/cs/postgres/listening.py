@@ -12,9 +12,14 @@ from dataclasses import dataclass, field
 import asyncpg
 from structlog import get_logger
 
-from cs.postgres.dedicated_connection import DedicatedConnection
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, PooledConnection, translate_errors
+from cs.postgres.pool import (
+    CONNECT_TIMEOUT_S,
+    DedicatedConnection,
+    Pool,
+    PooledConnection,
+    translate_errors,
+)
 
 log = get_logger()
 

@@ -4,17 +4,26 @@ A page keeps the bytes of a row that was changed, and so does a part that is vac
 any transaction is open that could have seen the row; a new table has what is there now and
 nothing else (docs/decisions/0018).  The server's own write-ahead log holds them until it is
 recycled, and so does a backup until it is thrown away (docs/operations.md).
+
+A step that locks out others and would have to wait long is given up and tried again.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from secrets import token_hex
 from typing import Any
 
+import asyncpg
+
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
 from cs.postgres.pool import Pool, PooledConnection, connected
+
+#: At most so long for all that replaces a table: 5 million data keys are about 1 GiB.
+WRITE_ANEW_S = 600
+#: How long a step waits for its lock before others go first, and when it tries again.
+LOCK_PATIENCE_MS = 100
+LOCK_AGAIN_S = 0.5
 
 
 async def replace_parts(
@@ -98,4 +107,36 @@ _REPLACED = """
 SELECT oid::regclass::text AS part FROM pg_class
 WHERE relkind = 'r' AND NOT relispartition AND relname ~ $2
 AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = $1::text::regclass)
+"""
+
+
+async def retry_while_locked(
+    pool: Pool, step: Callable[[PooledConnection], Awaitable[None]]
+) -> None:
+    """Do *step* in a transaction, again until nobody is in its way.
+
+    Raises:
+        DatabaseUnavailable: PostgreSQL is away.
+    """
+    while True:
+        try:
+            async with connected(pool) as connection, connection.transaction():
+                await connection.execute(_PATIENCE)
+                try:
+                    await step(connection)
+                except asyncpg.LockNotAvailableError:
+                    raise _TableLocked from None
+        except _TableLocked:
+            await asyncio.sleep(LOCK_AGAIN_S)
+        else:
+            return
+
+
+class _TableLocked(Exception):
+    """Somebody else uses the table in a way that goes on for longer than others may wait."""
+
+
+#: Who waits for a lock has everybody else wait behind him.
+_PATIENCE = f"""
+SET LOCAL lock_timeout = {LOCK_PATIENCE_MS}; SET LOCAL statement_timeout = {WRITE_ANEW_S * 1000}
 """

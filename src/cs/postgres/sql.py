@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.lock_retry import WRITE_ANEW_S, retry_while_locked
-from cs.postgres.parts import every_part, replace_parts
+from cs.postgres.parts import WRITE_ANEW_S, every_part, replace_parts, retry_while_locked
 from cs.postgres.pool import Pool, PooledConnection, connected
 from cs.runtime.sql import Many, Rows, Statement, Work
 

@@ -14,8 +14,7 @@ from cs.domain.service import World
 from cs.pipeline.feed import feed
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
-from cs.postgres.checkpoints import Checkpoint
-from cs.postgres.lease import Leader
+from cs.postgres.lease import Checkpoint, Leader
 from cs.projections.source_weeks import figures_until
 from cs.settings import Settings
 
