@@ -130,5 +130,6 @@ def test_a_language_model_is_asked_about_one_headline(
     assert (row["kind"], row["ended"], row["usd_today"]) == ("second opinion", "works", 0.01)
     assert KEY not in ran.out + ran.err
     (asked,) = model.asked
-    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
+    assert asked.path == "/v1/chat/completions"
+    assert asked.json, "posted"
     assert asked.headers["authorization"] == f"Bearer {KEY}"

@@ -1,13 +1,14 @@
 """What the people services with a key answer: their real shapes, and their real faults."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from cs.outside.port import ApiClient, Response, Unreachable
+from cs.outside.port import ApiClient, Response
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.plugins.contracts.stand_in import ServiceRequest
 from cs.plugins.sources import PeopleSource, SourceContext
 from cs.sources.people import apollo, brave, hunter, people_data_labs, serper
 
@@ -25,49 +26,35 @@ OTHERS = (
     ("Acme | LinkedIn", "https://www.linkedin.com/company/acme"),
 )
 
-#: Status, headers, body.
-Answer = tuple[int, Mapping[str, str], bytes]
+Respond = Callable[[ServiceRequest], Response]
 
 
-@dataclass
-class Asked:
-    """One request as a service got it."""
-
-    method: str
-    path: str
-    params: Mapping[str, str]
-    headers: Mapping[str, str]
-    json: Any = None
-
-    @property
-    def says(self) -> str:
-        return f"{self.path} {dict(self.params)} {self.json}"
+def ok(body: Any, **headers: str) -> Response:
+    return error(200, body, **headers)
 
 
-Respond = Callable[[Asked], Answer]
+def says(asked: ServiceRequest) -> str:
+    return f"{asked.path} {dict(asked.params)} {asked.json}"
 
 
-def ok(body: Any, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return 200, named, json.dumps(body).encode()
+def of_acme(asked: ServiceRequest) -> bool:
+    return "Acme" in says(asked) or "acme.example" in says(asked)
 
 
-def of_acme(asked: Asked) -> bool:
-    return "Acme" in asked.says or "acme.example" in asked.says
-
-
-def always(answer: Answer) -> Respond:
+def always(answer: Response) -> Respond:
     return lambda _: answer
 
 
-def error(status: int, body: Any = None, **headers: str) -> Answer:
-    return status, ok({}, **headers)[1], json.dumps(body or {"message": "no"}).encode()
+def error(status: int, body: Any = None, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    said = json.dumps({"message": "no"} if body is None else body).encode()
+    return Response(status=status, headers=named, body=said, url="")
 
 
 # Shapes.
 
 
-def brave_says(asked: Asked) -> Answer:
+def brave_says(asked: ServiceRequest) -> Response:
     lines = [*OTHERS, *LINES] if of_acme(asked) else OTHERS
     results = [
         {
@@ -94,7 +81,7 @@ def brave_says(asked: Asked) -> Answer:
     )
 
 
-def serper_says(asked: Asked) -> Answer:
+def serper_says(asked: ServiceRequest) -> Response:
     lines = [*OTHERS, *LINES] if of_acme(asked) else OTHERS
     organic = [
         {"title": title, "link": url, "snippet": "Berlin · Acme", "position": place}
@@ -130,7 +117,7 @@ def hunter_email(value: str, first: str | None, last: str | None, **more: Any) -
     } | more
 
 
-def hunter_says(asked: Asked) -> Answer:
+def hunter_says(asked: ServiceRequest) -> Response:
     if asked.path.endswith("/account"):
         searches = {"used": 400, "available": 1000}
         requests = {"searches": searches, "verifications": searches}
@@ -175,10 +162,10 @@ def pdl_person(name: str, title: str, page: str) -> Any:
     }
 
 
-def pdl_says(asked: Asked) -> Answer:
+def pdl_says(asked: ServiceRequest) -> Response:
     if not of_acme(asked):
-        error = {"type": "not_found", "message": "No records were found matching your search"}
-        return 404, {}, json.dumps({"status": 404, "error": error}).encode()
+        missing = {"type": "not_found", "message": "No records were found"}
+        return error(404, {"status": 404, "error": missing})
     people = [
         pdl_person("Jane Doe", "Head Of Influencer Marketing", "linkedin.com/in/jane-doe-1a"),
         pdl_person("José Núñez", "Social Media Manager", "linkedin.com/in/jose-nunez"),
@@ -203,7 +190,7 @@ APOLLO = {
 }
 
 
-def apollo_says(asked: Asked) -> Answer:
+def apollo_says(asked: ServiceRequest) -> Response:
     if asked.path.endswith("/people/match"):
         first, last, title, page = APOLLO[asked.json["id"]]
         person = {
@@ -251,7 +238,7 @@ class Service:
     usd: float
     check_usd: float
     check_left: str | None = None
-    own_faults: Sequence[tuple[Answer, str, bool]] = field(default_factory=list)
+    own_faults: Sequence[tuple[Response, str, bool]] = field(default_factory=list)
 
 
 SERVICES = [
@@ -288,56 +275,6 @@ SERVICES = [
     ),
     Service(*("apollo", apollo.from_context, apollo_says, "x-api-key", 3, 0.05, 0.0)),
 ]
-
-#: What any of them may answer; how the run ends, when to come back, and if it is permanent.
-FAULTS: list[tuple[str, Answer, str, float | None, bool]] = [
-    ("401", error(401), "failed", None, True),
-    ("402", error(402), "failed", None, True),
-    ("429 with Retry-After", error(503, retry_after="9"), "failed", 9.0, False),
-    ("500", (500, {}, b"<h1>oops</h1>"), "failed", None, False),
-    ("a web page", (200, {}, b"<!doctype html><title>Sign in"), "failed", None, False),
-    ("half an answer", (200, {}, b'{"data": {"emails": [{"val'), "failed", None, False),
-    (
-        "another type",
-        ok({"web": 1, "organic": 1, "data": 1, "people": 1}),
-        *("failed", None, False),
-    ),
-    ("a list", (200, {}, b"[]"), "failed", None, False),
-    ("451", error(451), "failed", None, False),
-]
-
-
-class Played:
-    """An `ApiClient` that a service answers in this process; for the many cases."""
-
-    def __init__(self, respond: Respond) -> None:
-        self._respond = respond
-        self.asked: list[Asked] = []
-
-    async def get(
-        self,
-        url: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        return self._answer(Asked("GET", url, params or {}, headers or {}), url)
-
-    async def post(
-        self, url: str, *, body: bytes, headers: Mapping[str, str] | None = None
-    ) -> Response:
-        return self._answer(Asked("POST", url, {}, headers or {}, json.loads(body)), url)
-
-    def _answer(self, asked: Asked, url: str) -> Response:
-        self.asked.append(asked)
-        status, headers, body = self._respond(asked)
-        return Response(status=status, headers=headers, body=body, url=url)
-
-
-class Nobody(Played):
-    def _answer(self, asked: Asked, url: str) -> Response:
-        del asked
-        raise Unreachable("timeout", url)
 
 
 def source_of(

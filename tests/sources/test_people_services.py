@@ -1,44 +1,40 @@
 """Brave, Serper, Hunter, People Data Labs and Apollo: each does what every source of its kind
 does, reads the shapes of its service, and reports each of its faults as what it is."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
+from cs.outside.port import ApiClient, Response
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
+from cs.plugins.contracts.stand_in import ServiceRequest, StandIn, out_of_order
 from cs.plugins.isolated import IsolatedPeopleSource
 from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
 from cs.sources.brand import company_enrich, search_panel
 from harness.in_memory import memory_budgets
-from outside.loopback_web import Web, WebRequest, reply, serve
 from sources.people_services import (
-    FAULTS,
     JANE,
     JOSE,
     KEY,
     NOW,
     SERVICES,
-    Answer,
-    Asked,
-    Nobody,
-    Played,
     Respond,
     Service,
     always,
     error,
     ok,
+    says,
     source_of,
 )
+from sources.played_services import on_port
 
+T = TypeVar("T")
 ACME = BrandFacts(name="Acme", domain="acme.example")
 NOBODY = BrandFacts(name="Nobody", domain="nobody.example")
 BY_NAME = {service.name: service for service in SERVICES}
@@ -50,70 +46,72 @@ def service(request: pytest.FixtureRequest) -> Service:
     return found
 
 
+def faulty(make: Callable[[ApiClient], T]) -> dict[str, T]:
+    """Return what *make* makes for each fault; none of these has errors with status 200."""
+    return {
+        state: source
+        for state, source in out_of_order(make).items()
+        if state != "an error inside a 200"
+    }
+
+
 class TestEveryService(PeopleSourceContract):
     @pytest.fixture
     def case(self, service: Service) -> PeopleSourceCase:
-        answers = [fault[1] for fault in FAULTS] + [fault[0] for fault in service.own_faults]
-        broken = [source_of(service, Played(always(answer))) for answer in answers]
-        broken += [
-            source_of(service, Nobody(service.says)),
-            source_of(service, Played(service.says), key=""),
-        ]
-        works = source_of(service, Played(service.says))
-        return PeopleSourceCase(works, ACME, NOBODY, tuple(broken))
-
-
-@asynccontextmanager
-async def playing(respond: Respond) -> AsyncIterator[tuple[Web, TrustedClient]]:
-    """A server on loopback that answers as *respond* does."""
-
-    async def answer(got: WebRequest, writer: asyncio.StreamWriter) -> None:
-        split = urlsplit(got.path)
-        body = json.loads(got.body) if got.body else None
-        params = dict(parse_qsl(split.query))
-        status, headers, said = respond(
-            Asked(got.method, split.path, params, got.headers, body)
-        )
-        reply(writer, said, status=status, headers=headers)
-
-    async with serve(answer) as web, TrustedClient(user_agent="cs/test") as client:
-        yield web, client
+        broken = faulty(lambda client: source_of(service, client))
+        for number, (answer, *_) in enumerate(service.own_faults):
+            broken[f"own fault {number}"] = source_of(service, StandIn(always(answer)))
+        broken["without a key"] = source_of(service, StandIn(service.says), key="")
+        works = source_of(service, StandIn(service.says))
+        return PeopleSourceCase(works, ACME, NOBODY, broken)
 
 
 async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:
     budgets = memory_budgets()
-    async with playing(service.says) as (web, client):
-        url = f"{web.url}/v9"
-        source = source_of(service, client, budgets=budgets, url=url, burst=50)
-        answer = await source.find(ACME, limit=50)
+    with on_port(service.says) as played:
+        async with TrustedClient(user_agent="cs/test") as client:
+            url = f"{played.url}/v9"
+            source = source_of(service, client, budgets=budgets, url=url, burst=50)
+            answer = await source.find(ACME, limit=50)
     (spent,) = await budgets.spending()
 
     assert [each.full_name for each in answer.people] == ["Jane Doe", "José Núñez"]
     assert {each.source for each in answer.people} == {service.name}
     assert all("Acme" in (each.company or "") for each in answer.people)
     assert answer.people[0].linkedin_url == JANE
-    assert (len(web.asked), spent.micros_today) == (service.calls, round(service.usd * 1e6))
-    assert {got.headers.get(service.key_header) for got in web.asked} == {KEY}
-    assert all(got.path.startswith("/v9/") and KEY not in got.path for got in web.asked)
+    assert (len(played.asked), spent.micros_today) == (service.calls, round(service.usd * 1e6))
+    assert {got.headers.get(service.key_header) for got in played.asked} == {KEY}
+    assert all(
+        got.path.startswith("/v9/") and KEY not in str(got.params) for got in played.asked
+    )
     assert source.cost >= service.usd
 
 
-async def test_each_fault_is_reported_as_what_it_is(service: Service) -> None:
-    cases = [fault[1:] for fault in FAULTS]
-    cases += [
-        (answer, ended, None, permanent) for answer, ended, permanent in service.own_faults
-    ]
-    for fault, ended, retry_in_s, permanent in cases:
-        answer = await source_of(service, Played(always(fault))).find(ACME, limit=50)
+async def test_its_own_faults_are_reported_as_what_they_are(service: Service) -> None:
+    for fault, ended, permanent in service.own_faults:
+        answer = await source_of(service, StandIn(always(fault))).find(ACME, limit=50)
 
         assert (answer.ended.value, answer.permanent, answer.people) == (ended, permanent, ())
         assert answer.why
         assert KEY not in answer.why
-        assert retry_in_s is None or answer.retry_in_s == retry_in_s
+
+
+async def test_a_fault_of_any_service_says_who_has_to_do_what_and_when() -> None:
+    for fault, ended, retry_in_s, permanent in (
+        (error(401), "failed", None, True),
+        (error(402), "failed", None, True),
+        (error(429, retry_after="9"), "rate_limited", 9.0, False),
+        (error(503, retry_after="9"), "failed", 9.0, False),
+        (ok({"data": 1}), "failed", None, False),
+    ):
+        answer = await source_of(BY_NAME["pdl"], StandIn(always(fault))).find(ACME, limit=50)
+
+        found = (answer.ended.value, answer.retry_in_s, answer.permanent)
+        assert found == (ended, retry_in_s, permanent)
 
 
 async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> None:
-    budgets, client = memory_budgets(), Played(service.says)
+    budgets, client = memory_budgets(), StandIn(service.says)
     check = await source_of(service, client, budgets=budgets).check()
     (spent,) = await budgets.spending()
 
@@ -124,15 +122,17 @@ async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> N
     without = await source_of(service, client, key="").check()
     assert without.ended == "not-configured"
     assert without.why == f"set sources.{service.name}.key"
-    refused = await source_of(service, Played(always(error(401)))).check()
+    refused = await source_of(service, StandIn(always(error(401)))).check()
     assert refused.ended == "key-refused"
 
 
 # What is asked of each.
 
 
-async def asked_of(service: Service, brand: BrandFacts = ACME, **settings: Any) -> list[Asked]:
-    client = Played(service.says)
+async def asked_of(
+    service: Service, brand: BrandFacts = ACME, **settings: Any
+) -> list[ServiceRequest]:
+    client = StandIn(service.says)
     await source_of(service, client, **settings).find(brand, limit=50)
     return client.asked
 
@@ -158,7 +158,7 @@ async def test_who_has_enough_people_pays_for_no_more_questions() -> None:
         {"title": f"Jo Roe{at} - Head of Social - Acme", "url": f"https://linkedin.com/in/{at}"}
         for at in "abcdefghijklmnopqrstuvwxyz"
     ]
-    client = Played(always(ok({"web": {"results": people}})))
+    client = StandIn(always(ok({"web": {"results": people}})))
 
     answer = await source_of(BY_NAME["brave"], client).find(ACME, limit=100)
 
@@ -168,7 +168,7 @@ async def test_who_has_enough_people_pays_for_no_more_questions() -> None:
 async def test_hunter_is_asked_for_people_who_may_decide_and_names_candidates() -> None:
     service = BY_NAME["hunter"]
     (asked,) = await asked_of(service, addresses=30)
-    answer = await source_of(service, Played(service.says)).find(ACME, limit=50)
+    answer = await source_of(service, StandIn(service.says)).find(ACME, limit=50)
 
     assert asked.params == {
         "domain": "acme.example",
@@ -187,10 +187,10 @@ async def test_hunter_is_asked_for_people_who_may_decide_and_names_candidates() 
         addresses=("jane.doe@acme.example",),
         source="hunter",
     )
-    body = json.loads(service.says(Asked("GET", "", {"domain": "acme.example"}, {}))[2])
+    body = json.loads(service.says(ServiceRequest("", {"domain": "acme.example"}, {})).body)
     for flag in ("webmail", "disposable"):
         odd = {"data": body["data"] | {flag: True}}
-        nobody = await source_of(service, Played(always(ok(odd)))).find(ACME, limit=50)
+        nobody = await source_of(service, StandIn(always(ok(odd)))).find(ACME, limit=50)
         assert (nobody.ended, nobody.people) == (SourceStatus.NO_RESULTS, ())
 
 
@@ -207,7 +207,7 @@ async def test_people_data_labs_is_asked_with_employer_role_and_level_for_few_re
 
 async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None:
     service, budgets = BY_NAME["pdl"], memory_budgets()
-    source = source_of(service, Played(service.says), budgets=budgets, records=9)
+    source = source_of(service, StandIn(service.says), budgets=budgets, records=9)
     await source.find(NOBODY, limit=50)
     assert (await budgets.spending())[0].micros_today == 0
     await source.find(ACME, limit=50)
@@ -218,10 +218,10 @@ async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found()
     service = BY_NAME["apollo"]
     asked, one_of_them = await asked_of(service), await asked_of(service, people=1)
 
-    def says(asked: Asked) -> Answer:
+    def refusing(asked: ServiceRequest) -> Response:
         return error(402) if (asked.json or {}).get("id") == "a2" else service.says(asked)
 
-    answer = await source_of(service, Played(says)).find(ACME, limit=50)
+    answer = await source_of(service, StandIn(refusing)).find(ACME, limit=50)
 
     assert asked[0].json["q_organization_domains_list"] == ["acme.example"]
     assert [one.json["id"] for one in asked[1:]] == ["a1", "a2"]
@@ -233,7 +233,7 @@ async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found()
 async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
     service = BY_NAME["brave"]
     for cap, found in ((0.0, []), (0.01, [JANE, JOSE])):
-        client, budgets = Played(service.says), memory_budgets()
+        client, budgets = StandIn(service.says), memory_budgets()
         source = source_of(service, client, budgets=budgets, usd_per_day=cap, burst=50)
         answer = await source.find(ACME, limit=50)
 
@@ -251,7 +251,7 @@ async def test_of_a_sub_brand_the_parent_s_people_are_asked_for_by_its_domain() 
     )
     alone = BrandFacts(name="Kid", domain="kid.example", mail_domains=("kid.example", "kid.de"))
     for name, calls in {"hunter": (2, 1), "pdl": (2, 1), "apollo": (3, 1)}.items():
-        of_parent, of_nobody = [Played(BY_NAME[name].says) for _ in range(2)]
+        of_parent, of_nobody = [StandIn(BY_NAME[name].says) for _ in range(2)]
         found = await source_of(BY_NAME[name], of_parent).find(kid, limit=25)
         nobody = await source_of(BY_NAME[name], of_nobody).find(alone, limit=25)
 
@@ -267,7 +267,7 @@ async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() 
         parent_company="Big",
         mail_domains=("acme.example", "big.example"),
     )
-    hunter, pdl = await asked_of(BY_NAME["hunter"], acme), Played(BY_NAME["pdl"].says)
+    hunter, pdl = await asked_of(BY_NAME["hunter"], acme), StandIn(BY_NAME["pdl"].says)
     await source_of(BY_NAME["pdl"], pdl, records=3).find(acme, limit=25)
 
     assert len(hunter) == 1, "somebody is at the brand itself"
@@ -279,12 +279,15 @@ async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person
         Sighting(full_name="Jane Doe", linkedin_url=JANE, source="searxng"),
         Sighting(full_name="José Núñez", source="hunter"),
     )
-    played, without = Played(BY_NAME["pdl"].says), Played(BY_NAME["pdl"].says)
+    played, without = StandIn(BY_NAME["pdl"].says), StandIn(BY_NAME["pdl"].says)
     source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played), metrics=Metrics())
     await source.find_new(ACME, limit=5, known=known)
     await find_new(source_of(BY_NAME["pdl"], without), ACME, limit=5, known=())
     other = await find_new(
-        source_of(BY_NAME["hunter"], Played(BY_NAME["hunter"].says)), ACME, limit=5, known=known
+        source_of(BY_NAME["hunter"], StandIn(BY_NAME["hunter"].says)),
+        ACME,
+        limit=5,
+        known=known,
     )
 
     assert played.asked[0].json["query"]["bool"]["must_not"] == [
@@ -298,8 +301,8 @@ async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person
 # Brand sources with a key, which only hint.
 
 
-def panel_says(asked: Asked) -> Answer:
-    if "Acme" not in asked.says:
+def panel_says(asked: ServiceRequest) -> Response:
+    if "Acme" not in says(asked):
         return ok({"organic": [], "credits": 1})
     results = [
         {"title": "Acme - Wikipedia", "link": "https://en.wikipedia.org/wiki/Acme"},
@@ -323,7 +326,7 @@ COMPANY = {
 }
 
 
-def company_says(asked: Asked) -> Answer:
+def company_says(asked: ServiceRequest) -> Response:
     return ok(COMPANY) if asked.params.get("name") == "Acme" else error(404)
 
 
@@ -354,15 +357,13 @@ def name(request: pytest.FixtureRequest) -> str:
 class TestEveryHint(BrandSourceContract):
     @pytest.fixture
     def case(self, name: str) -> BrandSourceCase:
-        says = HINTING[name][1]
-        broken = [hinting(name, Played(always(fault[1]))) for fault in FAULTS]
-        broken += [hinting(name, Nobody(says))]
-        works = hinting(name, Played(says))
-        return BrandSourceCase(works, Query("Acme"), Query("Nobody At All"), tuple(broken))
+        broken = faulty(lambda client: hinting(name, client))
+        works = hinting(name, StandIn(HINTING[name][1]))
+        return BrandSourceCase(works, Query("Acme"), Query("Nobody At All"), broken)
 
 
 async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> None:
-    client, (hints, micros) = Played(HINTING[name][1]), HINTS[name]
+    client, (hints, micros) = StandIn(HINTING[name][1]), HINTS[name]
     client.budgets = budgets = memory_budgets()  # type: ignore[attr-defined]
     source = hinting(name, client)
     answer = await source.find(Query("Acme"), None)
@@ -384,16 +385,8 @@ async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> 
     )
 
 
-async def test_each_fault_of_a_hint_is_reported_as_what_it_is(name: str) -> None:
-    for _, fault, ended, retry_in_s, permanent in FAULTS:
-        answer = await hinting(name, Played(always(fault))).find(Query("Acme"), None)
-
-        assert (answer.ended.value, answer.permanent, answer.matches) == (ended, permanent, ())
-        assert retry_in_s is None or answer.retry_in_s == retry_in_s
-
-
 async def test_a_company_has_its_page_and_its_other_names() -> None:
-    answer = await hinting("pdl", Played(company_says)).find(Query("Acme"), None)
+    answer = await hinting("pdl", StandIn(company_says)).find(Query("Acme"), None)
 
     assert answer.matches[0].facts == BrandFacts(
         name="Acme",
@@ -416,5 +409,5 @@ async def test_another_company_or_one_without_a_site_is_no_hint() -> None:
     answers: list[tuple[str, Any]] = [("pdl", COMPANY | changed) for changed in others]
     answers += [("serper", {"knowledgeGraph": other_panel, "organic": [first]})]
     for name, said in answers:
-        answer = await hinting(name, Played(always(ok(said)))).find(Query("Acme"), None)
+        answer = await hinting(name, StandIn(always(ok(said)))).find(Query("Acme"), None)
         assert (answer.ended, answer.matches) == (SourceStatus.NO_RESULTS, ())
