@@ -4,6 +4,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
@@ -61,6 +62,15 @@ def _watched(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[No
 async def _watch(gaps: list[float]) -> None:
     loop = asyncio.get_running_loop()
     while True:
-        before = loop.time()
+        before, waited_s = loop.time(), _waited_for_processor_s()
         await asyncio.sleep(_EVERY_S)
-        gaps.append(loop.time() - before - _EVERY_S)
+        busy_s = _waited_for_processor_s() - waited_s  # of a machine with much else to do
+        gaps.append(loop.time() - before - _EVERY_S - busy_s)
+
+
+def _waited_for_processor_s() -> float:
+    """Return how long this thread has waited for a processor; 0 where that is not told."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
