@@ -28,22 +28,6 @@ async def turns(count: int = 20) -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_key_that_hangs_holds_up_no_other_and_the_position_stays_before_it() -> None:
-    work = BlockedWork("b")
-    async with Lanes(work.do, after=0, capacity=10) as lanes:
-        for position, key in enumerate("abcbc", 1):
-            await lanes.put(key, position, (key, position))
-        lanes.read_to(6)
-        await turns()
-
-        assert work.done == [("a", 1), ("c", 3), ("c", 5)]
-        assert lanes.position == 1
-
-        work.free["b"].set()
-        assert await lanes.advanced(1) == 6
-    assert work.done[-2:] == [("b", 2), ("b", 4)]
-
-
 async def test_with_no_room_left_nothing_more_is_taken() -> None:
     work = BlockedWork("a")
     async with Lanes(work.do, after=0, capacity=2) as lanes:

@@ -6,27 +6,6 @@ from hypothesis import strategies as st
 from cs.runtime.lru import LruDict
 
 
-def test_what_was_only_looked_at_goes_before_what_was_used() -> None:
-    entries = LruDict[str, int](2)
-    entries["a"], entries["b"] = 1, 2
-    assert entries.get("a") == 1
-    entries["c"] = 3
-    assert list(entries) == ["b", "c"]
-
-    assert entries.use("b") == 2
-    entries["d"] = 4
-    assert list(entries) == ["b", "d"]
-
-
-def test_an_entry_that_is_set_again_is_the_newest() -> None:
-    entries = LruDict[str, int](2)
-    entries.update({"a": 1, "b": 2})
-    entries["a"] = 5
-    entries["c"] = 3
-
-    assert dict(entries) == {"a": 5, "c": 3}
-
-
 def test_whoever_asked_learns_what_made_room_and_not_what_was_taken_out() -> None:
     evicted: list[tuple[str, int]] = []
     entries = LruDict[str, int](1, lambda key, value: evicted.append((key, value)))

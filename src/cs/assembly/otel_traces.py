@@ -18,6 +18,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from structlog import get_logger
 
 from cs.metrics.traces import Kind, Span, Value
@@ -147,17 +148,10 @@ def _placed(place: str | None) -> Iterator[None]:
 
 
 def _parent(within: str | None) -> Context | None:
-    """Return the context of whose place is *within*; ``None``: the one around."""
+    """Return the context of the place *within*; ``None``: the context around."""
     if within is None:
         return None
-    trace_id, span_id = _ids(within)
-    parent = trace.SpanContext(
-        trace_id,
-        span_id,
-        is_remote=True,
-        trace_flags=trace.TraceFlags(trace.TraceFlags.SAMPLED),
-    )
-    return trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())
+    return TraceContextTextMapPropagator().extract({"traceparent": within}, Context())
 
 
 def _ids(place: str) -> tuple[int, int]:
