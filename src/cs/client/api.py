@@ -45,7 +45,11 @@ def as_query(query: Query | str) -> Query:
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of the API, as often as it may be made."""
+    """One call of the API, as often as it may be made.
+
+    Attributes:
+        query: What a search is started for.
+    """
 
     method: Literal["GET", "POST"]
     path: str
@@ -54,6 +58,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str = ""
     asked_at: float | None = None
     timeout_s: float = SHORT_S
+    query: Query | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -87,6 +92,7 @@ def contacts_call(query: Query, *, wait: bool) -> Call:
         idempotency_key=query.idempotency_key,
         asked_at=query.asked_at,
         timeout_s=TIMEOUT_S if wait else SHORT_S,
+        query=query,
     )
 
 

@@ -218,17 +218,4 @@ def _within(call: Call, left_s: float) -> Call:
 
 def _without_wait(call: Call) -> Call:
     """Return *call* as one that is answered at once: the same wish, and the same key."""
-    if call.method == "GET":
-        return call
-    body = msgspec.json.decode(call.body, type=dict[str, str | bool])
-    query = Query(
-        brand=_text(body.get("brand")),
-        domain=_text(body.get("domain")),
-        idempotency_key=call.idempotency_key,
-        asked_at=call.asked_at,
-    )
-    return contacts_call(query, wait=False)
-
-
-def _text(value: str | bool | None) -> str | None:
-    return value if isinstance(value, str) else None
+    return call if call.query is None else contacts_call(call.query, wait=False)

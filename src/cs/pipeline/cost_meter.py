@@ -2,7 +2,8 @@
 
 The runner opens a meter around a stage's work and puts what it shows into the finding, also
 into that of an attempt whose time was up.  A stage says whom it asks (`asking`) and what came
-of it (`note_found`); where no meter is open, in a command that asks by itself, both do nothing.
+of it (`note_found`); where no meter is open, in a command that asks by itself, it is
+not read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +47,12 @@ class CostMeter:
             )
 
 
-_METER: ContextVar[CostMeter | None] = ContextVar("cost_meter", default=None)
+_METER: ContextVar[CostMeter] = ContextVar("cost_meter")
+
+
+def _current() -> CostMeter:
+    """Return the meter that is open, or one that nothing reads."""
+    return _METER.get(CostMeter())
 
 
 @contextmanager
@@ -71,10 +77,7 @@ def metered() -> Iterator[CostMeter]:
 @contextmanager
 def asking(name: str) -> Iterator[None]:
     """Count what is done within as one question to *name*, with all calls made for it."""
-    meter = _METER.get()
-    if meter is None:
-        yield
-        return
+    meter = _current()
     meter.add(name, asked=1)
     with count_spent() as by_service:
         try:
@@ -84,22 +87,17 @@ def asking(name: str) -> Iterator[None]:
 
 
 def note_order(names: Iterable[tuple[str, int | None]]) -> None:
-    """Note who may be asked, in order, and what a verified e-mail from each may cost."""
-    meter = _METER.get()
-    for name, expected_micros in names if meter is not None else ():
-        assert meter is not None
+    """Note what may be asked, in order, and what a verified e-mail from each may cost."""
+    meter = _current()
+    for name, expected_micros in names:
         meter.begin(name, expected_micros)
 
 
 def note_unasked(name: str) -> None:
     """Take back one question to *name*, which is not set up and so asked nobody."""
-    meter = _METER.get()
-    if meter is not None:
-        meter.add(name, asked=-1)
+    _current().add(name, asked=-1)
 
 
 def note_found(name: str, *, found: int = 0, used: int = 0) -> None:
     """Add to what *name* gave, and to what is used of it."""
-    meter = _METER.get()
-    if meter is not None:
-        meter.add(name, found=found, used=used)
+    _current().add(name, found=found, used=used)

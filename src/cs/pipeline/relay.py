@@ -6,7 +6,6 @@ stored; a record that was published and lost is issued again by the driver.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
 
 from structlog import get_logger
 
@@ -25,7 +24,6 @@ from cs.eventlog.follow import follow
 from cs.eventlog.port import EventLog, EventNeeds
 from cs.eventlog.version_gate import VersionGate
 from cs.metrics.metrics import Metrics
-from cs.metrics.traces import Traces
 from cs.pipeline.lanes import Lanes
 from cs.pipeline.receipts import Receipts
 from cs.runtime import failpoints
@@ -121,7 +119,16 @@ async def relay(
         failpoints.reach("relay.before-publish")
         learned = () if figures is None else await figures.of(event.stage)
         work = receipts.work(event, learned)
-        await _publish(work, event.deadline_at, bus, deadline_clock, metrics.traces)
+        headers = work_headers(work)
+        with metrics.traces.span(
+            f"publish {work.stage}",
+            "producer",
+            within=root_place(work.lookup),
+            place=headers[TRACEPARENT],
+            lookup=work.lookup,
+            attempt=work.attempt,
+        ):
+            await _offer(work, headers, bus, deadline_clock)
         failpoints.reach("relay.after-publish")
 
     position = metrics.follower_position
@@ -144,30 +151,10 @@ def _lane(event: StageIssued) -> str:
     return f"{event.stage} {event.item or event.lookup}"
 
 
-async def _publish(
-    work: Work,
-    deadline_at: datetime,
-    bus: Bus,
-    deadline_clock: Clock | None,
-    traces: Traces,
-) -> None:
-    headers = work_headers(work)
-    with traces.span(
-        f"publish {work.stage}",
-        "producer",
-        within=root_place(work.lookup),
-        place=headers[TRACEPARENT],
-        lookup=work.lookup,
-        attempt=work.attempt,
-    ):
-        await _offer(work, headers, bus, deadline_at, deadline_clock)
-
-
 async def _offer(
     work: Work,
     headers: Mapping[str, str],
     bus: Bus,
-    deadline_at: datetime,
     deadline_clock: Clock | None,
 ) -> None:
     topic = STAGE_TOPICS[work.stage]
@@ -179,7 +166,7 @@ async def _offer(
             log.warning(
                 "work_not_published", lookup=work.lookup, stage=work.stage, why=str(error)
             )
-            if deadline_clock is None or deadline_clock.now() >= deadline_at:
+            if deadline_clock is None or deadline_clock.now() >= work.deadline_at:
                 return
             await asyncio.sleep(RETRY_S)
         else:
