@@ -148,8 +148,8 @@ def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Pat
         (["verifier", "../x"], "small letters and digits"),
         (["source", "a--b"], "small letters and digits"),
         (["source", "x" * 41], "up to 40"),
-        (["source", "searxng"], "a people source searxng is installed already"),
-        (["verifier", "smtp"], "a verifier smtp is installed already"),
+        (["source", "searxng"], "the people source searxng is installed already"),
+        (["verifier", "smtp"], "the verifier smtp is installed already"),
         (["stage", "outcomes"], "a topic or a consumer group has that name"),
     ):
         ran = here("new", *words, into)

@@ -1,6 +1,7 @@
 """The stage of examples/catch-all-check, in one process and on Kafka."""
 
 import os
+import shutil
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ import httpx
 import pytest
 
 from cli.command import Here
+from cli.test_new import pytest_says
 from cs.bus.kafka.access import access_of_roles
 from cs.bus.topics import TOPICS
 from cs.domain.stages.table import EXTRA_STAGES, STAGES
 from cs.plugins.contracts.stand_in import ServiceRequest
 from harness.served import served
-from plugins.installed import Install
+from plugins.installed import Install, write_points
 from plugins.played import on_loopback
 from system.cluster.cluster import running_cluster
 
@@ -57,6 +59,18 @@ def check_found(answer: dict[str, Any]) -> None:
     assert any(each.get("likely_email", "").endswith("@brontello.test") for each in extras)
     assert all(contact["email"] is None for contact in answer["contacts"])
     assert answer["reason"] == "no_emails"
+
+
+@pytest.mark.slow
+def test_its_own_test_passes(tmp_path: Path) -> None:
+    folder = tmp_path / "example"
+    shutil.copytree(EXAMPLE.parent, folder)
+    write_points(folder, POINTS)
+
+    printed = pytest_says(folder, PYTHONPATH=str(folder))
+
+    assert " passed" in printed, printed
+    assert "failed" not in printed, printed
 
 
 @pytest.mark.slow
@@ -107,9 +121,10 @@ def test_on_kafka_a_worker_finds_it_and_without_one_the_search_goes_on(
     assert again["cached"], "what was established may be reused"
 
 
-def test_it_stands_behind_its_stage_in_every_table(site: Path) -> None:
-    del site
-
+@pytest.mark.usefixtures("site")
+def test_it_stands_behind_its_stage_in_every_table(here: Here) -> None:
+    told = here("new", "stage", "catch-all-check").told(2)
+    assert told.startswith("the extra stage catch-all-check is installed already")
     assert list(STAGES)[-2:] == ["verification", "catch-all-check"]
     assert "cs.catch-all-check.v1" in {plan.name for plan in TOPICS}
     assert "stage-catch-all-check" in access_of_roles("")

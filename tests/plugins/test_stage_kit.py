@@ -68,6 +68,16 @@ async def test_what_is_no_result_of_the_stage(
         await CONTRACT.test_work_is_answered_with_a_result_that_names_it(case(do))
 
 
+async def test_an_answer_that_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def do(_: Work, __: Report, ___: Wrong) -> AnyFinding:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(kit, "ANSWER_S", 0.2)
+    with pytest.raises((AssertionError, TimeoutError)):
+        await CONTRACT.test_work_is_answered_with_a_result_that_names_it(case(do))
+
+
 async def test_progress_that_is_not_its_own() -> None:
     async def do(_: Work, report: Report, __: Wrong) -> AnyFinding:
         await report(PeopleSeen(people=()))

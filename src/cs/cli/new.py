@@ -80,7 +80,7 @@ def _write(kind: PackageKind, name: str, into: Path) -> Output:
         stop(str(error), 2)
     taken = [point for point in installed_plugins(group) if point.name == name]
     if taken:
-        stop(f"a {group.kind} {name} is installed already: {taken[0].value}", 2)
+        stop(f"the {group.kind} {name} is installed already: {taken[0].value}", 2)
     folder = into / folder_name
     try:
         folder.mkdir(parents=True)

@@ -30,7 +30,7 @@ _BRAND = {
     "instagram": "Instagram",
     "tiktok": "TikTok",
 }
-_PERSON = Contact.__struct_fields__
+_PERSON = tuple(name for name in Contact.__struct_fields__ if name != "extras")
 #: Of `rows`.  Matched fields are kept apart from what was asked.
 COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
 #: What each reason of a failed search asks of the caller (contract text 7).

@@ -21,7 +21,10 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Contact(msgspec.Struct, frozen=True, kw_only=True):
-    """A person found.  `email` is set exactly when it was verified."""
+    """A person found.  `email` is set exactly when it was verified.
+
+    `extras` holds what stages that the operator added found out, by name.
+    """
 
     full_name: str | None = None
     first_name: str | None = None
@@ -34,6 +37,7 @@ class Contact(msgspec.Struct, frozen=True, kw_only=True):
     email_source: str | None = None
     linkedin_url: str | None = None
     location: str | None = None
+    extras: dict[str, str] = {}
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True, tag_field="status", tag="running"):

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS
-from cs.domain.stages.table import STAGE_OF_FINDING, STAGES
+from cs.domain.stages.table import STAGE_OF_FINDING, STAGES, extra_stage
 from cs.pipeline.runner import BEFORE_RESULT, HEARTBEAT_EVERY_S, Runner
 from cs.plugins.contracts.kit import HOSTILE_NAMES
 from cs.plugins.contracts.stand_in import named_states
@@ -33,7 +33,9 @@ from cs.plugins.stages import (
     UNREADABLE,
     AnyFinding,
     Failed,
+    Lookup,
     Outcome,
+    Query,
     Stage,
     Work,
     decode_outcome,
@@ -147,6 +149,14 @@ class StageContract:
         for work in case.work:
             assert work.stage == case.stage.name, "`work` of the case is work of this stage"
             assert decode_work(encode(work)) == work, "`work` of the case is a valid message"
+
+    async def test_the_row_of_an_extra_stage_gives_nobody_of_a_run_that_found_nobody(
+        self, case: StageCase
+    ) -> None:
+        row = extra_stage(case.stage.name)
+        if row is not None:
+            given = row.give(Lookup("brand-0a1b.1", Query("Acme"), datetime.now(UTC)))
+            assert not any(given.values()), "`give` names people of the run alone"
 
     async def test_work_is_answered_with_a_result_that_names_it(self, case: StageCase) -> None:
         async with working(case.stage) as side:
