@@ -46,7 +46,7 @@ class DirectoryCommands:
         assert held["known"]
         assert [row["profile"] for row in held["directory"]] == [JANE]
         assert foreseen["directory_rows"] == 1
-        assert "erased from your own directory" in told
+        assert "directory rows  1" in told
         assert (later["suppressed"], later["unchanged"]) == (1, 1)
         assert by_profile["suppressed"] == 1, "as the directory knew whose address it is"
         assert (gone["known"], gone["directory"], gone["suppressed"]) == (False, [], True)

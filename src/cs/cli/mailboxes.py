@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from msgspec.structs import asdict
 
 from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.imports import columns_line, warn_of_rows
-from cs.cli.output import stop, warn
+from cs.cli.output import facts, stop, warn
 from cs.cli.progress import Progress
 from cs.domain.causation import OperatorCause
 from cs.operations.bounces.reading import BounceFile, read_sent
@@ -77,10 +78,11 @@ async def bounced(
     for line in _warnings(counts):
         warn(line)
     shown = {"file": str(file), "form": read.form, "columns": read.columns}
-    text = [columns_line(read.columns)] if read.columns else []
+    text = ["dry run: nothing is written"] if dry_run else []
+    text += [columns_line(read.columns)] if read.columns else []
     return Output(
         [{**shown, "counts": counts, "dry_run": dry_run}],
-        [*text, _summary(counts, "would be " if dry_run else "")],
+        [*text, *facts({**asdict(counts), "bad_rows": None})],
         code=1 if counts.bad or counts.damaged else 0,
     )
 
@@ -98,13 +100,3 @@ def _warnings(counts: BounceCounts) -> Iterator[str]:
         )
     if counts.undated:
         yield f"{counts.undated} without a time are taken to be of now"
-
-
-def _summary(counts: BounceCounts, would: str) -> str:
-    return (
-        f"{counts.rows} rows: {counts.bounces} bounces ({counts.permanent} permanent, "
-        f"{counts.temporary} temporary, {counts.other} about something else), "
-        f"{counts.ignored} no bounces, {counts.bad} bad\n"
-        f"{counts.recorded} {would}recorded, {counts.known} known before, {counts.not_ours} of "
-        f"mailboxes that no search returned; {counts.corrected} results {would}corrected"
-    )

@@ -9,12 +9,12 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.command import DryRun, Invocation, Output, on_data
-from cs.cli.output import Table, check_new, json_line, json_text, stop, write_new
+from cs.cli.output import Table, check_new, facts, json_line, json_text, stop, write_new
 from cs.cli.person import NOBODY, Disclosures, Named, PrintOf, may_hold, person_export
 from cs.cli.revealing import check_reason
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.errors import DamagedEvent
-from cs.operations.erasure import Erasure, ErasureResult
+from cs.operations.erasure import Erasure
 from cs.projections.searches import instant
 
 #: Lifts everybody who is named, whatever their ids.
@@ -63,18 +63,9 @@ async def erase(
         "directory_rows": done.directory,
         "suppressed": True,
         "changed": done.new,
-        "disclosed": disclosed,
     }
-    if done.directory and not done.lookups:
-        erased = "erased from your own directory"
-    elif not done.lookups:
-        erased = "nothing is known of this person"
-    else:
-        erased = (
-            f"erased from {_counted(done)}" if done.new else "this person was erased before"
-        )
-    later = f"{erased}; later searches leave this person out"
-    return Output([row], [later, *_disclosures(disclosed)])
+    lines = ["later searches leave this person out", *facts(row)]
+    return Output([row | {"disclosed": disclosed}], [*lines, *_disclosures(disclosed)])
 
 
 @app.command
@@ -214,33 +205,16 @@ async def _foresee(data: CommandContext, print_of: PrintOf) -> Output:
     disclosed = await may_hold(data.log, found.names)
     streams = sorted({stream_of(name.rpartition("#")[0]) for name in found.names})
     queries = [brands[stream] for stream in streams if stream in brands]
-    searched = [query.brand or query.domain or "" for query in queries]
     row = {
         "lookups": found.lookups,
         "keys": found.keys,
-        "brands": searched,
+        "brands": [query.brand or query.domain or "" for query in queries],
         "suppressed": suppressed,
-        "disclosed": disclosed,
         "directory_rows": found.directory,
         "dry_run": True,
     }
-    where = f" ({', '.join(searched)})" if searched else ""
-    later = (
-        "already kept out of later searches"
-        if suppressed
-        else "and keep the person out of later searches"
-    )
-    line = (
-        f"nothing is changed; it would destroy {found.keys} data keys of "
-        f"{_counted(found, where)} for good; {later}"
-    )
-    return Output([row], [line, *_disclosures(disclosed)])
-
-
-def _counted(result: ErasureResult, where: str = "") -> str:
-    lookups = "1 lookup" if result.lookups == 1 else f"{result.lookups} lookups"
-    rows = f" and {result.directory} of your own directory" if result.directory else ""
-    return f"{lookups}{where}{rows}"
+    lines = ["nothing is changed; an erasure would take for good:", *facts(row)]
+    return Output([row | {"disclosed": disclosed}], [*lines, *_disclosures(disclosed)])
 
 
 def _disclosures(found: Disclosures) -> Sequence[str | Table]:
