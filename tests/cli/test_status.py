@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here
+from client.answering import answering
 from cs.assembly.folder import open_folder
-from cs.cli.status import _describe_health
 from cs.domain.brand.brand import INITIAL, decide
 from cs.domain.brand.events import (
     DEADLINE,
@@ -223,10 +223,15 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
     ],
 )
 def test_a_status_tells_all_that_the_admin_port_complains_of(
-    health: dict[str, Any], told: str
+    here: Here, folder: Path, health: dict[str, Any], told: str
 ) -> None:
-    assert told in _describe_health(health, "")
-    assert _describe_health(health, "").endswith("ready") is (told == "ready")
+    with answering((200, msgspec.json.encode(health), {})) as admin:
+        port = str(httpx.URL(admin.url).port)
+        shown = here("status", f"--data-dir={folder}", CS_ADMIN_PORT=port, width=200).out
+
+    (line,) = [line for line in shown.splitlines() if line.startswith("health")]
+    assert told in line
+    assert line.endswith("ready") is (told == "ready")
 
 
 def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:
