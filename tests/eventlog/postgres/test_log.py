@@ -1,20 +1,20 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
-from contracts.event_log import AT, EventLogContract, said, units
+from contracts.event_log import EventLogContract, units
 from contracts.event_log_ceiling import CeilingContract, start
-from contracts.event_log_people import NoRoom, PeopleContract
-from cs.domain.brand.events import LookupStarted, MailboxNotVerified
+from contracts.event_log_people import PeopleContract
+from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
-from cs.domain.person import PersonErased
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.postgres import PostgresEventLog
-from cs.keystore.errors import KeysUnavailable
 from cs.postgres.pool import Pool, open_pool
 from domain.golden_files import golden_event, golden_events
+from eventlog.restarted_log import Open, RestartedLogContract
 from eventlog.sqlite.test_log import ABOUT_PEOPLE
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
@@ -37,85 +37,12 @@ async def log(pool: Pool, keys: MemoryKeyStore) -> AsyncIterator[PostgresEventLo
         yield log
 
 
-class TestPostgresEventLog(EventLogContract, CeilingContract, PeopleContract):
-    pass
-
-
-# Another process on the same database.
-
-
-@pytest.fixture
-async def other(pool: Pool, keys: MemoryKeyStore) -> AsyncIterator[PostgresEventLog]:
-    async with PostgresEventLog(pool, keys) as log:
-        yield log
-
-
-async def test_a_conflict_with_another_process_is_refused(
-    log: PostgresEventLog, other: PostgresEventLog
-) -> None:
-    await other.append([Append("key-a", NO_STREAM, units(1))])
-
-    with pytest.raises(WrongExpectedVersion):
-        await log.append([Append("key-a", NO_STREAM, units(2))])
-
-    await log.append([Append("key-a", 0, units(2))])
-    assert said(await other.read("key-a")) == [1, 2]
-
-
-async def test_what_stands_between_one_s_own_events_is_not_skipped(
-    log: PostgresEventLog, other: PostgresEventLog
-) -> None:
-    await log.append([Append("key-a", NO_STREAM, units(1, 2))])
-    await other.append([Append("key-a", 1, units(3))])
-    await log.append([Append("key-a", 2, units(4))])
-
-    assert said(await log.tail(0)) == [1, 2, 3, 4]
-    assert said(await log.tail(1, 2)) == [2, 3]
-    assert said(await log.tail(3)) == [4]
-
-
-async def test_what_another_process_knows_is_in_the_tail_after_asking_for_the_head(
-    log: PostgresEventLog, other: PostgresEventLog
-) -> None:
-    await log.append([Append("key-a", NO_STREAM, units(1))])
-    await other.append([Append("key-b", NO_STREAM, units(2))])
-
-    assert await log.head() == 2
-    assert said(await log.tail(0)) == [1, 2]
-
-
-async def test_newest_events_before_an_erasure_by_another_process_are_read_anew(
-    log: PostgresEventLog, other: PostgresEventLog, keys: MemoryKeyStore
-) -> None:
-    found = golden_event("brand.people-found.v1")
-    erased = golden_event("person.erased.v1")
-    assert isinstance(erased, PersonErased)
-    await log.append([Append("brand-5f0c", NO_STREAM, [found])])
-    assert [r.event for r in await log.tail(0)] == [found]
-
-    await keys.destroy(["brand-5f0c.1#p1", *keys._keys])
-    await other.append([Append("person-x", NO_STREAM, [erased])])
-    await log.head()
-    await log.tail(1)
-
-    assert (await log.tail(0))[0].event != found
-
-
-# Restarts.
-
-
-async def test_everything_is_there_after_a_restart(pool: Pool, keys: MemoryKeyStore) -> None:
-    events = golden_events("brand")
-    async with PostgresEventLog(pool, keys) as log:
-        await start(log, 1, AT, 1)
-        await log.append([Append("brand-5f0c", NO_STREAM, events)])
-
-    async with PostgresEventLog(pool, keys) as log:
-        assert [r.event for r in await log.tail(1, 10)] == events[:10]  # before all else
-        assert [r.event for r in await log.read("brand-5f0c")] == events
-        assert await log.head() == len(events) + 1
-        with pytest.raises(CeilingReached):
-            await start(log, 2, AT, 1)
+class TestPostgresEventLog(
+    EventLogContract, CeilingContract, PeopleContract, RestartedLogContract
+):
+    @pytest.fixture
+    def opened(self, pool: Pool) -> Open:
+        return partial(PostgresEventLog, pool)
 
 
 async def test_lookup_starts_that_were_lost_are_made_anew_from_the_log(
@@ -172,45 +99,6 @@ async def test_no_table_tells_who_was_found(log: PostgresEventLog, pool: Pool) -
     )
     assert b"linkedin.com/company/acme" in stored
     assert [text for text in ABOUT_PEOPLE if text.encode() in stored] == []
-
-
-async def test_nothing_is_stored_whose_key_could_not_be_made_durable(pool: Pool) -> None:
-    checked = golden_event("brand.mailbox-not-verified.v1")
-    assert isinstance(checked, MailboxNotVerified)
-    async with PostgresEventLog(pool, NoRoom()) as log:
-        with pytest.raises(OSError, match="no space"):
-            await log.append([Append("brand-a", NO_STREAM, [checked])])
-
-        assert await log.head() == 0
-
-
-class AwayKeys(MemoryKeyStore):
-    away = False
-
-    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        self._check()
-        return await super().ensure(names)
-
-    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        self._check()
-        return await super().find(names)
-
-    def _check(self) -> None:
-        if self.away:
-            raise KeysUnavailable("the key store is away")
-
-
-async def test_a_key_store_that_is_away_makes_the_log_unavailable(pool: Pool) -> None:
-    keys = AwayKeys()
-    found = golden_event("brand.people-found.v1")
-    async with PostgresEventLog(pool, keys) as log:
-        await log.append([Append("brand-a", NO_STREAM, [found])])
-        keys.away = True
-
-        with pytest.raises(LogUnavailable, match="key store is away"):
-            await log.append([Append("brand-b", NO_STREAM, [found])])
-        with pytest.raises(LogUnavailable, match="key store is away"):
-            await log.read("brand-a")
 
 
 # One request at fault.
@@ -301,41 +189,6 @@ async def test_an_event_that_was_changed_is_told_by_its_place(
 
     with pytest.raises(LogUnavailable, match="event 2, key-a version 1, is damaged"):
         await log.read("key-a")
-
-
-# The end.
-
-
-async def test_a_closed_log_says_that_it_is_unavailable(
-    pool: Pool, keys: MemoryKeyStore
-) -> None:
-    async with PostgresEventLog(pool, keys) as log:
-        await log.append([Append("key-a", NO_STREAM, units(1))])
-
-    with pytest.raises(LogUnavailable):
-        await log.append([Append("key-a", 0, units(2))])
-    with pytest.raises(LogUnavailable):
-        await log.read("key-a")
-    with pytest.raises(LogUnavailable):
-        await log.head()
-    assert pool.get_size() == pool.get_idle_size()  # nothing kept of it
-
-
-async def test_events_of_a_log_that_is_left_are_stored_or_refused_never_lost(
-    pool: Pool, keys: MemoryKeyStore
-) -> None:
-    async with PostgresEventLog(pool, keys) as log:
-        appending = [
-            asyncio.create_task(log.append([Append(f"key-{n}", NO_STREAM, units(n))]))
-            for n in range(700)
-        ]
-        await asyncio.wait(appending, return_when=asyncio.FIRST_COMPLETED)
-
-    answers = await asyncio.gather(*appending, return_exceptions=True)
-    stored = [answer for answer in answers if isinstance(answer, int)]
-    assert {type(a) for a in answers if isinstance(a, BaseException)} <= {LogUnavailable}
-    async with PostgresEventLog(pool, keys) as log:
-        assert await log.head() == len(stored) > 0
 
 
 async def test_the_tables_have_the_library_s_columns_and_keys(database: str) -> None:

@@ -1,22 +1,23 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Mapping
-from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 from eventsourcing.persistence import StoredEvent
 
-from contracts.event_log import AT, EventLogContract, said, units
-from contracts.event_log_ceiling import CeilingContract, start
-from contracts.event_log_people import NoRoom, PeopleContract
-from cs.domain.brand.events import LookupFinished, MailboxNotVerified, PeopleFound
+from contracts.event_log import EventLogContract, said, units
+from contracts.event_log_ceiling import CeilingContract
+from contracts.event_log_people import PeopleContract
+from cs.domain.brand.events import LookupFinished
 from cs.domain.codec import decode, encode, topic_of
-from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.keystore.sqlite import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events
+from eventlog.restarted_log import Open, RestartedLogContract
 from harness.memory_keys import MemoryKeyStore
 
 #: What stands in the golden events and may stand in no file: people, never companies.
@@ -52,88 +53,15 @@ async def log(path: Path, keys: MemoryKeyStore) -> AsyncIterator[SqliteEventLog]
         yield log
 
 
-class TestSqliteEventLog(EventLogContract, CeilingContract, PeopleContract):
-    pass
-
-
-# Restarts.
-
-
-async def test_everything_is_there_after_a_restart(path: Path, keys: MemoryKeyStore) -> None:
-    events = golden_events("brand")
-    async with SqliteEventLog(path, keys) as log:
-        await log.append([Append("brand-5f0c", NO_STREAM, events)])
-        await start(log, 1, AT, 1)
-
-    async with SqliteEventLog(path, keys) as log:
-        assert [r.event for r in await log.read("brand-5f0c")] == events
-        assert [r.event for r in await log.tail(0, 10)] == events[:10]
-        assert await log.head() == len(events) + 1
-        with pytest.raises(CeilingReached):
-            await start(log, 2, AT + timedelta(hours=23), 1)
-        with pytest.raises(WrongExpectedVersion):
-            await log.append([Append("brand-5f0c", NO_STREAM, units(1))])
-
-
-async def test_a_tail_read_from_disk_has_nobody_who_was_erased(
-    path: Path, keys: MemoryKeyStore
-) -> None:
-    found = golden_event("brand.people-found.v1")
-    assert isinstance(found, PeopleFound)
-    async with SqliteEventLog(path, keys) as log:
-        await log.append([Append("brand-5f0c", NO_STREAM, [found])])
-    await keys.destroy([f"{found.lookup}#p1"])
-
-    async with SqliteEventLog(path, keys) as log:
-        (read,) = await log.tail(0)
-
-    assert isinstance(read.event, PeopleFound)
-    assert read.event.people[0].full_name == ""
+class TestSqliteEventLog(
+    EventLogContract, CeilingContract, PeopleContract, RestartedLogContract
+):
+    @pytest.fixture
+    def opened(self, path: Path) -> Open:
+        return partial(SqliteEventLog, path)
 
 
 # Another process on the same file.
-
-
-async def test_what_another_process_appends_is_seen_within_a_second(
-    path: Path, keys: MemoryKeyStore, log: SqliteEventLog
-) -> None:
-    await log.append([Append("key-a", NO_STREAM, units(1))])
-    waiting = asyncio.create_task(log.grown(1))
-
-    async with SqliteEventLog(path, keys) as other:
-        await other.append([Append("key-a", 0, units(2))])
-
-        assert await log.head() == 2
-        assert said(await log.read("key-a")) == [1, 2]
-        async with asyncio.timeout(1):
-            await waiting
-        assert said(await log.tail(1)) == [2]
-
-
-async def test_a_conflict_with_another_process_is_refused(
-    path: Path, keys: MemoryKeyStore, log: SqliteEventLog
-) -> None:
-    async with SqliteEventLog(path, keys) as other:
-        await other.append([Append("key-a", NO_STREAM, units(1))])
-
-        with pytest.raises(WrongExpectedVersion):
-            await log.append([Append("key-a", NO_STREAM, units(2))])
-
-        await log.append([Append("key-a", 0, units(2))])
-        assert said(await other.read("key-a")) == [1, 2]
-
-
-async def test_what_stands_between_one_s_own_events_is_not_skipped(
-    path: Path, keys: MemoryKeyStore, log: SqliteEventLog
-) -> None:
-    async with SqliteEventLog(path, keys) as other:
-        await log.append([Append("key-a", NO_STREAM, units(1, 2))])
-        await other.append([Append("key-a", 1, units(3))])
-        await log.append([Append("key-a", 2, units(4))])
-
-        assert said(await log.tail(0)) == [1, 2, 3, 4]
-        assert said(await log.tail(1, 2)) == [2, 3]
-        assert said(await log.tail(3)) == [4]
 
 
 async def test_two_processes_that_write_at_once_lose_nothing_and_agree_on_the_order(
@@ -233,31 +161,7 @@ async def test_a_key_is_durable_before_the_event_it_opens(path: Path) -> None:
     assert keys.stored_before == {f"{finished.lookup}#p1": 0, f"{finished.lookup}#p2": 0}
 
 
-async def test_nothing_is_stored_whose_key_could_not_be_made_durable(path: Path) -> None:
-    checked = golden_event("brand.mailbox-not-verified.v1")
-    assert isinstance(checked, MailboxNotVerified)
-    async with SqliteEventLog(path, NoRoom()) as log:
-        with pytest.raises(OSError, match="no space"):
-            await log.append([Append("brand-a", NO_STREAM, [checked])])
-
-        assert await log.head() == 0
-
-
 # Out of order.
-
-
-async def test_a_closed_log_says_that_it_is_unavailable(
-    path: Path, keys: MemoryKeyStore
-) -> None:
-    async with SqliteEventLog(path, keys) as log:
-        await log.append([Append("key-a", NO_STREAM, units(1))])
-
-    with pytest.raises(LogUnavailable):
-        await log.append([Append("key-a", 0, units(2))])
-    with pytest.raises(LogUnavailable):
-        await log.read("key-a")
-    with pytest.raises(LogUnavailable):
-        await log.head()
 
 
 async def test_a_log_that_cannot_be_written_says_so_and_goes_on_when_it_can(
@@ -275,23 +179,6 @@ async def test_a_log_that_cannot_be_written_says_so_and_goes_on_when_it_can(
 
     assert await log.append([Append("key-a", NO_STREAM, units(1))]) == 1
     assert said(await log.read("key-a")) == [1]
-
-
-async def test_events_of_a_log_that_is_left_are_stored_or_refused_never_lost(
-    path: Path, keys: MemoryKeyStore
-) -> None:
-    async with SqliteEventLog(path, keys) as log:
-        appending = [
-            asyncio.create_task(log.append([Append(f"key-{n}", NO_STREAM, units(n))]))
-            for n in range(700)
-        ]
-        await asyncio.wait(appending, return_when=asyncio.FIRST_COMPLETED)
-
-    answers = await asyncio.gather(*appending, return_exceptions=True)
-    stored = [answer for answer in answers if isinstance(answer, int)]
-    assert {type(a) for a in answers if isinstance(a, BaseException)} <= {LogUnavailable}
-    async with SqliteEventLog(path, keys) as log:
-        assert await log.head() == len(stored) > 0
 
 
 async def test_the_library_reads_what_we_wrote_and_we_what_it_wrote(path: Path) -> None:
