@@ -438,23 +438,6 @@ class ViewVersionsContract:
 
         assert await place.is_as_the_log_says()
 
-    async def test_tables_of_the_first_builds_are_dropped_once_nobody_uses_them(
-        self, place: Place
-    ) -> None:
-        """As they were before builds had numbers."""
-        before = await place.tables()
-        await place.execute("CREATE TABLE view_0123456789ab_usage (id TEXT)")
-        await place.execute("CREATE TABLE view_sets (generation TEXT, used_at {time})")
-        await place.execute("INSERT INTO view_sets VALUES ('searches3', {now})")
-
-        async with place.opened() as other:
-            await other.retire()
-        assert "view_0123456789ab_usage" in await place.tables()
-        async with place.opened(grace_s=-1.0) as other:
-            await other.retire()
-
-        assert await place.tables() == before
-
 
 class Damaged:
     """*log*, as a store has it whose event *damaged* cannot be read."""

@@ -6,6 +6,7 @@ A search that is stored is always answered, whatever goes wrong afterwards.
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,6 @@ from starlette.responses import Response
 from structlog import get_logger
 
 from cs.api.admission import StoredAdmission
-from cs.api.answers import contacts_answer, running_answer
 from cs.api.api import Api
 from cs.api.body import ContactsRequest, read_contacts
 from cs.api.call_log import note_search
@@ -28,7 +28,13 @@ from cs.domain.key import Key, SearchAdmitted, SearchSettled
 from cs.domain.refusal import Refusal
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.projections.search_record import SearchParts
+from cs.projections.search_record import (
+    POLL_S,
+    SearchParts,
+    poll_url,
+    running_body,
+    search_body,
+)
 from cs.projections.searches import admitted_row, settled_row
 
 log = get_logger()
@@ -189,7 +195,7 @@ class StoredSearch:
             case (SearchAdmitted() as begun, SearchSettled() as ended) if known and body:
                 row = settled_row(admitted_row(self.caller.stream, begun), ended)
                 reused = SearchParts(self.search, row, known, body)
-                return contacts_answer(reused, daily_headers(known, api.clock.now()))
+                return _answer(reused, daily_headers(known, api.clock.now()))
             case _:
                 pass
         try:
@@ -207,7 +213,7 @@ class StoredSearch:
             api.keys.require_not_shut(self.caller)
             return self._running(self.admitted.key)
         assert found is not None, "an admitted search is in the log"
-        return contacts_answer(found, daily_headers(key, api.clock.now()))
+        return _answer(found, daily_headers(key, api.clock.now()))
 
     def _from_memory(self) -> Response:
         """Return the 202 of a call during which its key may have changed.
@@ -223,4 +229,17 @@ class StoredSearch:
     def _running(self, key: Key) -> Response:
         """Return the 202, which needs neither the log nor the views."""
         headers = daily_headers(key, self.api.clock.now())
-        return running_answer(self.search, self.asked.brand, key, headers)
+        return _accepted(running_body(self.search, self.asked.brand, key), self.search, headers)
+
+
+def _answer(found: SearchParts, headers: Mapping[str, str]) -> Response:
+    """Return 200 if the search has ended, or 202."""
+    body = search_body(found)
+    if found.body is None:
+        return _accepted(body, found.search, headers)
+    return Response(body, 200, headers, media_type="application/json")
+
+
+def _accepted(body: bytes, search: str, headers: Mapping[str, str]) -> Response:
+    location = {"Location": poll_url(search), "Retry-After": str(POLL_S)}
+    return Response(body, 202, {**headers, **location}, media_type="application/json")

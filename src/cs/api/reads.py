@@ -10,7 +10,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from cs.api.answers import search_answer, usage_answer
 from cs.api.api import Api
 from cs.api.call_log import SEARCH
 from cs.api.errors import ApiError, TooManyWaiting
@@ -20,6 +19,7 @@ from cs.api.waiting import within
 from cs.checks.port import Check
 from cs.domain.key import INITIAL, Key
 from cs.eventlog.errors import LogUnavailable
+from cs.projections.search_record import search_body, usage_body
 
 #: How old the key of a check beyond the limit may be, so that a flood reads next to nothing.
 READ_AGAIN_S = 1.0
@@ -36,7 +36,7 @@ async def get_usage(api: Api, request: Request) -> Response:
     """Return quota, used and remaining of the calling key."""
 
     async def answer(checked: CheckedKey) -> Response:
-        return usage_answer(checked.key, checked.headers)
+        return _ok(usage_body(checked.key), checked)
 
     return await _answer_check(api, request, answer)
 
@@ -49,11 +49,15 @@ async def get_search(api: Api, request: Request) -> Response:
     async def answer(checked: CheckedKey) -> Response:
         found = await api.reading.search(search, caller.key_id, checked.key)
         if found is not None:
-            return search_answer(found, checked.headers)
+            return _ok(search_body(found), checked)
         message = "no search with this id was made with this key"
         return ApiError("not_found", message, headers=checked.headers).response()
 
     return await _answer_check(api, request, answer)
+
+
+def _ok(body: bytes, checked: CheckedKey) -> Response:
+    return Response(body, 200, checked.headers, media_type="application/json")
 
 
 async def check_secret(api: Api, caller: Caller) -> None:

@@ -17,8 +17,6 @@ from cs.projections.set_aside import ASIDE
 #: The rows of streams that are set aside belong to no projection, and have their own version.
 _ASIDE_VERSION = "aside1"
 _PREFIX = re.compile(r"(view_[0-9a-f]{12}_[0-9]+)_[a-z]+")
-#: Tables made before a build was part of the name, and those that described them.
-_EARLIER = re.compile(r"view_[0-9a-f]{12}_[a-z]+|view_sets|view_copies|view_editions")
 
 
 class Build(NamedTuple):
@@ -60,8 +58,3 @@ def prefix_of(table: str) -> str | None:
     """
     found = _PREFIX.fullmatch(table)
     return found and found[1]
-
-
-def is_earlier(table: str) -> bool:
-    """Return whether *table* is one of views from before builds had numbers."""
-    return _EARLIER.fullmatch(table) is not None

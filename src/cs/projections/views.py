@@ -17,7 +17,7 @@ from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
-from cs.projections.builds import Build, is_earlier, prefix_of, tables_of, version_of
+from cs.projections.builds import Build, prefix_of, tables_of, version_of
 from cs.projections.folding import StoredRows, folded
 from cs.projections.port import BuildGone, Session, ViewDatabase
 from cs.projections.projection import Projection, SealBody
@@ -327,10 +327,6 @@ class Views:
             for retired in await session.fetch(_RETIRE, self._version, self._grace_s):
                 log.info("views_retired", version=retired[0], build=retired[1])
             await _drop_unused(session)
-            tables = await session.tables()
-            if "view_sets" in tables and not await session.fetch(_EARLIER, self._grace_s):
-                for table in filter(is_earlier, tables):
-                    await session.fetch(f"DROP TABLE {table}")
 
         await self._write(drop)
 
@@ -543,10 +539,6 @@ _RETIRE = """
 DELETE FROM view_builds
 WHERE NOT (version = $1 AND serving) AND used_at < now() - $2 * interval '1 second'
 RETURNING version, build
-"""
-# Of processes from before builds had numbers.
-_EARLIER = """
-SELECT true FROM view_sets WHERE used_at >= now() - $1 * interval '1 second' LIMIT 1
 """
 _CHECKPOINT = "SELECT position, last_event FROM view_builds WHERE version = $1 AND build = $2"
 # The commit is not waited for: what is lost with the machine is applied again.
