@@ -240,6 +240,7 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
     issued = golden_event("brand.stage-issued.v1")
     assert isinstance(failed, AttemptFailed)
     assert isinstance(issued, StageIssued)
+    first = replace(issued, lookup=failed.lookup, stage="brand-resolution", item="")
     asked = replace(issued, lookup=failed.lookup, stage=failed.stage, item="", at=failed.at)
     ended = LookupFinished(
         lookup=failed.lookup, outcome="scrape_error", reusable=False, verified=0, at=failed.at
@@ -249,7 +250,7 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
         async with open_folder(DataFolder(folder)) as data:
             stream = failed.lookup.partition(".")[0]
             started = golden_event("brand.lookup-started.v1")
-            events = [started, resolved, asked, failed, ended]
+            events = [started, first, resolved, asked, failed, ended]
             await data.log.append([Append(stream, NO_STREAM, events)])
 
     asyncio.run(append())

@@ -162,7 +162,10 @@ def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRec
         lookup=run.lookup,
         query=run.query,
         brand=None if run.brand is None else run.brand.name,
-        sources={} if run.discovery is None else run.discovery.sources,
+        sources=next(
+            (a.sources for a in run.attempts if a.stage == "contact-discovery" and a.sources),
+            {},
+        ),
         person=person,
         contact=contact,
         answered=tuple(searches) if contact is not None else (),

@@ -136,23 +136,6 @@ class SourceUse(msgspec.Struct, kw_only=True):
         self.expected = None if expected is None else Decimal(expected) / MICROS
 
 
-class SourcesEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How the sources of a stage ended.
-
-    Attributes:
-        position, at: Of the event that recorded it.
-        sources: How each ended, by name.
-        causes: Why a source could not answer, by name.
-        conclusive: Whether all of them answered.
-    """
-
-    position: int
-    at: datetime
-    sources: dict[str, str] = {}
-    causes: dict[str, str] = {}
-    conclusive: bool = True
-
-
 class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
     """The result of verification for one person at one mail domain.
 
@@ -248,12 +231,10 @@ class Run(msgspec.Struct, kw_only=True):
         last_position: Of the last event that is in this record.
         number: Counts the runs of its brand from 1.
         shown_at_most: Contacts.
-        resolution: How brand resolution ended; ``None`` until then.
         resolved_by: The rules that chose the brand; ``None``: not recorded.
         matches: The brands that they chose from; ``None``: not recorded.
         status: ``matched``, ``no_match`` or ``ambiguous``.
         brand: The facts that were found about the brand.
-        discovery: How contact discovery ended; ``None`` until then.
         people: In the order in which they were found.
         ranked_at: When they were ranked.
         ranked_by: The rules that ranked them; ``None``: not recorded.
@@ -279,12 +260,10 @@ class Run(msgspec.Struct, kw_only=True):
     deadline_at: datetime
     shown_at_most: int = CONTACTS
     attempts: list[RunAttempt] = []
-    resolution: SourcesEnd | None = None
     resolved_by: str | None = None
     matches: tuple[SourceMatches, ...] | None = None
     status: str | None = None
     brand: BrandFacts | None = None
-    discovery: SourcesEnd | None = None
     people: list[RunPerson] = []
     ranked_at: datetime | None = None
     ranked_by: str | None = None
@@ -366,22 +345,10 @@ class Run(msgspec.Struct, kw_only=True):
                     attempt.why, attempt.retry_at = event.why, event.retry_at
                     attempt.causes, attempt.costs = event.causes, event.costs
             case BrandResolved():
-                self.resolution = SourcesEnd(
-                    position=position, at=at, sources=event.sources, causes=event.causes
-                )
                 self.resolved_by, self.matches = event.rules, event.matches
                 self.status, self.brand = event.status, event.brand
-            case PeopleFound():
+            case PeopleFound() | ContactsDiscovered():
                 self._found(event, recorded)
-            case ContactsDiscovered():
-                self._found(event, recorded)
-                self.discovery = SourcesEnd(
-                    position=position,
-                    at=at,
-                    sources=event.sources,
-                    causes=event.causes,
-                    conclusive=event.conclusive,
-                )
             case ContactsRanked():
                 self._ranked(event)
             case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):

@@ -141,10 +141,10 @@ async def _read_service(state: ServiceState, log: EventLog, streams: Streams) ->
 
 
 def _count(state: ServiceState, run: Run) -> None:
-    for end in (each for each in (run.resolution, run.discovery) if each is not None):
-        for name, how in end.sources.items():
+    for attempt in run.attempts:
+        for name, how in attempt.sources.items():
             runs = state.sources.setdefault(name, RecentRuns())
-            runs.add(how, end.at, end.causes.get(name, ""))
+            runs.add(how, attempt.ended_at or attempt.issued_at, attempt.causes.get(name, ""))
     for evidence in (e for p in run.people for c in p.checks for e in c.checked.evidence):
         how = "answered" if evidence.answered else f"no answer ({evidence.reason})"
         state.verifiers.setdefault(evidence.verifier, RecentRuns()).add(how, evidence.at)
