@@ -7,6 +7,7 @@ from cs.bus.port import Bus, Record
 from cs.bus.topics import DEAD_LETTERS, UNREADABLE
 from cs.domain.cause import raised_at
 from cs.domain.stages.limits import BeyondLimits
+from cs.runtime.coordination import leaf_errors
 
 log = get_logger()
 
@@ -44,6 +45,4 @@ async def publish_dead_letter(bus: Bus, record: Record, error: Exception) -> Non
 
 def _first(error: Exception) -> Exception:
     """Return *error*, or the first one inside it if it is a group."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    return next(leaf_errors(ExceptionGroup("", [error])))

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Generic, Self, TypeVar
 
-from cs.runtime.coordination import KeyedLock
+from cs.runtime.coordination import Broadcast, KeyedLock
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Lanes(Generic[T]):
         self._done: set[int] = set()
         self._after = self._read_to = after
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()
+        self._changed = Broadcast()
         self._failure: BaseException | None = None
 
     async def __aenter__(self) -> Self:
@@ -67,7 +67,7 @@ class Lanes(Generic[T]):
     def read_to(self, position: int) -> None:
         """Note that all up to *position* was put that is to be done."""
         self._read_to = position
-        self._notify()
+        self._changed.notify_all()
 
     async def advanced(self, after: int) -> int:
         """Return `position` as soon as it is beyond *after*.
@@ -117,14 +117,10 @@ class Lanes(Generic[T]):
         self._done.add(position)
         while self._open and self._open[0] in self._done:
             self._done.discard(self._open.popleft())
-        self._notify()
+        self._changed.notify_all()
 
     def _on_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failure = self._failure or error
-            self._notify()
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+            self._changed.notify_all()
