@@ -1,7 +1,7 @@
 """What erasing people needs, whatever the stores.
 
 To know that the views reflect what was erased, and a filter that erases suppressed people
-whom a search has found again.
+that a search has found again.
 """
 
 from collections.abc import Awaitable, Callable

@@ -45,7 +45,7 @@ _DATABASES: dict[str, Store] = {
     "keys_postgres": "keys",
     "stages_postgres": "stages",
 }
-#: Files of which nobody else may know.
+#: Files that no other account may read.
 _SECRET_FILES = (
     "master_key_file",
     "next_master_key_file",
@@ -129,13 +129,13 @@ async def _look_at_plugins(settings: Settings) -> AsyncIterator[DoctorFinding]:
         open_plugins(settings, directory=directory) as tools,
     ):
         if directory is not None:
-            await look_if_readable(directory)  # else it is told below
+            await look_if_readable(directory)  # else it is reported below
         unusable = unusable_settings(tools)
         every: list[BrandSource | PeopleSource] = [*tools.brand_sources, *tools.people_sources]
         for source in every:
             missing = missing_of(source)
             check = f"source {source.name}"
-            # An empty directory lacks nothing, unless somebody counts on it.
+            # An empty directory lacks nothing, unless the settings name it.
             unasked = is_local(source) and settings.people_sources is None
             if missing is None:
                 yield DoctorFinding(check, "ok", "it is in use")

@@ -62,7 +62,7 @@ async def open_folder(
     lock_timeout_s: int = LOCK_TIMEOUT_S,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[FolderStores]:
-    """Open what is in *folder*, beside a running service or without one.
+    """Open what is in *folder*, next to a running service or without one.
 
     Args:
         folder: Where the files are.

@@ -163,7 +163,7 @@ def make_next_master_key(folder: DataFolder) -> str:
 def put_next_master_key_in_place(folder: DataFolder) -> Path:
     """Make the next master key of *folder* its master key; return where the old one is.
 
-    Whoever is interrupted calls it again.
+    A caller that is interrupted calls it again.
     """
     old = Wrapping(existing_master_key(folder.master_key)).version
     copy = folder.master_key.with_name(f"{folder.master_key.name}.{old}")

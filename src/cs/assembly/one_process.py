@@ -63,7 +63,7 @@ log = get_logger()
 
 
 class RunningService(msgspec.Struct, frozen=True):
-    """A service that runs: its parts, for whoever serves or tests it."""
+    """A service that runs: its parts, for the server and for tests."""
 
     app: ASGIApp
     api: Api
@@ -120,10 +120,10 @@ async def run_service(
         real: The machine's clock, which the silence of stages is measured by.
         misconfiguration: What ``/readyz`` says of the stages' settings.
         foreign_verifiers: Names of verifiers that no stage of ours asks; their evidence counts.
-        forget_calls: Erases the paid calls of lookups in which somebody is erased.
-        directory: The operator's own people, from whom somebody who is erased is taken.
+        forget_calls: Erases the paid calls of lookups in which a person is erased.
+        directory: The operator's own people, from which an erased person is taken.
         metrics: Where all of it is counted.
-        rest: What the views await after a page that nobody waits for (`ViewRunner`).
+        rest: What the views await after a page that no call waits for (`ViewRunner`).
     """
     metrics = metrics or Metrics()
     bus = MeasuredBus(bus, metrics)

@@ -35,7 +35,7 @@ class OpenHistory(msgspec.Struct, frozen=True):
 async def open_history(
     data_dir: str | Path | None = None, *, config: str | Path | None = None
 ) -> AsyncIterator[OpenHistory]:
-    """Open the history of a service, beside it while it runs or without one.
+    """Open the history of a service, next to it while it runs or without one.
 
     Args:
         data_dir: Its data folder; left out, what the settings say, which may be databases.

@@ -74,8 +74,8 @@ class CommandContext(msgspec.Struct, frozen=True):
 def acting_operator(settings: Settings) -> str | None:
     """Return who acts, for the trail: the setting ``operator``, or else the account.
 
-    Whoever became root by sudo is named.  Nothing proves it: whoever may write the data may
-    write anything there.
+    An account that became root by sudo is named.  Nothing proves it: an account that may write
+    the data may write anything there.
     """
     if settings.operator is not None:
         return account(settings.operator)
@@ -94,7 +94,7 @@ async def open_command_context(
 ) -> AsyncIterator[CommandContext]:
     """Open the data of *settings*; streams that are damaged end only what reads them.
 
-    A folder without data is made if *new* is set, otherwise refused: somebody mistyped it.
+    A folder without data is made if *new* is set, otherwise refused: its name was mistyped.
     Databases are those of the live world until the log, once it is read, says otherwise.
 
     Raises:

@@ -29,7 +29,7 @@ log = get_logger()
 #: How often spans are sent, and how many may wait; more are dropped.
 EVERY_MS = 1_000
 WAITING = 4_096
-#: Until an answer of whom they are sent to.
+#: Until an answer of the receiver.
 TIMEOUT_S = 5
 #: How often it is logged that they cannot be sent.
 LOG_EVERY_S = 60.0

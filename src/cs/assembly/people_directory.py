@@ -25,7 +25,7 @@ async def open_directory(
 ) -> AsyncIterator[PeopleDirectory]:
     """Yield the directory of *settings*.
 
-    Neither the database is connected to nor the file made before somebody is stored.  A
+    Neither the database is connected to nor the file made before a person is stored.  A
     service in one process that shares no more than the account of paid services, and has no
     key, keeps its people in its folder.
 
@@ -85,7 +85,7 @@ async def kept_directory(
     directory: PeopleDirectory, settings: Settings, clock: Clock
 ) -> AsyncIterator[None]:
     """Look whether there is anybody, and forget who is too old until left."""
-    await look_if_readable(directory)  # whoever asks is told
+    await look_if_readable(directory)  # the answer is kept for those that ask
     async with forget_old_people(directory, clock, MONTH * settings.people_kept_for):
         yield
 

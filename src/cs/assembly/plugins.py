@@ -261,7 +261,7 @@ def _make_plugins(
 
 
 def _note_not_set_up(settings: Settings, made: StagePlugins) -> None:
-    """Note the verifiers that *settings* name and that lack a key, so that nobody asks them."""
+    """Note the verifiers that *settings* name and that are not asked, as they lack a key."""
     asked = {verifier.name for verifier in made.verifiers}
     for name in settings.verifiers or ():
         if name not in asked:
@@ -279,8 +279,8 @@ def how_to_set_up(verifier: str) -> str:
 def with_keys(settings: Settings, named: Sequence[str] | None, group: Group) -> Sequence[str]:
     """Return the sources of *group* to ask: those *named*, else all that are installed.
 
-    Of those that come with the service and nobody named, the ones without a key are left out:
-    every search would tell anew that they are not set up.
+    Of those that come with the service and are not named, the ones without a key are left out:
+    every search would report that they are not set up.
     """
     if named is not None:
         return named
@@ -304,9 +304,9 @@ def _ordered(found: Sequence[Verifier], names: Sequence[str]) -> Sequence[Verifi
 
 
 def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
-    """Return the settings that leave a stage with nobody to ask, and why, for people.
+    """Return the settings that leave a stage with nothing to ask, and why, for people.
 
-    A stage that is a plug-in asks by itself.  Nobody is asked here: what a plug-in cannot say
+    A stage that is a plug-in asks by itself.  Nothing is asked here: what a plug-in cannot say
     of itself shows when it is used.
     """
     every: Mapping[str, Sequence[BrandSource] | Sequence[PeopleSource]] = {
@@ -341,7 +341,7 @@ def name_resolver(settings: Settings, metrics: Metrics | None = None) -> DnsReso
 
 
 def address_guard(settings: Settings) -> Guard:
-    """Return the judge of addresses that somebody else named."""
+    """Return the judge of addresses that come from outside."""
     return Guard(
         [ip_network(network) for network in settings.allow_networks],
         frozenset(settings.web_ports),

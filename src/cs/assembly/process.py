@@ -53,7 +53,7 @@ async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
         yield NO_TRACES
         return
     try:
-        # Here: nobody pays for the library who does not use it.
+        # Here: a process that does not use the library does not load it.
         from cs.assembly.otel_traces import OtelTraces  # noqa: PLC0415
     except ImportError as error:
         raise BadSettings(

@@ -11,7 +11,7 @@ from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory", "imported"})
-#: Sources with a key: the real ones know nobody of a made-up world, and charge for it.
+#: Sources with a key: the real ones know no person of a made-up world, and charge for it.
 #: Asked only where a table names another ``url``, of something that plays the service.
 KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})
 #: Verifiers with a key, of which the same is true.

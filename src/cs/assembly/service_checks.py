@@ -15,10 +15,10 @@ from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.settings import Settings
 
 #: What was spent, a row a day and service, and how fast each may be asked.  Deleted while the
-#: service is stopped, the caps of this day and month begin anew.
+#: service is stopped, the caps of this day and month begin again.
 SPENDING_FILE = "spending.db"
 
-#: Endings of a check that are nobody's fault.
+#: Endings of a check that are no fault.
 NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
 
 

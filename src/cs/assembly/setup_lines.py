@@ -1,4 +1,4 @@
-"""What is set up and what is not, in five lines for whoever starts the service."""
+"""What is set up and what is not, in five lines for the operator who starts the service."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Records nobody can read or handle: published unchanged, with their place and the reason."""
+"""Unreadable and unhandled records: published unchanged, with their place and the reason."""
 
 from structlog import get_logger
 

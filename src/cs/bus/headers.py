@@ -131,7 +131,7 @@ def _name(work: Work | Outcome, attempt: int, kind: str) -> str:
 def _discriminator(finding: AnyFinding, at: datetime) -> str:
     """Return what distinguishes *finding* from others of its kind in one attempt.
 
-    A result comes once in an attempt, whoever works on it again.
+    A result comes once in an attempt, also if another worker repeats it.
     """
     match finding:
         case MailboxChecked(checked=checked):

@@ -13,7 +13,7 @@ from cs.domain.stages.work import Outcome, StageName, Work
 
 OUTCOMES = "cs.outcomes.v1"
 DEAD_LETTERS = "cs.dead-letters.v1"
-#: The public feed of events, personal data sealed; nobody of ours reads it.
+#: The public feed of events, personal data sealed; no role reads it.
 EVENTS = "cs.events.v1"
 
 #: The topic of each stage (`cs.domain.stages.table`).

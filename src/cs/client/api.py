@@ -10,7 +10,7 @@ from cs.client.errors import Unsendable
 
 #: A call with ``wait`` is held up to 85 s (contract text 4.1); proxies want 100 (contract H13).
 TIMEOUT_S = 100.0
-#: For a search itself, beside what patience allows; it ends within 120 s (contract S9).
+#: For a search itself, in addition to what patience allows; it ends within 120 s (contract S9).
 WAIT_S = 300.0
 #: Any other call is answered or refused within some 10 s.
 SHORT_S = 30.0

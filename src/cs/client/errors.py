@@ -47,7 +47,7 @@ class ClientError(Exception):
 
 
 class Unreachable(ClientError):
-    """No whole answer: nobody there, a broken connection, a time-out, one cut short or endless.
+    """No whole answer: no server, a broken connection, a time-out, one cut short or endless.
 
     Attributes:
         may_pass: Whether another try may do better.
@@ -67,7 +67,7 @@ class NotThisApi(ClientError):
 
 
 class TooLate(ClientError):
-    """The wish was asked for so long ago that asking may charge it again; nobody was asked."""
+    """The wish was asked for so long ago that asking may charge it again; no call was made."""
 
     def __init__(self) -> None:
         why = "it was asked for over 23 hours ago, and asking again may charge it again"

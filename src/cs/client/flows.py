@@ -58,8 +58,8 @@ class Flows:
     Args:
         patience: How long a call that came to nothing is tried again.
         chance: A number from 0 up to 1, another each time.
-        new_key: An idempotency key that nobody had before.
-        where: Whom errors are about.
+        new_key: An idempotency key that was never used before.
+        where: The address that errors name.
         wall: The time of day in seconds, which goes on while the machine is suspended.
     """
 

@@ -44,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """How one of many queries ended: *search*, or the *error* instead of it.
 
     Attributes:
-        closed: Nobody was asked for it: *error* is what others met, and what each that
+        closed: No call was made for it: *error* is what others met, and what each that
             follows will end with.
     """
 
@@ -80,7 +80,7 @@ class AbsenceDetector:
         self._foreign = 0  # outcomes in a row that something else answered
 
     def note(self, outcome: Outcome) -> bool:
-        """Take note of the next outcome; return whether nobody is there."""
+        """Take note of the next outcome; return whether no service is there."""
         error = outcome.error
         self._foreign = self._foreign + 1 if isinstance(error, NotThisApi) else 0
         absent = isinstance(error, Unreachable | NotFound | Unauthorized)

@@ -18,7 +18,7 @@ from cs.client.errors import (
 )
 from cs.client.limits import Window
 
-#: What may pass, whoever says it.  Any other 4xx is a no that will not change.
+#: What may pass, also if a proxy says it.  Any other 4xx is a no that will not change.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
 #: What the service refuses with (contract text 7) but 503, of which a gateway has its own.
 _REFUSED = frozenset({400, 401, 402, 404, 405, 429})
@@ -34,8 +34,8 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         longest_s: A server that asks for a longer wait is not waited for.
         total_s: For one call, its waits and its tries together.
-        tries: For one call, as long as nobody says when to come back.
-        first_s: Wait after the first try that nobody answered; doubled each time.
+        tries: For one call, as long as no answer says when to come back.
+        first_s: Wait after the first try without an answer; doubled each time.
         most_s: What doubling ends at.
     """
 
@@ -61,7 +61,7 @@ def pause_before_next(
     Args:
         error: What the last try ended with.
         patience: What there is to spend.
-        tried: Tries so far that nobody named a pause after, this one included.
+        tried: Tries so far after which no answer named a pause, this one included.
         spent_s: Since the first try began.
         chance: From 0 up to 1.
     """

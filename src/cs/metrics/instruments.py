@@ -63,7 +63,7 @@ class Family(Generic[I]):
         return child
 
     def clear(self) -> None:
-        """Forget every instrument: what they told of is gone."""
+        """Forget every instrument: what they measured is gone."""
         self._children.clear()
         self._measured.clear()
         self.__dict__.pop("_metric", None)

@@ -1,7 +1,7 @@
 """Every metric of the service: its name, its type, its labels and what it says.
 
 One `Metrics` is made for a process and handed to its parts; a part that is given none makes
-one that nobody reads.  Labels are bounded: templates of routes, names of stages, plug-ins,
+one that is never read.  Labels are bounded: templates of routes, names of stages, plug-ins,
 topics and caches; never a key, a brand, a person or a domain.
 
 The texts are the `# HELP` lines of `/metrics`.

@@ -62,7 +62,7 @@ class _NoSpan:
 
 
 class NoTraces:
-    """Nobody looks."""
+    """Drops all spans."""
 
     _span = nullcontext(_NoSpan())
 

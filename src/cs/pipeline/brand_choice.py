@@ -45,12 +45,12 @@ ALIKE = 0.02
 
 #: Less than this is not counted among what may be meant.
 PLAUSIBLE = 0.1
-#: Of a name beside the owner's own domain more may be wrong than of a name alone.
+#: Of a name next to the owner's own domain more may be wrong than of a name alone.
 _TYPO_AT_HOME = 0.2
 
 #: In ``found_by``: sent by the caller, and found by no source.
 ASKED = "query"
-#: The score of a brand whose own site is called as it is, and that nobody else knows.
+#: The score of a brand whose own site is called as it is, and that no other source knows.
 CONFIRMED = 0.75
 #: Sites of one answer that are looked at: each is a request to a stranger.
 SITES = 2
@@ -354,7 +354,7 @@ def confirmed_hint(
     """Return the brand of *query* if a *site* that was hinted at says that it is its own.
 
     Args:
-        query: A name that nobody knew.
+        query: A name that no source knew.
         hints: What all sources but the site said, hints among it.
         site: What was read where they hint at.
     """

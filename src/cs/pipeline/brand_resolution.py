@@ -1,7 +1,7 @@
 """First stage: which brand is meant, and where it is on the web.
 
 First the sources that identify a brand are asked, all at once; then those that complete it,
-once it is known which domain to look at.  Where nobody knows the name, sources with a key may
+once it is known which domain to look at.  Where none knows the name, sources with a key may
 hint at a site, one after the other, and the site itself has to say that it is the brand's.
 What "the same brand" means is in `brand_choice`.
 """
@@ -128,7 +128,7 @@ class BrandResolution:
                 note_found(source, used=1)
         causes = causes_of(resolution.answers)
         no_retry: str | None = NO_BRAND_SOURCE
-        # Where only a web site could be read and no domain was sent, nobody was asked.
+        # Where only a web site could be read and no domain was sent, no source was asked.
         if resolution.answers or not self.resolver.sources:
             no_retry = self.misconfiguration.note_answers("brand_sources", resolution.answers)
         if resolution.status != "matched" and no_retry is not None:

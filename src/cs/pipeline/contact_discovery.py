@@ -33,7 +33,7 @@ from cs.plugins.sources import (
 )
 from cs.plugins.stages import Report
 
-#: People in a role that is looked for after whom no source that charges is asked.
+#: After so many people in a role that is looked for no source that charges is asked.
 ENOUGH = 10
 
 
@@ -42,7 +42,7 @@ class ContactDiscovery:
     """Asks people sources: what is here, then who is free, then who charges for too few.
 
     Attributes:
-        enough: People in a role that is looked for after whom nobody is paid.
+        enough: People in a role that is looked for; with so many no source is paid.
         first: Names of sources in the operator's order; the others come after them.
     """
 
@@ -55,8 +55,8 @@ class ContactDiscovery:
     async def handle(self, work: Work, report: Report) -> AnyFinding:
         """Ask the local sources, then the free ones at once, then those that charge in turn.
 
-        Whoever is found first is reported first.  A source that is not asked, since enough
-        people were found before, ends ``not_needed``.
+        People are reported in the order in which they are found.  A source that is not asked,
+        since enough people were found before, ends ``not_needed``.
         """
         assert isinstance(work.input, DiscoveryInput)
         brand = work.input.brand
@@ -93,11 +93,11 @@ class ContactDiscovery:
                 skipped = SourceStatus.NOT_NEEDED
                 answers.append(PeopleAnswer(source=source.name, ended=skipped))
             else:
-                # Whom only the operator's own list names, nobody outside hears of.
+                # People that only the operator's own list names are not named outside.
                 answers.append(await ask(source, answers[len(local) :]))
-        told = [each for each in answers if each.source not in empty] or answers
-        _note_people(told)
-        return _finding(told, self.misconfiguration.note_answers("people_sources", told))
+        counted = [each for each in answers if each.source not in empty] or answers
+        _note_people(counted)
+        return _finding(counted, self.misconfiguration.note_answers("people_sources", counted))
 
     def _order(self, figures: Sequence[SourceFigures]) -> Sequence[PricedSource[PeopleSource]]:
         priced = [
@@ -108,7 +108,7 @@ class ContactDiscovery:
 
 
 async def _ask_local(source: PeopleSource, brand: BrandFacts) -> PeopleAnswer:
-    """Ask *source*, and count it as asked unless nobody has filled it yet."""
+    """Ask *source*, and count it as asked unless it is still empty."""
     answer = await source.find(brand, limit=PEOPLE)
     if answer.ended is not SourceStatus.NOT_CONFIGURED:
         with asking(source.name):
@@ -117,7 +117,7 @@ async def _ask_local(source: PeopleSource, brand: BrandFacts) -> PeopleAnswer:
 
 
 def _note_people(answers: Sequence[PeopleAnswer]) -> None:
-    """Note how many people each source named, and how many of them nobody before it."""
+    """Note how many people each source named, and how many of them no source before it."""
     first = people_among([person for answer in answers for person in answer.people])
     new = Counter(person.sources[0] for person in first)
     for answer in answers:

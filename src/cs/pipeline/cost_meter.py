@@ -1,7 +1,7 @@
 """What each source and verifier costs in one attempt of a stage, counted while it works.
 
 The runner opens a meter around a stage's work and puts what it shows into the finding, also
-into that of an attempt whose time was up.  A stage says whom it asks (`asking`) and what came
+into that of an attempt whose time was up.  A stage says what it asks (`asking`) and what came
 of it (`note_found`); where no meter is open, in a command that asks by itself, it is
 not read.
 """
@@ -94,7 +94,7 @@ def note_order(names: Iterable[tuple[str, int | None]]) -> None:
 
 
 def note_unasked(name: str) -> None:
-    """Take back one question to *name*, which is not set up and so asked nobody."""
+    """Take back one question to *name*, which is not set up and so was not asked."""
     _current().add(name, asked=-1)
 
 

@@ -1,6 +1,6 @@
 """Heartbeats: stages say of the work they do that it goes on.  Never part of the log.
 
-Whoever records outcomes records heartbeats, whoever drives lookups asks for them, and the
+The recorder of outcomes records heartbeats, the driver of lookups asks for them, and the
 two may be different processes.  So the driver, which knows from the log what was issued
 when, asks only about work that seems silent to it, and the answer is a duration: no two
 clocks are compared.

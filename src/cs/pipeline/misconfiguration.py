@@ -1,6 +1,6 @@
 """What keeps searches from ending well until the operator changes it.
 
-Waiting mends none of it: nobody to ask for people, a provider that refuses our key.  It is
+Waiting mends none of it: no source to ask for people, a provider that refuses our key.  It is
 logged when it is met, and on ``/readyz`` for as long as it lasts.
 """
 
@@ -47,8 +47,8 @@ class Misconfiguration:
         """Learn from how the sources of *setting* ended one run.
 
         Returns:
-            Why asking again is of no use before the operator did something: nobody is
-            there who could answer (`NOBODY`), or all that are away refuse for good.
+            Why asking again is of no use before the operator did something: no source
+            is there that could answer (`NOBODY`), or all that are away refuse for good.
         """
         for answer in answers:
             name = f"sources.{answer.source}"
@@ -68,5 +68,5 @@ class Misconfiguration:
 
 
 NOBODY = {"brand_sources": NO_BRAND_SOURCE, "people_sources": NO_PEOPLE_SOURCE}
-#: Of a setting that leaves nobody to ask.
+#: Of a setting that leaves no source to ask.
 NONE = "none is in use"

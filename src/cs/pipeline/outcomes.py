@@ -71,7 +71,7 @@ AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 
 
 class ForgedOutcome(Exception):
-    """An outcome from a sender to whom the work that it answers was not issued.
+    """An outcome of work that was not issued to its sender.
 
     Attributes:
         outcome: As it came.
@@ -87,8 +87,8 @@ class OutcomeRecorder:
 
     Args:
         receipts: Show whether the work that an outcome answers was issued to its sender.
-        verifiers: Names of those that are configured: nobody else proves a mailbox.
-        suppression: Keeps out who asked to be forgotten; without it nobody did.
+        verifiers: Names of those that are configured: no other one proves a mailbox.
+        suppression: Keeps out who asked to be forgotten; without it no person did.
         keys: Show from which mailboxes mail came back; without them it came back from none.
         drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
             comes again.
@@ -254,7 +254,7 @@ class OutcomeRecorder:
     ) -> Sequence[AnyFinding | None]:
         """Return what *outcomes* found, without people who are suppressed; ``None``: nothing.
 
-        Of whom a mailbox shows that they are, everything is erased.
+        If a mailbox shows that a person is, everything about them is erased.
         """
         found = [outcome.finding for outcome in outcomes]
         if self._suppression is None:
@@ -302,7 +302,7 @@ class OutcomeRecorder:
         return PreparedCommands(list(zip(prepared, causes, strict=True)), unmoved)
 
     def _log_unknown_verifiers(self, finding: AnyFinding, lookup: str) -> None:
-        """Log mailboxes that somebody vouches for who is not configured: they are not shown."""
+        """Log mailboxes that only an unknown verifier vouches for: they are not shown."""
         found = checked_in(finding)
         by = {each.verifier for each in found if each.verdict is Verdict.DELIVERABLE}
         if strangers := by - self._verifiers:

@@ -1,6 +1,6 @@
 """Third stage: who of them is shown, and in which order.
 
-It asks nobody, unless the operator has a language model of their own for headlines that the
+It asks no service, unless the operator has a language model of their own for headlines that the
 rules are unsure of (`cs.opinions`).  Without its answer the rules decide alone.
 """
 
@@ -23,7 +23,7 @@ from cs.plugins.stages import Report
 
 log = get_logger()
 
-#: People ranked on the event loop: some 0.35 ms each, so that nobody waits 20 ms for them.
+#: People ranked on the event loop: some 0.35 ms each, so that no call waits 20 ms for them.
 RANKED_ON_THE_LOOP = 40
 #: Of the 20 s of an attempt: then they are ranked without an opinion.
 OPINION_S = 14.0
@@ -34,7 +34,7 @@ class Ranking:
     """See the module.
 
     Args:
-        second_opinion: Asked about headlines that the rules are unsure of; ``None``: nobody.
+        second_opinion: Asked about headlines that the rules are unsure of; ``None``: none.
         opinion_s: How long it has.
     """
 

@@ -1,7 +1,7 @@
 """Receipts: only a stage to which a piece of work was issued can answer it.
 
-Whoever may write to ``cs.outcomes`` could otherwise answer for any stage.  Work carries a
-receipt, which every outcome repeats: an HMAC-SHA256 (RFC 2104), cut to 128 bits, of which
+A process that may write to ``cs.outcomes`` could otherwise answer for any stage.  Work carries
+a receipt, which every outcome repeats: an HMAC-SHA256 (RFC 2104), cut to 128 bits, of which
 piece of work it is, under a secret that all roles with the master key share.  Stages hold
 neither; they hand back what they got.
 

@@ -1,6 +1,6 @@
 """Copies issued work from the event log to the stage topics, in order.
 
-Append first, publish after: nobody writes to both.  What the log holds is published as
+Append first, publish after: no process writes to both.  What the log holds is published as
 stored; a record that was published and lost is issued again by the driver.
 """
 
@@ -46,8 +46,8 @@ _ISSUED = EventNeeds(frozenset({StageIssued}))
 class LearnedFigures:
     """The figures of sources and verifiers that go with each piece of work.
 
-    Whoever publishes work has the views, a stage has not: so a stage needs no log to know what
-    a verified e-mail has cost from whom (docs/decisions/0046).  What *read* returned is
+    The relay has the views, a stage has not: so a stage needs no log to know what a verified
+    e-mail has cost from each of them (docs/decisions/0046).  What *read* returned is
     remembered for a minute; where it cannot be read, the last of it is used.
     """
 
@@ -60,9 +60,9 @@ class LearnedFigures:
         self._paid: Sequence[SourceFigures] = ()
 
     async def of(self, stage: StageName) -> tuple[SourceFigures, ...]:
-        """Return the figures of those whom *stage* has paid; the free ones need no figures.
+        """Return the figures of those that *stage* has paid; the free ones need no figures.
 
-        None of a stage that has nobody to choose between.
+        None of a stage that has no choice.
         """
         if stage not in PRIORS:
             return ()
@@ -92,7 +92,7 @@ async def relay(
 ) -> None:
     """Publish every `StageIssued` after position *after*, for ever, with receipts.
 
-    With *figures* it has those of whom its stage pays, too.
+    With *figures* it has those of what its stage pays, too.
 
     Work that the bus does not take is offered again until its deadline has passed by
     *deadline_clock*; without that clock it is offered once, since a bus in this process has
@@ -137,7 +137,7 @@ async def relay(
         async def read() -> None:
             async for page in pages:
                 for each in page:
-                    # Nobody works for a stage whose package is gone.
+                    # No worker runs a stage whose package is gone.
                     if isinstance(each.event, StageIssued) and each.event.stage in STAGES:
                         await lanes.put(_lane(each.event), each.position, each.event)
                 lanes.read_to(page[-1].position)

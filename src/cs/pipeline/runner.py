@@ -197,7 +197,7 @@ class Runner:
         """Return the answer of the stage, or how its attempt failed."""
         budget = STAGES[work.stage].budget
         try:
-            # One mail domain is asked by one at a time, whoever wants it.
+            # One mail domain is asked by one at a time, for whatever lookup.
             async with (
                 until(work.deadline_at, self._clock),
                 self._locks.of(work.item or work.lookup),
@@ -253,7 +253,7 @@ class Runner:
     async def _report_result(
         self, work: Work, incoming: Mapping[str, str], finding: AnyFinding
     ) -> None:
-        """Publish *finding*, which ends the work, as long as somebody may wait for it."""
+        """Publish *finding*, which ends the work, as long as a lookup may wait for it."""
         least = self._clock.now() + timedelta(seconds=RESULT_S)
         until_ = max(work.deadline_at, least)
         while not await self._report(work, incoming, finding):
@@ -268,7 +268,7 @@ class Runner:
         """Publish *finding*; return whether the bus accepted it."""
         try:
             outcome, value = self._message(work, finding)
-        except Exception as error:  # noqa: BLE001  a plug-in is somebody else's code
+        except Exception as error:  # noqa: BLE001  a plug-in is not our code
             where = error.where if isinstance(error, BeyondLimits) else type(error).__name__
             # Without its words, which may name a person.
             log.error("finding_unfit", lookup=work.lookup, stage=work.stage, where=where)  # noqa: TRY400

@@ -30,7 +30,7 @@ class SuppressionStore(Protocol):
 
 
 class SuppressedPerson(msgspec.Struct, frozen=True):
-    """Somebody of a lookup who turned out to be suppressed.
+    """A person of a lookup who turned out to be suppressed.
 
     Attributes:
         print_: The fingerprint of their mailbox.
@@ -53,7 +53,7 @@ class ScreenedFinding(msgspec.Struct, frozen=True):
 
 
 class SuppressionFilter:
-    """Args: *erase*: erases whom a suppressed mailbox has led to, from everything."""
+    """Args: *erase*: erases the person of a suppressed mailbox from everything."""
 
     def __init__(
         self, keys: SuppressionStore, erase: Callable[[SuppressedPerson], Awaitable[None]]

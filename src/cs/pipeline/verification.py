@@ -43,7 +43,7 @@ _Refused = dict[str, EvidenceByAddress]  # by person
 class Refusals:
     """Addresses found to be no mailbox, of people who are to be asked about again.
 
-    By one worker: another one that gets the retry asks anew.
+    By one worker: another one that gets the retry asks again.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Verification:
     name: StageName = "verification"
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
-        """Check everybody, best ranked first; whoever is settled is reported at once."""
+        """Check all candidates, best ranked first; report each that is settled at once."""
         asked = work.input
         assert isinstance(asked, VerificationInput)
         if not self.verifiers:
@@ -120,7 +120,7 @@ class Verification:
                 for place in order
             ]
             pattern = asked.known.pattern
-            # Until somebody is verified, guessing begins with what sources say.
+            # Until a person is verified, guessing begins with what sources say.
             refused = self.refusals.pop(work)
             guess = named_pattern(
                 ((c.first_name, c.last_name, c.addresses) for c in asked.candidates),

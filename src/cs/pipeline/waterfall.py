@@ -1,4 +1,4 @@
-"""Whom to ask about one person's addresses, and when to stop: free before paid.
+"""Which verifiers to ask about one person's addresses, and when to stop: free before paid.
 
 Guessed addresses go through the free verifiers first, our own among them.  A paid one is asked
 only about what they left open and what waiting will not settle, one address after the other,

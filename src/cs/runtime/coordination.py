@@ -60,7 +60,7 @@ class _LockOfName:
 
 
 class Broadcast:
-    """Whoever waits is woken by the next `notify_all`; nobody is by one that was before."""
+    """Wakes all tasks that wait at the next `notify_all`; an earlier one wakes none."""
 
     def __init__(self) -> None:
         self._next = asyncio.Event()

@@ -29,7 +29,7 @@ class DataFolder:
 
     Raises:
         DataFolderError: It is missing and not to be made, cannot be written, or lacks a
-            file that cannot be made anew.
+            file that cannot be made again.
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class DataFolder:
 
     @contextmanager
     def replaying_views(self) -> Iterator[None]:
-        """Keep others from making the views of this folder anew meanwhile.
+        """Keep other processes from rebuilding the views of this folder meanwhile.
 
         Raises:
-            DataFolderError: Somebody does.
+            DataFolderError: Another process does.
         """
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:

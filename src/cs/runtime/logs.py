@@ -2,7 +2,7 @@
 
 Events are fixed snake_case names with fields; personal data is never among them.
 
-Whoever logs goes on although the disk is full or nobody reads the pipe: no call fails and
+A caller that logs goes on although the disk is full or the pipe is not read: no call fails and
 the loop is not held up because a line cannot be written.  Such a line is lost, or cut off,
 and the next one that can be written begins a new line and tells how many were.
 """
@@ -68,7 +68,7 @@ class LogWriter:
     """Writes to *file*, past its buffer if it has a descriptor; from any thread.
 
     A pipe that takes anything takes `select.PIPE_BUF` bytes (4,096) at once (pipe(7)), and
-    lets whoever writes more wait for its reader.  So no more is written at a time.
+    lets a process that writes more wait for its reader.  So no more is written at a time.
     """
 
     def __init__(self, file: TextIO, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -77,7 +77,7 @@ class LogWriter:
         self._waited_at = -math.inf  # when a line waited last
         self._lost = 0
         self._cut_off = False  # the last line, in its middle
-        # Whoever finalizes an object may log while the same thread does.
+        # A finalizer may log while the same thread logs.
         self._one_at_a_time = threading.RLock()
 
     def debug(self, line: str) -> None:

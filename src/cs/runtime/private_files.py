@@ -49,11 +49,11 @@ def _private(path: str, flags: int) -> int:
 
 
 def exposed(path: Path, mounts: Path = MOUNTS) -> str | None:
-    """Say who else may read the key in *path*, and what to do; ``None`` if nobody may.
+    """Say who else may read the key in *path*, and what to do; ``None`` if none may.
 
     Its group may where files are in memory only and cannot be changed: a mounted secret of
     Kubernetes with ``fsGroup`` is 0440, and the group that systemd shows of a credential is
-    the mask of an access list.  Whoever mounted it has said who is in that group.
+    the mask of an access list.  The mount decides who is in that group.
 
     Raises:
         OSError: It cannot be looked at.
@@ -102,7 +102,7 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def _remove_if_left(folder: Path) -> None:
-    # Gone meanwhile, somebody else's, no folder, or locked.
+    # Gone meanwhile, of another account, no folder, or locked.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -71,11 +71,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     appends_waiting: Annotated[int, Meta(ge=1)] = 10_000  # beyond: server_error
     messages_waiting: Annotated[int, Meta(ge=1)] = 10_000  # in one topic
 
-    # Whom it asks; None: everything that is installed.
+    # The plug-ins that are asked; None: everything that is installed.
     brand_sources: tuple[str, ...] | None = None
     people_sources: tuple[str, ...] | None = None
     people_source_order: tuple[str, ...] = ()  # asked first, in this order
-    enough_people: Annotated[int, Meta(ge=1, le=100)] = 10  # in a role; then nobody is paid
+    enough_people: Annotated[int, Meta(ge=1, le=100)] = 10  # in a role; then no source is paid
     verifiers: tuple[str, ...] | None = None
     verifier_order: tuple[str, ...] = ()  # asked first, in this order
     paid_per_person: Annotated[int, Meta(ge=0, le=100)] = 4  # questions to paid verifiers

@@ -1,7 +1,7 @@
 """Which role needs what on the brokers, and giving it: users of their own, and no more.
 
 A worker that reads the internet is the likeliest to be taken over.  With a user of its own it
-can answer its stage's work and nothing else: issue none, and read nobody else's.
+can answer its stage's work and nothing else: issue none, and read no other stage's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -165,7 +165,7 @@ async def grant(settings: KafkaSettings, users: Mapping[str, Sequence[Access]]) 
     Brokers take rights of users that they do not know (yet).
 
     Raises:
-        CannotApply: The brokers check nobody, or our own user may not give rights.
+        CannotApply: The brokers do not check users, or our own user may not give rights.
         BusUnavailable: Kafka cannot be reached, or turns us away.
     """
     creations = [

@@ -118,7 +118,7 @@ class KafkaLog(logging.Handler):
         self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The first arguments say whom it is about: a broker's number, its host and port.
+        # The first arguments name what it is about: a broker's number, its host and port.
         args = record.args[:2] if isinstance(record.args, tuple) else ()
         about = " ".join(str(each) for each in args if not isinstance(each, BaseException))
         more = self._throttle.allow(f"{record.msg} {about}")

@@ -120,7 +120,7 @@ class Publisher:
         if producer is self._producer:
             log.warning("kafka_producer_replaced", why=why)
             self._producer = None
-            # No task group, which would wrap the errors of whoever uses the bus.
+            # No task group, which would wrap the errors of the bus's users.
             task = asyncio.create_task(discard(producer), name="kafka-discard")
             self._discards.add(task)
             task.add_done_callback(self._discards.discard)
@@ -132,7 +132,7 @@ async def discard(producer: AIOKafkaProducer) -> None:
         async with asyncio.timeout(DISCARD_S):
             await producer.stop()
             return
-    # It waits to hand over what nobody will take: what is its own is closed by hand.
+    # It waits to hand over what no broker will take: what is its own is closed by hand.
     with suppress(TimeoutError, KafkaError):
         async with asyncio.timeout(DISCARD_S):
             await producer._sender.close()  # noqa: SLF001

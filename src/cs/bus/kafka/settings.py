@@ -155,7 +155,7 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
         "bootstrap_servers": list(settings.bootstrap_servers),
         "client_id": settings.client_id,
         "request_timeout_ms": int(settings.request_timeout_s * 1000),
-        # Else topics that were made anew, and new partitions, are found after five minutes.
+        # Else topics that were made again, and new partitions, are found after five minutes.
         "metadata_max_age_ms": METADATA_S * 1000,
         "security_protocol": protocol + ("SSL" if settings.tls else "PLAINTEXT"),
     }

@@ -185,7 +185,7 @@ class KafkaSubscription:
         try:
             behind = await lag(self._settings, self._topic, self._group, partitions=mine)
         except BusUnavailable:
-            return 0  # nobody gets anything now
+            return 0  # no member gets anything now
         return sum(behind.values())
 
 
