@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.postgres import PostgresKeyStore
 from cs.postgres import parts
 from cs.postgres.parts import LOCK_PATIENCE_MS
@@ -33,14 +33,6 @@ class TestPostgresKeyStore(KeyStoreContract):
     pass
 
 
-async def test_another_master_key_is_refused(keys: PostgresKeyStore, pool: Pool) -> None:
-    await keys.ensure(["a"])
-
-    with pytest.raises(WrongMasterKey, match="another master key"):
-        async with PostgresKeyStore(pool, b"n" * 32):
-            pass
-
-
 async def test_what_is_stored_opens_nothing_without_the_master_key(
     keys: PostgresKeyStore, pool: Pool
 ) -> None:
@@ -50,72 +42,6 @@ async def test_what_is_stored_opens_nothing_without_the_master_key(
 
     assert made["a"] not in wrapped
     assert MASTER not in proof
-
-
-async def test_two_processes_make_one_key(keys: PostgresKeyStore, pool: Pool) -> None:
-    async with PostgresKeyStore(pool, MASTER) as other:
-        answers = await asyncio.gather(
-            *(
-                store.ensure([f"k{n}", f"k{9 - n}"])
-                for n in range(10)
-                for store in (keys, other)
-            )
-        )
-
-    made: dict[str, set[bytes]] = {}
-    for answer in answers:
-        for name, key in answer.items():
-            made.setdefault(name, set()).add(key)
-    assert {name: len(found) for name, found in made.items()} == {f"k{n}": 1 for n in range(10)}
-
-
-async def test_two_processes_agree_on_a_secret(keys: PostgresKeyStore, pool: Pool) -> None:
-    async with PostgresKeyStore(pool, MASTER) as other:
-        secrets = await asyncio.gather(
-            *(store.secret("a") for _ in range(5) for store in (keys, other))
-        )
-        prints = {store.fingerprint("email", "a") for store in (keys, other)}
-
-    assert len(set(secrets)) == len(prints) == 1
-    wrapped = await pool.fetchval("SELECT wrapped FROM secret WHERE name = 'a'")
-    assert secrets[0] not in wrapped
-
-
-async def test_processes_that_open_a_new_store_at_once_make_the_same_fingerprints(
-    pool: Pool,
-) -> None:
-    stores = [PostgresKeyStore(pool, MASTER) for _ in range(5)]
-    await asyncio.gather(*(store.__aenter__() for store in stores))
-
-    prints = {store.fingerprint("email", "a") for store in stores}
-
-    assert len(prints) == 1
-
-
-async def test_a_key_destroyed_by_another_process_is_gone_once_forgotten(
-    keys: PostgresKeyStore, pool: Pool
-) -> None:
-    await keys.ensure(["a"])
-    async with PostgresKeyStore(pool, MASTER) as other:
-        await other.destroy(["a"])
-
-    keys.forget()
-
-    assert await keys.ensure(["a"]) == {}
-
-
-async def test_a_key_kept_in_memory_is_no_key_once_the_store_has_forgotten_it(
-    keys: PostgresKeyStore, pool: Pool
-) -> None:
-    before = await keys.ensure(["a", "b"])
-    await pool.execute("DELETE FROM data_key WHERE name = 'a'")
-
-    after = await keys.ensure(["a", "b"])
-
-    assert after["b"] == before["b"]
-    assert after["a"] != before["a"]
-    assert keys.lost.keys == {"another": 1}
-    assert await keys.find(["a"]) == {"a": after["a"]}
 
 
 async def test_a_person_suppressed_beside_many_indexings_never_keeps_a_key(

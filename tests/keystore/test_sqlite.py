@@ -11,7 +11,6 @@ import pytest
 from contracts.key_store import KeyStoreContract
 from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore
-from cs.keystore.store import OpenKeys
 from cs.keystore.wrapping import master_key
 from cs.runtime.private_files import DeletedDataRemains
 from cs.sqlite.database import transaction
@@ -45,26 +44,6 @@ def _wrapped(path: Path, name: str) -> bytes | None:
         return wrapped
 
 
-async def test_keys_and_fingerprints_are_the_same_after_a_restart(path: Path) -> None:
-    async with SqliteKeyStore(path, MASTER) as keys:
-        made = await keys.ensure(["a", "b"])
-        await keys.destroy(["b"])
-        told = keys.fingerprint("email", "jo@acme.example")
-
-    async with SqliteKeyStore(path, MASTER) as keys:
-        assert await keys.ensure(["a", "b"]) == {"a": made["a"]}
-        assert keys.fingerprint("email", "jo@acme.example") == told
-
-
-async def test_another_master_key_is_refused(path: Path) -> None:
-    async with SqliteKeyStore(path, MASTER) as keys:
-        await keys.ensure(["a"])
-
-    with pytest.raises(WrongMasterKey, match="another master key"):
-        async with SqliteKeyStore(path, b"n" * 32):
-            pass
-
-
 async def test_fingerprints_of_two_stores_differ_also_under_one_master_key(
     tmp_path: Path,
 ) -> None:
@@ -88,22 +67,6 @@ async def test_two_processes_agree_on_a_secret_which_stands_in_no_file(
         assert await again.secret("a") == secrets[0]
         assert secrets[0] not in _bytes(tmp_path)
         assert await again.secret("fingerprints") not in _bytes(tmp_path)
-
-
-async def test_a_key_moved_to_another_name_does_not_open(
-    path: Path, keys: SqliteKeyStore
-) -> None:
-    await keys.ensure(["a", "b"])
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute(
-            "UPDATE data_key SET wrapped = (SELECT wrapped FROM data_key WHERE name = 'a') "
-            "WHERE name = 'b'"
-        )
-
-    async with SqliteKeyStore(path, MASTER) as fresh:
-        with pytest.raises(WrongMasterKey, match="'b'"):
-            await fresh.find(["b"])
-        assert set(await fresh.find(["a"])) == {"a"}
 
 
 async def test_only_the_owner_may_read_its_files(tmp_path: Path, path: Path) -> None:
@@ -181,40 +144,6 @@ async def test_the_index_holds_fingerprints_and_names_only(
     with closing(sqlite3.connect(path)) as other:
         rows = other.execute("SELECT * FROM person_index ORDER BY name").fetchall()
     assert rows == [(told, "brand-a.1#p1"), (told, "brand-b.1#p4")]
-
-
-async def test_two_processes_agree_on_the_key_of_a_name(
-    path: Path, keys: SqliteKeyStore
-) -> None:
-    async with SqliteKeyStore(path, MASTER) as other:
-        mine = await keys.ensure(["a"])
-        assert await other.ensure(["a"]) == mine
-
-
-async def test_a_key_kept_in_memory_is_no_key_once_the_store_has_forgotten_it(
-    path: Path, keys: SqliteKeyStore
-) -> None:
-    before = await keys.ensure(["a", "b"])
-    with closing(sqlite3.connect(path)) as other, other:
-        other.execute("DELETE FROM data_key WHERE name = 'a'")
-
-    after = await keys.ensure(["a", "b"])
-
-    assert after["b"] == before["b"]
-    assert after["a"] != before["a"]
-    assert keys.lost.keys == {"another": 1}
-    assert await keys.find(["a"]) == {"a": after["a"]}
-
-
-async def test_what_is_kept_open_in_memory_is_bounded(
-    keys: SqliteKeyStore,
-) -> None:
-    keys._open = OpenKeys(10)
-
-    made = await keys.ensure([f"n{n}" for n in range(50)])
-
-    assert len(keys._open._keys) == 10
-    assert await keys.find(made) == made
 
 
 # A disk that is full.
@@ -314,25 +243,6 @@ async def test_keys_that_are_made_together_share_a_transaction(keys: SqliteKeySt
 
     assert commits.count("COMMIT") <= 8, "80 writes"
     assert set(await keys.find(names)) == set(names)
-
-
-async def test_what_another_process_does_holds_here_and_after_a_restart(path: Path) -> None:
-    async with (
-        SqliteKeyStore(path, MASTER) as service,
-        SqliteKeyStore(path, MASTER) as command,
-    ):
-        await service.ensure(["a", "b"])
-        await command.suppress(["f1"])
-        await command.destroy(["a"])
-        assert set(await service.find(["a"])) == {"a"}, "it is kept open in memory"
-
-        service.forget()
-
-        assert set(await service.find(["a", "b"])) == {"b"}
-        await service.index([("f1", "c")])
-        assert await service.ensure(["c"]) == {}
-    async with SqliteKeyStore(path, MASTER) as keys:
-        assert await keys.suppressed(["f1"]) == {"f1"}
 
 
 async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(path: Path) -> None:

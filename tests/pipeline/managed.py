@@ -15,10 +15,9 @@ from cs.domain.causation import StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.key import KeyIssued, SearchAdmitted
 from cs.domain.stages.work import AnyFinding, Outcome, Resolved, StageName
-from cs.eventlog.follow import follow
+from cs.eventlog.follow import VersionGate, follow
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
-from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder

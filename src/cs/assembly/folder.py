@@ -35,8 +35,7 @@ from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
-from cs.sqlite.database import LOCK_TIMEOUT_S
-from cs.sqlite.errors import describe
+from cs.sqlite.database import LOCK_TIMEOUT_S, describe
 
 #: In the data folder of a sandbox whose clock was moved: by how many seconds.
 CLOCK_FILE = "clock"

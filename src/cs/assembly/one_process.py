@@ -31,10 +31,10 @@ from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.directory.port import DirectoryErasure
 from cs.domain.service import World
+from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import EventLog
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
-from cs.eventlog.version_gate import VersionGate
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.bounces.recording import POSTED, BounceRecorder

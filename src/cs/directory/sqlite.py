@@ -13,8 +13,7 @@ from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
 from cs.directory.sealing import WRONG_KEY, DirectorySeal, SealedPerson, print_bytes, upsert
-from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
-from cs.sqlite.file_on_demand import FileOnDemand
+from cs.sqlite.database import LOCK_TIMEOUT_S, FileOnDemand, transaction, wipe
 
 #: Bytes of a keyed hash and of a fingerprint, which stand one behind the other in a row.
 _PLACE, _PRINT = 16, 32

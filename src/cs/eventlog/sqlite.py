@@ -37,8 +37,7 @@ from cs.eventlog.table_log import PreparedAppend, TableLog
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.private_files import make_private
-from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, transaction
-from cs.sqlite.errors import describe
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, describe, transaction
 from cs.sqlite.sql import bound, spelled
 
 log = get_logger()

@@ -6,8 +6,7 @@ from cs.keystore.errors import KeysUnavailable
 from cs.keystore.store import StoredKeys
 from cs.keystore.wrapping import MasterKeys
 from cs.metrics.metrics import Metrics
-from cs.sqlite.database import LOCK_TIMEOUT_S
-from cs.sqlite.errors import describe
+from cs.sqlite.database import LOCK_TIMEOUT_S, describe
 from cs.sqlite.sql import SqliteDatabase
 
 

@@ -37,8 +37,8 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import Fingerprinter
+from cs.eventlog.follow import VersionGate
 from cs.eventlog.streams import Streams
-from cs.eventlog.version_gate import VersionGate
 from cs.keystore.errors import KeysUnavailable
 from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import Heartbeats

@@ -5,8 +5,8 @@ from typing import Protocol, TypeAlias
 
 from cs.domain.messages import Event
 from cs.eventlog.damage import DamagedStreams
+from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import RecordedEvent
-from cs.eventlog.version_gate import VersionGate
 
 #: Called with every page of events, and with the events of a stream that was set aside when
 #: it is taken up.

@@ -13,9 +13,8 @@ from structlog import get_logger
 
 from cs.eventlog.damage import DamagedStreams, events_since, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.follow import follow, retry_while_unavailable
+from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
 from cs.eventlog.port import EventLog, EventNeeds
-from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener, Reads
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.projections.views import Views

@@ -11,10 +11,9 @@ from structlog import get_logger
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import LogUnavailable, NewerEvent
-from cs.eventlog.follow import follow, retry_while_unavailable
+from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
-from cs.eventlog.version_gate import VersionGate
 from cs.projections.follower import Listener, Reads
 from cs.projections.mended_streams import MendedStreams
 from cs.projections.sealer import SHOWN, sealer

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from cs.runtime.batcher import Batcher, BatcherFull
 from cs.runtime.sql import Many, Rows, Statement, Work
-from cs.sqlite.database import LOCK_TIMEOUT_S, transaction, wipe
-from cs.sqlite.file_on_demand import FileOnDemand
+from cs.sqlite.database import LOCK_TIMEOUT_S, FileOnDemand, transaction, wipe
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ import pytest
 from cs.domain import codec
 from cs.domain.brand.events import BrandForgotten
 from cs.domain.key import QuotaGranted
+from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import Append, EventLog
-from cs.eventlog.version_gate import VersionGate
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TOPIC = "key.lent.v1"

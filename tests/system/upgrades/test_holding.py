@@ -11,9 +11,8 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.follow import follow
+from cs.eventlog.follow import VersionGate, follow
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
-from cs.eventlog.version_gate import VersionGate
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
 from pipeline.managed import Managed
