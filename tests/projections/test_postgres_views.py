@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from contracts.view_rebuild import HARM, Place, ViewRebuildContract, ViewVersionsContract
-from contracts.views import EVERY, History, ViewsContract
+from contracts.views import History, ViewsContract
 from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
@@ -389,13 +389,6 @@ async def test_after_a_crash_rows_and_checkpoint_still_belong_together(
         assert 0 <= at <= await history.log.head()
         await runner.catch_up()
         assert await history.rows(views) == await history.replayed()
-
-
-def test_every_table_of_the_projections_is_in_a_build() -> None:
-    assert set(EVERY) == set(tables_of(projections()))
-
-
-# A long log.
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.domain.key import KeyEvent, settled
-from cs.eventlog.port import NO_STREAM, Append, EventNeeds
+from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.builds import tables_of
@@ -21,7 +21,7 @@ from cs.projections.catalogue import projections
 from cs.projections.projection import Projection
 from cs.projections.reading import Reading
 from cs.projections.rows import Table
-from cs.projections.runner import CATCH_UP_PAGE, ViewRunner
+from cs.projections.runner import ViewRunner
 from cs.projections.sealer import sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
 from cs.projections.sqlite import sqlite_views
@@ -336,22 +336,3 @@ def _reused(*searches: str) -> list[KeyEvent]:
             settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT),
         )
     ]
-
-
-async def test_views_are_made_in_pages_as_large_as_those_that_are_measured(
-    views: Views, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits = list[int]()
-    tail = views.log.tail
-
-    async def noted(after: int, limit: int, wanted: EventNeeds | None) -> Any:
-        limits.append(limit)
-        return await tail(after, limit, wanted)
-
-    monkeypatch.setattr(views.log, "tail", noted)
-    store = sqlite_views(None, projections())
-    await ViewRunner(views.log, store, views.keys).catch_up()
-
-    assert limits == [CATCH_UP_PAGE]
-    assert await store.position() == await views.log.head()
-    await store.close()

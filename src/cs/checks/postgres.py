@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
-from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import CONNECT_TIMEOUT_S, Pool, translate_errors
+from cs.postgres.pool import Pool, translate_errors
 from cs.postgres.pruning import PAGE
+from cs.postgres.sql import PostgresDatabase
 from cs.runtime.lru import LruDict
 
 #: A key that made no check for so long has none in its window, also by a clock a little off.
@@ -36,6 +36,7 @@ class PostgresChecks:
         ahead: Callable[[], timedelta] = timedelta,
     ) -> None:
         self._pool = pool
+        self._counters = PostgresDatabase(pool, _uncountable)
         self._monotonic = monotonic
         self._ahead = ahead
         self._refusals = LruDict[str, tuple[float, Check]](KEYS)
@@ -47,15 +48,9 @@ class PostgresChecks:
         refusal = self._refusal(key_id, asked)
         if refusal is not None:
             return refusal
-        try:
-            with translate_errors():
-                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    row = await connection.fetchrow(
-                        _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
-                    )
-        except DatabaseUnavailable as error:
-            raise LogUnavailable(f"checks cannot be counted: {error}") from error
-        assert row is not None, "the statement returns its row"
+        (row,) = await self._counters.fetch(
+            _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+        )
         reset = row["oldest"] + MINUTE - row["at"]
         left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - row["inside"], reset)
         check = Check(row["at"], row["taken"], left)
@@ -65,12 +60,7 @@ class PostgresChecks:
 
     async def uncount(self, key_id: str, at: datetime) -> None:
         self._refusals.pop(key_id, None)
-        try:
-            with translate_errors():
-                async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                    await connection.execute(_UNCOUNT, key_id, at)
-        except DatabaseUnavailable as error:
-            raise LogUnavailable(f"checks cannot be counted: {error}") from error
+        await self._counters.fetch(_UNCOUNT, key_id, at)
 
     async def prune(self) -> bool:
         """Remove rows of a page of keys that made no check for `IDLE`; return whether to go on.
@@ -97,6 +87,10 @@ class PostgresChecks:
             del self._refusals[key_id]
             return None
         return Check(check.at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
+
+
+def _uncountable(error: Exception) -> LogUnavailable:
+    return LogUnavailable(f"checks cannot be counted: {error}")
 
 
 # The row's lock puts the checks of a key in order; the subquery reads the row and the clock
