@@ -172,7 +172,7 @@ def test_all_brands_are_compared_each_with_itself(history: Path, here: Here) -> 
     ("words", "code", "why"),
     [
         ((), 2, "name a brand, a --domain, two lookups, or --all-brands"),
-        (("Acme", "--all-brands"), 2, "--all-brands: no brand, domain or lookup beside it"),
+        (("Acme", "--all-brands"), 2, "--all-brands: without a brand, domain or lookup"),
         (("Nobody",), 1, "Nobody was never looked up; there are Acme"),
         (("brand-0a1b.1",), 2, "name two lookups, or a brand"),
         (("brand-0a1b.1", "brand-0a1b.2"), 1, "there is no lookup brand-0a1b.1"),

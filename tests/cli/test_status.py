@@ -179,7 +179,7 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
     assert (
         here("people", "suppressed", f"--lift={one['id']}", f"--data-dir={service.folder}")
         .told()
-        .startswith("nobody suppressed goes by that")
+        .startswith("no suppressed person goes by that")
     )
 
 

@@ -95,7 +95,7 @@ def _lookups(
     """
     named = [said for said in (first, second) if said is not None]
     if all_brands and (named or domain is not None):
-        stop("--all-brands: no brand, domain or lookup beside it", 2)
+        stop("--all-brands: without a brand, domain or lookup", 2)
     if not named and domain is None and not all_brands:
         stop("name a brand, a --domain, two lookups, or --all-brands", 2)
     lookups = [said for said in named if said.startswith("brand-") and "." in said]

@@ -54,7 +54,9 @@ async def status(at: Invocation) -> Output:
     """
     found = await (await at.opened(open_directory(at.settings()))).status()
     said = f"{found.people} people, known of {found.oldest} to {found.newest}"
-    return Output([found], [said if found.people else "nobody yet: cs directory import FILE"])
+    return Output(
+        [found], [said if found.people else "no people yet: cs directory import FILE"]
+    )
 
 
 @app.command(name="list")
@@ -156,7 +158,7 @@ def _brand(text: str) -> BrandFacts:
 
 
 def _nobody() -> NoReturn:
-    stop("nobody in the directory goes by that; `cs directory list --brand NAME` lists people")
+    stop("no person in the directory goes by that; `cs directory list --brand NAME`")
 
 
 def _shown(person: DirectoryPerson, reveal: str | None) -> dict[str, Any]:

@@ -31,7 +31,7 @@ async def doctor(
 
     The disk, files with keys, databases and brokers of the settings, the clock, the web, the
     sources, DNS, port 25, and your name to mail servers: HELO and reverse DNS. Changes nothing
-    and names nobody: mail servers are only greeted.
+    and reveals no person: mail servers are only greeted.
 
     With --json one line for each check: its name, state (ok, warning, failed, not tried), what
     was found, and what to do.

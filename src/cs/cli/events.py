@@ -37,7 +37,7 @@ app = App(
     name="events",
     help="The history of the service, event by event. People stay sealed unless --reveal "
     "says why.\n\n"
-    "Works on the data folder or the databases, beside a running service or without one. "
+    "Works on the data folder or the databases, next to a running service or without one. "
     "What the types of events mean: docs/analysts.md.",
 )
 

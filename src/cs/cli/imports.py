@@ -18,7 +18,7 @@ from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.settings_of_plugins import of_source
 from cs.cli.command import DryRun, Invocation, Output, on_data
 from cs.cli.directory import directory_of
-from cs.cli.output import check_new, stop, warn
+from cs.cli.output import check_new, facts, stop, warn
 from cs.cli.progress import Progress
 from cs.directory.errors import DirectoryUnavailable
 from cs.operations.retention import MONTH
@@ -99,15 +99,8 @@ class Imported(ImportCounts):
             where = f"; all are in {errors}" if errors else "; --errors FILE has all"
             left_out = self.refused + self.suppressed + self.repeated
             warn_of_rows(self.problems, left_out, "line", f"more rows{where}")
-        would = "would be " if self.dry_run else ""
-        text = (
-            f"{self.rows} rows: {would}{self.new} new, {self.updated} updated, "
-            f"{self.unchanged} unchanged, {self.refused} refused"
-        )
-        text += f", {self.repeated} repeated" if self.repeated else ""
-        if self.suppressed:
-            text += f", {self.suppressed} left out who asked to be forgotten"
-        return Output([self], [text], code=bool(self.refused))
+        counts = {name: getattr(self, name) for name in ImportCounts.__struct_fields__}
+        return Output([self], facts(counts), code=bool(self.refused))
 
 
 def columns_line(columns: Mapping[str, str]) -> str:

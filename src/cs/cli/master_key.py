@@ -30,7 +30,7 @@ async def rotate(at: Invocation) -> Output:
         done = await master_key.change(
             at.settings(), lambda done, every: line.show(f"{done} of {every} keys")
         )
-    text = [f"{done.keys} keys wrapped anew; the master key is now {done.version}"]
+    text = [f"{done.keys} keys wrapped; the master key is now {done.version}"]
     if done.kept is not None:
         text.append(f"the old one is {done.kept}: delete it when no backup of before is left")
     else:

@@ -1,4 +1,4 @@
-"""``cs people``: erase a person, list who is erased, and export what is held on somebody."""
+"""``cs people``: erase a person, list who is erased, and export what is held on a person."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -113,7 +113,7 @@ async def suppressed(
     if lift is not None:
         found = [each for each in found if lift in {ALL, each.id}]
     if not found and (lift is not None or print_of is not None):
-        stop("nobody suppressed goes by that; `cs people suppressed` lists all")
+        stop("no suppressed person goes by that; `cs people suppressed` lists all")
     shown = [
         {
             "id": each.id,
@@ -179,7 +179,7 @@ def _unfinished_if_damaged() -> Iterator[None]:
         yield
     except DamagedEvent as damaged:
         stop(
-            f"the erasure is not finished: {damaged}; whoever is erased is shown nowhere any "
+            f"the erasure is not finished: {damaged}; who is erased is not shown any "
             "more; mend that event (`cs log verify` lists all), then run this again"
         )
 

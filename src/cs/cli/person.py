@@ -34,7 +34,7 @@ from cs.paid_calls.register import RememberedCall
 _NAMED = 10_000
 #: Makes the fingerprint of a person with the key store that has their data.
 PrintOf = Callable[[KeyStore], str]
-#: ``None``: some of the log is damaged, and nobody can say.
+#: ``None``: not known, because some of the log is damaged.
 Disclosures = Sequence[HeldBy] | None
 
 
@@ -59,7 +59,7 @@ class Named:
             return f"profile:{page}"
         address = ascii_mailbox(self.email or "").lower()
         if not is_mailbox(address):
-            stop("--email: one address, somebody@example.com", 2)
+            stop("--email: one address, jane@example.com", 2)
         return f"email:{address}"
 
     @property
@@ -84,7 +84,7 @@ async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
             return await disclosures_of(log, people, show)
         except (DamagedEvent, msgspec.MsgspecError):
             warn(
-                "which exports may hold this person cannot be told: some of the log is "
+                "which exports may hold this person is not known: some of the log is "
                 "damaged; mend it (`cs log verify` lists it all), then run this again"
             )
             return None
@@ -102,7 +102,7 @@ class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
         suppressed: Whether they are kept out of later searches.
         suppressed_since: Since when, if it was asked for by this address or profile.
         disclosures: When operators opened data that they may be in, this one aside; ``None``:
-            it cannot be told.
+            it is not known.
         paid_calls: What providers were paid to say for these lookups is remembered, sealed;
             ``None``: the settings do not say where.
         directory: What the operator's own directory has of them; ``None``: the settings do not

@@ -1,4 +1,4 @@
-"""A process that serves until it is told to leave: ``cs serve`` and each role."""
+"""A process that serves until a signal ends it: ``cs serve`` and each role."""
 
 import asyncio
 import gc
@@ -84,11 +84,11 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             draining = role.draining or asyncio.Event()
             await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
             gc.freeze()  # what has been loaded stays
-            told = asyncio.Event()
-            with on_signal(told.set):
+            ending = asyncio.Event()
+            with on_signal(ending.set):
                 where = address(api) if api is not None else ""
                 errors.print(self.runs(where, address(admin)))
-                await told.wait()
+                await ending.wait()
             errors.print(self.leaves)
 
 

@@ -72,7 +72,7 @@ async def replay(
     `ranking`: who would be shown, of the people who were found. `verdicts`: whose mailbox
     would be verified, by the conversations with mail servers.
 
-    Writes nothing to the log and asks nobody outside. Works on the data folder or the
+    Writes nothing to the log and asks no outside service. Works on the data folder or the
     databases, next to a running service or without one. How to try a changed rule before it
     ships: docs/extending.md.
 

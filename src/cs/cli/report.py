@@ -47,7 +47,7 @@ async def report(
 
     The period is the last 30 days unless --since or --until says otherwise.
     Counts searches when they are answered, runs when they end, addresses when they are
-    checked. It names nobody. Each figure is a query that an export has as a view
+    checked. It contains no names of people. Each figure is a query that an export has as a view
     (docs/export-tables.md). Long texts are shortened to one line a row; --json has all.
 
     Example: `cs report --since 2026-03-01 --until 2026-04-01 --html march.html`

@@ -70,10 +70,10 @@ async def run(
         errors.print(f"not in {write}, give them to the roles as variables: {names}")
     if providers:
         errors.print(f"the bill of the played providers: {providers_url(pointed)}/bill")
-    told = asyncio.Event()
-    with on_signal(told.set):
+    ending = asyncio.Event()
+    with on_signal(ending.set):
         errors.print(f"the world runs; its roles take --config {write} --sandbox")
-        await told.wait()
+        await ending.wait()
     return Output()
 
 

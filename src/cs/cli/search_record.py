@@ -36,7 +36,7 @@ COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
 #: What each reason of a failed search asks of the caller (contract text 7).
 ADVICE = {
     "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
-    "no_contacts": "the company was found, but nobody in a marketing role",
+    "no_contacts": "the company was found, but no person in a marketing role",
     "no_emails": "people were found, but no e-mail could be verified for any",
     "scrape_error": "a service we ask did not answer; try again in a few minutes",
     "timeout": "it took too long; try again in a few minutes",

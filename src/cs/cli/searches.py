@@ -48,7 +48,7 @@ from cs.history.searches import SearchAt, key_of_search, search_at
 app = App(
     name="searches",
     help="What a search was answered at any time, with the evidence behind it.\n\n"
-    "Works on the data folder or the databases, beside a running service or without one. "
+    "Works on the data folder or the databases, next to a running service or without one. "
     "Nothing is changed; --reveal stores who looked, and why.",
 )
 

@@ -19,7 +19,7 @@ WHO = "jane.doe@example.com"
             ["--email", WHO, "--profile", "https://www.linkedin.com/in/jane-doe"],
             "name the person by --email or by --profile, one of the two",
         ),
-        (["--email", "jane.doe"], "--email: one address, somebody@example.com"),
+        (["--email", "jane.doe"], "--email: one address, jane@example.com"),
         (
             ["--profile", "https://www.linkedin.com/company/acme"],
             "--profile: a LinkedIn profile, https://www.linkedin.com/in/…",
