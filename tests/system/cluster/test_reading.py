@@ -16,10 +16,6 @@ from system.cluster.operating import Operating, operating
 pytestmark = pytest.mark.slow
 
 BRAND = "Veltrana"
-#: Six searches a minute are allowed for a key.
-EACH = 6
-KEYS = 50
-AT_ONCE = 8
 #: Two reads without the views, which nobody waits for: what they would be waited for at most.
 WITHOUT_VIEWS_S = 4.0
 
@@ -59,22 +55,6 @@ async def nodes(two_nodes: Cluster) -> AsyncIterator[Nodes]:
             found = await clients[0].post("/contacts", json=body, headers=headers, timeout=100)
             assert found.json()["status"] == "done"
             yield Nodes(operated, clients)
-
-
-async def test_a_search_and_its_charge_are_read_from_the_other_node_at_once(
-    nodes: Nodes,
-) -> None:
-    keys = await nodes.operating.keys(KEYS)
-    places = asyncio.Semaphore(AT_ONCE)
-
-    async def one(key: str, turn: int) -> None:
-        async with places:
-            await nodes.check(key, turn)
-
-    for turn in range(EACH):
-        async with asyncio.TaskGroup() as tasks:
-            for key in keys:
-                tasks.create_task(one(key, turn))
 
 
 async def test_reads_are_right_and_as_fast_while_the_views_stand_still(

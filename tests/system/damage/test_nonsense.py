@@ -1,22 +1,16 @@
 """What nobody can have written is tried ever more rarely, and never given up."""
 
-from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from cs.domain.codec import encode
 from cs.eventlog.damage import MOST_S, DamagedStreams
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.projections.brands import BRANDS
-from cs.projections.runner import ViewRunner
-from cs.projections.set_aside import ASIDE, SET_ASIDE
+from cs.eventlog.errors import DamagedEvent
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from projections.history import admitted, done, issued
-from system.damage.stores import PostgresStores, SqliteStores, Stores, append, opened
+from projections.history import admitted, issued
+from system.damage.stores import append
 
-HURT = "brand-hurt"
 ROUND_S = 5.0
 HOUR = range(int(3600 / ROUND_S))
 
@@ -29,13 +23,6 @@ class Seconds:
 
     def __call__(self) -> float:
         return self.now
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
-    if request.param == "sqlite":
-        return SqliteStores(tmp_path)
-    return PostgresStores(request.getfixturevalue("database"))
 
 
 class Taker:
@@ -99,14 +86,6 @@ async def test_it_is_taken_up_at_once_when_what_is_stored_there_changes(
     assert taker.set_aside.why is None
 
 
-async def test_what_is_only_put_off_is_tried_each_time(taker: Taker) -> None:
-    taker.finds = LogUnavailable("the log is away")
-    for _ in range(20):
-        await taker.looks()
-
-    assert len(taker.tried_at) == 20
-
-
 async def test_who_notes_a_senseless_stream_again_has_it_taken_up_no_sooner(
     taker: Taker,
 ) -> None:
@@ -117,36 +96,3 @@ async def test_who_notes_a_senseless_stream_again_has_it_taken_up_no_sooner(
         await taker.looks()
 
     assert len(taker.tried_at) < 20
-
-
-@pytest.mark.slow
-async def test_views_try_nonsense_ever_more_rarely_and_at_once_when_it_is_mended(
-    stores: Stores,
-) -> None:
-    async with opened(stores) as (log, views):
-        position = await append(log, HURT, *done(HURT).events)
-        await append(log, "key-a", issued())
-    whole = await stores.state(position)
-    await stores.write(position, whole.replace(b"2026-01-01T", b"9999-12-31T"))  # and 30 days
-
-    async with opened(stores) as (log, views):
-        seconds = Seconds()
-        runner = ViewRunner(log, views, stores.keys, watch_s=ROUND_S, monotonic=seconds)
-        await runner.catch_up()
-        assert len(await views.tagged(ASIDE, SET_ASIDE)) == 1
-
-        with capture_logs() as logs:
-            for _ in HOUR:
-                seconds.now += ROUND_S
-                await runner._take_up_mended()
-                assert HURT in runner.set_aside
-        assert 10 < [each["event"] for each in logs].count("event_makes_no_sense") < 20
-
-        await stores.write(position, whole)
-        seconds.now += ROUND_S
-        await runner._take_up_mended()
-
-        assert await views.tagged(ASIDE, SET_ASIDE) == []
-        row = await views.get(BRANDS, HURT)
-        assert row is not None
-        assert row.outcome == "done"

@@ -325,54 +325,6 @@ async def test_an_event_that_nobody_can_have_written_is_set_aside_too(stores: St
         assert await service.ends("key-b") == []
 
 
-async def test_a_settlement_that_makes_no_sense_stops_nobody_else(stores: Stores) -> None:
-    async with stores.log() as log:
-        for key in ("a", "b"):
-            brand = {"a": HURT, "b": OTHER}[key]
-            await append(log, f"key-{key}", issued(), admitted(f"s-{key}", f"{brand}.1"))
-            await start(log, brand)
-    async with process(stores) as service:
-        await service.say_no_match(HURT)
-        await service.ended("key-a", "no_linkedin")
-        position = await position_of(service.log, HURT, 2)
-        settled_at = await position_of(service.log, "key-a", 2)
-    state = await stores.state(position)
-    await stores.write(position, state.replace(b'"no_linkedin"', b'"done"'))
-    await stores.write(settled_at, b"\xff")  # so that it is to be settled anew
-
-    async with opened(stores) as (_, views):
-        await views.reset()
-    async with process(stores) as service:
-        await service.say_no_match(OTHER)
-        await service.ended("key-b", "no_linkedin")
-
-
-async def test_settling_twice_what_is_settled_is_quiet_after_a_mend(stores: Stores) -> None:
-    async with stores.log() as log:
-        await append(
-            log,
-            "key-a",
-            issued(),
-            admitted("s-a", f"{OTHER}.1"),
-            settled("s-a", f"{OTHER}.1", "no_linkedin", 0, cached=True, at=AT),
-        )
-    whole = await stores.state(2)
-    await stores.write(2, b"\xff")
-
-    async with process(stores) as service:
-        await until(lambda: is_at_head(service))
-        await stores.write(2, whole)
-
-        async def taken_up() -> bool:
-            return not await service.views.tagged(ASIDE, SET_ASIDE)
-
-        await until(taken_up)
-        assert await service.ends("key-a") == ["no_linkedin"]
-        row = await service.views.get(SEARCHES, "s-a")
-        assert row is not None
-        assert row.status == "failed"
-
-
 async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobody() -> None:
     """Searches are settled side by side, so that what goes wrong comes as a group."""
     set_aside = DamagedStreams(MemoryEventLog(MemoryKeyStore()))
