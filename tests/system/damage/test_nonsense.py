@@ -1,6 +1,5 @@
 """What nobody can have written is tried ever more rarely, and never given up."""
 
-
 import pytest
 
 from cs.domain.codec import encode
