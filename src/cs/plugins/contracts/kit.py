@@ -7,6 +7,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
+from cs.domain.stages.limits import check
+from cs.plugins.contracts.stand_in import named_states
+from cs.plugins.sources import INCONCLUSIVE, SourceStatus
+
 C = TypeVar("C", bound=type)
 
 #: How long one test of a contract may take; the outside of its plug-in is a stand-in.
@@ -74,3 +80,37 @@ def _waited_for_processor_s() -> float:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+@in_time
+class SourceContract:
+    """What every source does, of brands or of people: the base of their contracts."""
+
+    pytestmark = pytest.mark.asyncio
+
+    async def ask(self, source: Any, asked: Any) -> Any:
+        """Return the answer of *source* about what a case asks."""
+        raise NotImplementedError
+
+    def found(self, answer: Any) -> Any:
+        """Return what *answer* names."""
+        raise NotImplementedError
+
+    async def test_what_it_answers_is_what_a_message_may_hold(self, case: Any) -> None:
+        check(self.found(await self.ask(case.source, case.known)))
+
+    async def test_asked_twice_it_answers_the_same(self, case: Any) -> None:
+        first = await self.ask(case.source, case.known)
+        second = await self.ask(case.source, case.known)
+
+        assert first == second, "everything may happen twice: the same answer, in that order"
+
+    async def test_a_service_out_of_order_is_never_an_empty_answer(self, case: Any) -> None:
+        for state, source in named_states(case.broken):
+            answer = await self.ask(source, case.known)
+
+            allowed = INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
+            assert answer.ended in allowed, f"{state}: FAILED or RATE_LIMITED, never an answer"
+            assert self.found(answer) == (), f"{state}: it names what nobody named"
+            assert answer.why, f"{state}: `why` tells the operator what is wrong"
+            assert (answer.retry_in_s or 0) >= 0, f"{state}: seconds from now, or None"
