@@ -2,7 +2,8 @@
 
 Most are left out when they are sighted, by their profile or an address that a source
 named.  Who is known by e-mail alone is recognised only when that very mailbox is verified;
-then they are erased from everything, by what has become known of them since.
+then they are erased from everything, by what has become known of them since.  A fact of an
+extra stage that is a suppressed address is left out, with the others about that person.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,12 +12,14 @@ from itertools import chain
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from cs.domain.causation import AnyCause
-from cs.domain.contact import CheckedPerson, Person, Sighting
+from cs.domain.contact import CheckedPerson, Person, PersonFacts, Sighting
 from cs.domain.mail.mailbox import RESTRICTED
+from cs.domain.mail.syntax import is_mailbox
 from cs.domain.stages.table import PROGRESS
-from cs.domain.stages.work import AnyFinding, checked_in, sightings_in, with_people
+from cs.domain.stages.work import AnyFinding, FactsFound, checked_in, sightings_in, with_people
 from cs.eventlog.fingerprints import email_print, fingerprints
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.sealing import key_name
@@ -68,6 +71,9 @@ class SuppressionFilter:
         return [self._screened(finding, gone) for finding in findings]
 
     def _screened(self, finding: AnyFinding, gone: frozenset[str]) -> ScreenedFinding:
+        if isinstance(finding, FactsFound):
+            people = (each for each in finding.people if gone.isdisjoint(self._facts(each)))
+            return ScreenedFinding(replace(finding, people=tuple(people)))
         sightings, checked = sightings_in(finding), checked_in(finding)
         left = tuple(each for each in sightings if gone.isdisjoint(self._prints(each)))
         suppressed = self._suppressed_in(checked, gone)
@@ -95,7 +101,12 @@ class SuppressionFilter:
         """Return by what everybody in *finding* may be suppressed."""
         of_sightings = (self._prints(sighting) for sighting in sightings_in(finding))
         of_mailboxes = self._mailboxes(checked_in(finding)).values()
-        return frozenset(chain(*of_sightings, of_mailboxes))
+        about = finding.people if isinstance(finding, FactsFound) else ()
+        return frozenset(chain(*of_sightings, of_mailboxes, *map(self._facts, about)))
+
+    def _facts(self, about: PersonFacts) -> Sequence[str]:
+        """Return the fingerprints of the facts that are addresses."""
+        return [email_print(self._keys, x) for x in about.facts.values() if is_mailbox(x)]
 
     def _prints(self, sighting: Sighting) -> Iterator[str]:
         return fingerprints(self._keys, msgspec.to_builtins(sighting))

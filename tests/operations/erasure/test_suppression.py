@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 import pytest
 
 from cs.domain.causation import MessageCause
-from cs.domain.contact import CheckedPerson, Person
+from cs.domain.contact import CheckedPerson, Person, PersonFacts
 from cs.domain.mail.mailbox import RESTRICTED, Evidence, Verdict
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
     Discovered,
     DomainVerified,
+    FactsFound,
     Failed,
     MailboxChecked,
     PeopleSeen,
@@ -56,6 +57,11 @@ RESTRICTED_BEN = CheckedPerson(
     ),
 )
 
+
+def fact(person: str, text: str) -> PersonFacts:
+    return PersonFacts(person=person, facts={"fact": text})
+
+
 #: A finding and what is left of it; of one finding, nothing is to be changed.
 SCREENED: list[tuple[AnyFinding, ScreenedFinding] | AnyFinding] = [
     *[
@@ -80,6 +86,10 @@ SCREENED: list[tuple[AnyFinding, ScreenedFinding] | AnyFinding] = [
     (
         DomainVerified((THIRD, RESTRICTED_BEN)),
         ScreenedFinding(DomainVerified((THIRD,)), {"p2": email_print(KEYS, f"ben.ode@{HOME}")}),
+    ),
+    (
+        FactsFound(people=(fact("p1", f"Ada.Kern@{HOME}"), fact("p2", "likes Ada"))),
+        ScreenedFinding(FactsFound(people=(fact("p2", "likes Ada"),))),
     ),
     PeopleSeen(people=(sighting("Cid Fell"),)),  # a namesake with a profile
     Alive(),
