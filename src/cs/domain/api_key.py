@@ -35,7 +35,7 @@ def well_formed(key: str) -> bool:
     if len(key) != _LENGTH or not key.startswith(PREFIX) or not key.isascii():
         return False
     secret = key[len(PREFIX) : len(PREFIX) + _SECRET]
-    return key.endswith(_checksum(secret)) and all(digit in _DIGITS for digit in secret)
+    return key.endswith(_checksum(secret)) and not secret.strip(_DIGITS)
 
 
 def hash_key(key: str) -> str:
