@@ -82,9 +82,12 @@ async def demo(
         yield Output(text=[f"{said}\n{sandbox.base_url}\n"])
         key = (await sandbox.operator.create_key("demo", 100)).key
         search = asyncio.create_task(search_to_end(client, key, name))
-        async for line in _stages(sandbox.service.streams.log):
-            yield Output(text=[line])
-        record = await search
+        try:
+            async for line in _stages(sandbox.service.streams.log):
+                yield Output(text=[line])
+            record = await search
+        finally:
+            search.cancel()  # after Ctrl-C its connection ends, which is no error
         yield Output([record], record_lines(record))
         if record["status"] == "done":
             began = time.monotonic()
