@@ -1,7 +1,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.domain.mail.reply_meaning import ReplyKind
 from cs.domain.mail.syntax import is_mailbox
 from cs.verifiers.smtp.probe import (
     BELIEVED_S,
@@ -34,21 +33,6 @@ def test_domains_and_installations_have_names_of_their_own() -> None:
     assert len({human for _, human in names}) > 250
 
 
-def test_a_conclusive_outcome_is_remembered_by_domain_and_address() -> None:
-    clock = Clock()
-    memory = ProbeMemory(clock)
-
-    memory.put("acme.test", "192.0.2.1", REFUSED)
-
-    assert memory.get("acme.test", "192.0.2.1") == REFUSED
-    assert memory.get("acme.test", "192.0.2.2") is None
-    assert memory.get("other.test", "192.0.2.1") is None
-    clock.seconds += BELIEVED_S - 1
-    assert memory.get("acme.test", "192.0.2.1") == REFUSED
-    clock.seconds += 1
-    assert memory.get("acme.test", "192.0.2.1") is None
-
-
 def test_what_is_no_longer_believed_is_forgotten() -> None:
     clock = Clock()
     memory, most = ProbeMemory(clock), 0
@@ -59,18 +43,6 @@ def test_what_is_no_longer_believed_is_forgotten() -> None:
         clock.seconds += 4 * BELIEVED_S
 
     assert most == 20
-
-
-def test_doubt_is_not_remembered() -> None:
-    memory = ProbeMemory(Clock())
-
-    memory.put(
-        "acme.test",
-        "192.0.2.1",
-        ProbeResult(ProbeOutcome.INCONCLUSIVE, ReplyKind.GREYLISTED, 60.0),
-    )
-
-    assert memory.get("acme.test", "192.0.2.1") is None
 
 
 def test_the_oldest_is_forgotten_first() -> None:
