@@ -102,7 +102,7 @@ class Gate:
         except LogUnavailable as error:
             return unavailable(request, error)
         except ClientDisconnect:
-            return Response()  # it hung up before all of its body had come: nobody reads this
+            return Response()  # the client hung up within its body: it reads no answer
 
     async def _endpoint_answer(self, request: Request, route: str) -> Response:
         """Return what the endpoint of *route* says.

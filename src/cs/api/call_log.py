@@ -2,7 +2,7 @@
 
 Each is counted too, with its id as an exemplar: it leads from a bar of a diagram to the line.
 
-Of calls without a good key only `KEYLESS_PER_S` a second have one, or whoever floods the
+Of calls without a good key only `KEYLESS_PER_S` a second have one, or a client that floods the
 service would fill its disk.
 
 Of what callers write only that stands in it which has one of a few forms: no brand, no

@@ -2,7 +2,7 @@
 
 A secret's key is found in memory, or else in the views, or else in the rest of the log.
 Whether the secret opens the key now is decided by the key's stream, read since the call
-came.  Memory alone lets nobody in, and turns away only secrets that are known to be rotated
+came.  Memory alone lets no caller in, and turns away only secrets that are known to be rotated
 or revoked, which is final.
 """
 

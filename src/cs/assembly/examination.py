@@ -58,7 +58,7 @@ _SITE_INFO = {"action": "query", "meta": "siteinfo", "siprop": "general", "forma
 
 
 class Extent(msgspec.Struct, frozen=True):
-    """What is looked at besides the settings.
+    """What is looked at in addition to the settings.
 
     Attributes:
         mail_domains: Whose exchangers are tried.

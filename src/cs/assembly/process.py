@@ -69,7 +69,7 @@ async def open_traces(settings: Settings, role: str) -> AsyncIterator[Traces]:
 def check_world(settings: Settings, world: World) -> None:
     """Pass if *settings* go with *world*.
 
-    A live log must get no answers of a made-up world: its "nobody" would be stored as
+    A live log must get no answers of a made-up world: its "no people" would be stored as
     established.
 
     Raises:

@@ -76,7 +76,7 @@ def settings_for_sandbox(settings: Settings, addresses: Addresses) -> Settings:
 def with_played_providers(plugins: AllPluginSettings, url: str) -> AllPluginSettings:
     """Return *plugins* of which those with a key ask the providers played at *url*.
 
-    What *plugins* say besides, such as caps and prices, stays.
+    What else *plugins* say, such as caps and prices, stays.
     """
     given: Mapping[str, Mapping[str, PluginSettings]] = {
         "sources": plugins.sources,

@@ -43,7 +43,7 @@ class PostgresChecks:
         self._pruned_up_to = ""
 
     async def count(self, key_id: str, at: datetime) -> Check:
-        del at  # the database's clock is everybody's
+        del at  # the database's clock is shared by all
         asked = self._monotonic()
         refusal = self._refusal(key_id, asked)
         if refusal is not None:

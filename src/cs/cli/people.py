@@ -17,7 +17,7 @@ from cs.eventlog.errors import DamagedEvent
 from cs.operations.erasure import Erasure
 from cs.projections.searches import instant
 
-#: Lifts everybody who is named, whatever their ids.
+#: Lifts all who are named, whatever their ids.
 ALL = "all"
 #: Why `cs people export` opens a person, unless --reveal says otherwise.
 ARTICLE_15 = "Asked for by the person, GDPR article 15"
@@ -71,7 +71,7 @@ async def erase(
 @app.command
 @on_data
 async def reapply(at: Invocation) -> Output:
-    """Erase again everybody who was ever erased.
+    """Erase again everyone who was ever erased.
 
     For after `keys.db` was restored from a backup: it has keys that were destroyed since.
 

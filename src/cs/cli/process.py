@@ -28,7 +28,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         name: For people.
         settings: No secret of them is repeated.
         start: Starts what is served for as long as the stack lasts, once the ports are taken.
-        calls: Whether it answers calls, on a port besides the admin port.
+        calls: Whether it answers calls, on a port other than the admin port.
         runs: The line that is printed then, with the addresses of API and admin port.
         leaves: The line that is printed at the end.
         advice: What follows from an error, or what to do.

@@ -69,7 +69,7 @@ async def show(
 ) -> Output:
     """Show a search as it was answered then, and all that lies behind the answer.
 
-    That is the run, stage by stage; everybody considered, and why they were kept or left out;
+    That is the run, stage by stage; all people considered, and why they were kept or left out;
     which addresses were tried, and by which rule each was read.
 
     People are hidden unless --reveal says why not; the conversations with mail servers are in

@@ -42,7 +42,7 @@ async def _forget(directory: PeopleDirectory, clock: Clock, kept_for: timedelta)
                 log.info("directory_aged_out", people=people)
         except (DirectoryUnavailable, DeletedDataRemains) as error:
             log.warning("directory_not_aged_out", why=str(error))
-        except Exception as error:  # noqa: BLE001  or nobody is forgotten until a restart
+        except Exception as error:  # noqa: BLE001  or no person is forgotten until a restart
             # A role that may not replace a table, a schema that is not there, a bug.
             log.warning("directory_not_aged_out", **fault(error))
         await clock.sleep_until(clock.now() + EVERY)

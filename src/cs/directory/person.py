@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 
 class DirectoryPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Somebody as the operator's file has them; without a profile the e-mail says who it is.
+    """A person as the operator's file has them; without a profile the e-mail says who it is.
 
     Attributes:
         title: The job, as a file of contacts has it.
@@ -36,7 +36,7 @@ class DirectoryPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @property
     def known_as(self) -> str:
-        """What tells them from everybody else in the directory."""
+        """What identifies a person in the directory."""
         return f"profile:{self.profile}" if self.profile else f"email:{self.email}"
 
 
@@ -54,7 +54,7 @@ class DirectoryRow(msgspec.Struct, frozen=True):
 
 
 def merged(before: DirectoryPerson, row: DirectoryRow) -> DirectoryPerson:
-    """Return what is known once *row* is told of the person *before*.
+    """Return what is known of the person *before* once *row* is added.
 
     What the file has no column for stays.  Without a date of its own, a row that says nothing
     new leaves the date as it was: a file does not become newer by being imported again.

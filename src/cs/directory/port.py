@@ -2,7 +2,7 @@
 
 People are sealed as a whole.  They are found by keyed hashes: of who they are, of the places
 that they may be looked for at (forms of a company's name, domains), and by the fingerprints
-that erasure goes by.  What is stored says nobody, and no company, in clear.
+that erasure goes by.  What is stored names no person and no company in clear.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -71,7 +71,7 @@ class DirectoryReader(Protocol):
 class DirectoryErasure(Protocol):
     """What erasing a person needs: none of it opens anybody.
 
-    Whatever forgets people may raise `DeletedDataRemains`: nobody finds them any more, but
+    Methods that forget people may raise `DeletedDataRemains`: they are found no more, but
     bytes are left of them, or of others who were forgotten before.
     """
 
@@ -79,7 +79,7 @@ class DirectoryErasure(Protocol):
         """Return all fingerprints of each person who has any of *prints*."""
 
     async def erase(self, prints: Iterable[str]) -> int:
-        """Forget whoever has any of *prints*; return how many.  Their files keep no byte."""
+        """Forget all who have any of *prints*; return how many.  Their files keep no byte."""
 
 
 class PeopleDirectory(DirectoryReader, DirectoryErasure, Protocol):
@@ -103,13 +103,13 @@ class PeopleDirectory(DirectoryReader, DirectoryErasure, Protocol):
         """Forget who is `known_as` that; return whether there was anybody."""
 
     async def clear(self) -> int:
-        """Forget everybody; return how many.  A new key may seal whoever comes then."""
+        """Forget everyone; return how many.  A new key may seal those imported later."""
 
     async def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
-        """Return everybody who has any of *prints*."""
+        """Return everyone who has any of *prints*."""
 
     async def forget_before(self, day: date) -> int:
-        """Forget some of who is known of an earlier day; return how many, 0 if nobody is left.
+        """Forget some of who is known of an earlier day; return how many, 0 if none is left.
 
         A file forgets `PAGE` at once, so that it can be read in between.
         """

@@ -1,6 +1,6 @@
 """The directory in the stages' own PostgreSQL database.
 
-Stage workers share the key that seals it, which is in no database; whoever erases needs none.
+Stage workers share the key that seals it, which is in no database; an erasure needs none.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -142,7 +142,7 @@ class PostgresDirectory(PostgresPrints):
         return await self._delete("as_of < $1", day)
 
     async def _check_key(self, connection: PooledConnection) -> None:
-        """Pass if whoever is stored was sealed with this key.
+        """Pass if the stored people were sealed with this key.
 
         Raises:
             WrongDirectoryKey: They were not.
@@ -156,7 +156,7 @@ def _values(person: SealedPerson) -> tuple[object, ...]:
     return person.who, as_of, person.places, person.prints, person.box
 
 
-#: A key may change while there is nobody whom it would have to open.
+#: A key may change while there are no people that it would have to open.
 _TAKE_OVER = """
 INSERT INTO directory_key (proof) VALUES ($1)
 ON CONFLICT (one) DO UPDATE SET proof = excluded.proof

@@ -38,7 +38,7 @@ class DirectorySeal:
         self.proof = hmac.digest(own, b"proof", "sha256")
 
     def who(self, known_as: str) -> bytes:
-        """Return the keyed hash of who somebody is."""
+        """Return the keyed hash of a person's identity."""
         return hmac.digest(self._who, known_as.encode(errors="replace"), "sha256")[:_HASH]
 
     def where(self, place: str) -> bytes:
@@ -97,7 +97,7 @@ def upsert(
     Args:
         seal: Of the directory.
         rows: One after the other.
-        stored: The sealed people whom they may tell of, by who they are.
+        stored: The sealed people they may be about, by identity.
         index_of: As `cs.directory.port.PeopleDirectory.put`.
     """
     people = {who: seal.unseal(who, box) for who, box in stored.items()}

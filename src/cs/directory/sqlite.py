@@ -1,6 +1,6 @@
 """The directory in a SQLite file (mode 0600) in the data folder.
 
-Another process may import while a service runs: whoever reads sees it from then on.
+Another process may import while a service runs: readers see it from then on.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -38,7 +38,7 @@ def _in_thread(
 
 
 class SqliteDirectory:
-    """Use as ``async with``.  The file is made when somebody is first stored.
+    """Use as ``async with``.  The file is made when a person is first stored.
 
     Args:
         path: Of the file.
@@ -87,7 +87,7 @@ class SqliteDirectory:
         return self._file.db.execute(query, values).fetchall() if self._file.exists else []
 
     def _checked_seal(self) -> DirectorySeal:
-        """Return the seal, if it is that of whoever is stored."""
+        """Return the seal, if it is that of the stored people."""
         if self._rows(_OTHER_KEY, self._seal.proof):
             raise WRONG_KEY
         return self._seal
@@ -234,7 +234,7 @@ _SCHEMA = (
         "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
     ),
 )
-#: A key may change while there is nobody whom it would have to open.
+#: A key may change while there are no people that it would have to open.
 _TAKE_OVER = (
     "INSERT INTO directory_key (one, proof) VALUES (1, ?) ON CONFLICT (one) DO UPDATE "
     "SET proof = excluded.proof WHERE NOT EXISTS (SELECT 1 FROM person)"

@@ -13,7 +13,7 @@ import msgspec
 #: What was due.
 #:
 #: ``deadline``: of a lookup.  ``retry``: of a failed attempt.  ``silence``: work without a
-#: heartbeat.  ``ageing``: people whom no search has returned for long.  ``mended``: a stream
+#: heartbeat.  ``ageing``: people that no search has returned for long.  ``mended``: a stream
 #: that was damaged can be read again.
 Timer = Literal["deadline", "retry", "silence", "ageing", "mended"]
 

@@ -135,7 +135,7 @@ def fault(error: BaseException) -> dict[str, str]:
     """
     try:
         words = str(error)
-    except Exception:  # noqa: BLE001  somebody else's __str__
+    except Exception:  # noqa: BLE001  the __str__ of foreign code
         words = ""
     name = type(error).__name__
     why = without_people(f"{name}: {words}" if words else name)

@@ -30,7 +30,7 @@ def rank(
     Args:
         brand: The brand asked for; people whose current company is neither it nor its
             parent are left out.
-        people: Everybody found, in any order.
+        people: All found, in any order.
         limit: At most this many are shown; the others are "over-limit".
         read: Reads a headline; for who ranks many people again, one that remembers.
         opinions: Second opinions on headlines; on a clear one they change nothing.

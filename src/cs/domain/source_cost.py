@@ -32,7 +32,7 @@ class SourceCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         micros: What those cost at most, in millionths of a US dollar.
         found: Brands or people that it named, mailboxes that it said take mail.
         used: Of those, what the stage goes on with: the brand if it has a field from there,
-            people whom no source before it had named, people verified by its word.
+            people that no source before it had named, people verified by its word.
         expected_micros: What a verified e-mail from it was expected to cost when the order
             was made; ``None``: it is free, or nothing was expected.
     """

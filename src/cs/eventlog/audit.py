@@ -126,7 +126,7 @@ class Audit:
                 pass
 
     def end(self) -> Iterator[Violation]:
-        """Yield what is wrong with a log at rest: nothing runs and nobody appends."""
+        """Yield what is wrong with a log at rest: nothing runs and nothing appends."""
         for stream, key in self._keys.items():
             for search, lookup in key.live.items():
                 if lookup in self._ended and stream not in self._damaged:

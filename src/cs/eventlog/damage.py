@@ -86,8 +86,8 @@ async def read_past(
 class DamagedStreams:
     """The streams of *events* that this process found damaged.
 
-    Whoever passes over damage notes it here, and resumes the stream when it is called with
-    the damage that was mended (`on_mended`).
+    A follower that passes over damage notes it here, and resumes the stream when it is called
+    with the damage that was mended (`on_mended`).
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class _VainTry(msgspec.Struct, frozen=True):
 class RetrySchedule:
     """When a stream that was set aside is tried again, if that was tried in vain.
 
-    What can be read may still be what nobody can have written: finding that out costs
+    What can be read may still be what no version can have written: finding that out costs
     something, and finds the same as long as it is stored as it is.  In seconds of *monotonic*.
     """
 

@@ -9,7 +9,7 @@ from cs.domain.codec import UnknownEvent
 
 
 class WrongExpectedVersion(Exception):
-    """Somebody else appended first.  Nothing was stored.
+    """Another writer appended first.  Nothing was stored.
 
     Attributes:
         stream: The stream that moved on.

@@ -1,9 +1,9 @@
 """By what a person can be found without being named: keyed hashes of who they are.
 
-E-mail addresses and profile addresses say who somebody is.  Name and company do so only
+E-mail addresses and profile addresses identify a person.  Name and company do so only
 of a person without a profile address: two people of one name have two profiles.
 
-Whatever a source, a stage or an old event says of somebody has a fingerprint: what is no
+Whatever a source, a stage or an old event says of a person has a fingerprint: what is no
 mailbox or no Unicode text is hashed as it stands, and nothing here raises for it.
 """
 
@@ -57,7 +57,7 @@ def fingerprints(keys: Fingerprinter, value: Mapping[str, Any]) -> Iterator[str]
         yield name_print(keys, name, company)
 
 
-#: What a fingerprint that proves who somebody is was made of.
+#: What a fingerprint that proves an identity was made of.
 Kind = Literal["profile", "email", "name"]
 
 

@@ -106,7 +106,7 @@ async def follow(
 ) -> AsyncIterator[Sequence[RecordedEvent]]:
     """Yield pages of events after position *after*, for ever, in order of position.
 
-    At an event of a newer version *gate* stands still.  Without one whoever follows leads,
+    At an event of a newer version *gate* stands still.  Without one the follower leads,
     and is to give up, so that a process of that version may lead.
 
     In the place of a damaged event is an `UnreadableEvent`, noted in *set_aside*; what is

@@ -2,7 +2,7 @@
 
 Written in the transaction of the append that starts a lookup, and never truer than the
 log: the n-th start is the n-th `LookupStarted`.  A table that is lost, emptied or behind
-is made anew from those, the last 24 hours of them, since older ones count no more.
+is made again from those, the last 24 hours of them, since older ones count no more.
 
 An index of the `LookupStarted` alone makes it cheap to see whether the table is complete (a
 million of them: some 20 ms), whatever else is in the log.
@@ -107,7 +107,7 @@ class LookupStarts:
         return missing is None or missing <= newest - _DAY_S
 
     def rebuild(self, cursor: Cursor) -> int:
-        """Make the table anew from the log; return how many starts count."""
+        """Make the table again from the log; return how many starts count."""
         number = self._count(cursor)
         rows: list[tuple[int, float]] = []
         cursor.execute(f"SELECT state {self._logged} ORDER BY rowid DESC")

@@ -98,7 +98,7 @@ class StoreForm(NamedTuple):
     """Events ready to store.
 
     Attributes:
-        as_given: Read back they say the same; else somebody in them has no key any more.
+        as_given: Read back they say the same; else a person in them has no key any more.
     """
 
     stored: Sequence[NewEvent]
@@ -161,7 +161,7 @@ async def domain_form(
 ) -> list[RecordedEvent]:
     """Return the events in *rows*, of each what is *wanted*.
 
-    An event by which somebody was erased drops the keys in memory, theirs among them.
+    An event by which a person was erased drops the keys in memory, theirs among them.
 
     Raises:
         NewerEvent: A newer version wrote one of them.  Such an event may follow it, so the

@@ -77,7 +77,7 @@ class EventNeeds(msgspec.Struct, frozen=True):
 
 #: Every event, with the people in it.
 EVERYBODY = EventNeeds()
-#: Every event, and nobody in it.
+#: Every event, without its people.
 NOBODY = EventNeeds(opened=frozenset())
 
 
@@ -122,7 +122,7 @@ class Ceiling(msgspec.Struct, frozen=True):
     """Start one lookup, if the service-wide daily ceiling allows it.
 
     Checked inside the append's own transaction; the start is numbered there.  Not an
-    expected version: one stream that everybody writes would serialise everybody.
+    expected version: one stream that all write to would serialise all writers.
     """
 
     at: datetime
@@ -163,7 +163,7 @@ class EventLog(Protocol):
         """Return events of all streams after position *after*, in order of position.
 
         They end before the first one of a newer version, if it is not the very first.  Without
-        *wanted* they are read whole, or as this log was told to; damage in what is not wanted
+        *wanted* they are read whole, or as this log is set to; damage in what is not wanted
         is not noticed.
 
         Raises:
@@ -183,7 +183,7 @@ class EventLog(Protocol):
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         """Return what is stored of *where* after position *after*, up to *upto*, in order.
 
-        For whoever searches the history: nothing is checked and no data key is asked for.
+        For searches of the history: nothing is checked and no data key is asked for.
         At most ``upto - after`` events are held in memory.
 
         Raises:
@@ -199,7 +199,7 @@ class EventLog(Protocol):
     def reads_as_given(self, position: int) -> bool:
         """Return whether what this process has just appended there says what it was given.
 
-        ``False``: it is to be read, since somebody in it may have been erased meanwhile.
+        ``False``: it is to be read, since a person in it may have been erased meanwhile.
         """
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:

@@ -53,7 +53,7 @@ log = get_logger()
 IN_DOUBT_S = 5.0
 #: Wait between two tries.
 _PAUSE_S = 0.05
-#: How often a batch is sent again because somebody else wrote to the tables.
+#: How often a batch is sent again because another process wrote to the tables.
 _UNIQUE_TRIES = 3
 #: SQLSTATE class 42: the schema is not there or not ours.
 _NO_SCHEMA = "42"
@@ -231,7 +231,7 @@ async def _send(
         try:
             return await _call(connection, requests)
         except asyncpg.UniqueViolationError as error:
-            why = error  # somebody does not take our lock: look at the versions again
+            why = error  # a writer does not take our lock: look at the versions again
         except (asyncpg.PostgresError, ValueError) as error:
             why = error
             break

@@ -1,7 +1,7 @@
 """The newest events, in memory: what follows a log at its end reads each once.
 
 All who follow a log in one process read through this, so that the store is asked once for an
-event, whoever appended it, and not at all for what this process has appended.
+event, whichever process appended it, and not at all for what this process has appended.
 """
 
 from collections.abc import Iterable, Sequence

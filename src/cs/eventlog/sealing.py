@@ -52,7 +52,7 @@ def key_id(key: bytes) -> str:
     """Return an id of *key*, 64 bits in hex, from which nothing about it can be learned.
 
     A keyed hash under the random key itself: it needs no place in the key store, and stays
-    the same when the key is wrapped anew.
+    the same when the key is wrapped again.
     """
     return hmac.digest(key, b"key id", "sha256")[:_ID_BYTES].hex()
 

@@ -27,7 +27,7 @@ log = get_logger()
 EVERY = 500
 #: Streams whose snapshots may wait to be written; further ones are dropped.
 WAITING = 1_000
-#: How long to wait for whoever writes to the log's file.
+#: How long to wait for another writer of the log's file.
 LOCK_TIMEOUT_S = 2
 
 

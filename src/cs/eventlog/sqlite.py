@@ -72,7 +72,7 @@ class LogFile:
         return self._path.as_uri()
 
     def check_not_emptied(self) -> None:
-        """Raise if there is a file with next to nothing in it: SQLite would begin anew in it.
+        """Raise if there is a file with next to nothing in it: SQLite would start over in it.
 
         Raises:
             LogUnavailable: It is.
@@ -148,7 +148,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
         return [*super().construct_create_table_statements(), *self._starts.statements()]
 
     def create_table(self) -> None:
-        """Make what is missing; make anew what the log knows better."""
+        """Make what is missing; make again what the log knows better."""
         super().create_table()
         with self.datastore.transaction(commit=False) as cursor:
             if self._starts.is_complete(cursor.sqlite_cursor):
@@ -184,7 +184,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
     ) -> list[int | Exception]:
         """Store *requests*, one after the other: two statements for however many there are.
 
-        Whoever executes one lets go of the interpreter, and waits to have it back.
+        The thread that executes one lets go of the interpreter, and waits to have it back.
         """
         streams = {append.stream for request in requests for append in request.appends}
         versions = self._versions(cursor, streams)
@@ -371,5 +371,5 @@ class SqliteEventLog(TableLog):
     async def _poll(self) -> None:
         while True:
             await asyncio.sleep(POLL_S)
-            with suppress(LogUnavailable):  # whoever reads next gets it
+            with suppress(LogUnavailable):  # the next reader gets it
                 self._recent.moved(await self._last_position())

@@ -1,6 +1,6 @@
 """The cause of an event, in its stored JSON: ``"caused_by": {"kind": "request", …}``.
 
-Beside what the event says and not a field of its struct, as ``sealed_with`` is: every type
+Next to the event's data and not a field of its struct, as ``sealed_with`` is: every type
 of event has it at once, and versions that know nothing of causes skip it.  The event of a
 cause that is not known is stored as it always was.
 """

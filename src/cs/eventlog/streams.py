@@ -155,7 +155,7 @@ class Streams:
     def appended(
         self, stream: str, before: FoldedState[S], state: S, *, events: int, last: int
     ) -> None:
-        """Remember *state*, so that nobody has to read what this process has just written.
+        """Remember *state*, so that what this process has just written need not be read.
 
         Args:
             stream: To which *events* were appended at the version of *before*.
@@ -169,10 +169,10 @@ class Streams:
         self._remember(stream, after)
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
-        """Forget the states of brands in which somebody was erased by an event of *page*.
+        """Forget the states of brands in which a person was erased by an event of *page*.
 
         They hold people in clear.  A damaged brand's state goes too: once its stream is
-        mended it is folded anew, without the erased.
+        mended it is folded again, without the erased.
         """
         for recorded in page:
             match recorded.event:
@@ -407,7 +407,7 @@ def _changed_in_memory(
     """
     try:
         return _changed(stream, before, decisions)
-    except Exception:  # noqa: BLE001  whatever it is: it is decided anew, on the newest
+    except Exception:  # noqa: BLE001  whatever it is: it is decided again, on the newest
         return None
 
 
@@ -420,7 +420,7 @@ def _fold(
     for recorded in new:
         try:
             state = category.evolve(state, recorded.event)
-        except Exception as error:  # it can be read, but nobody can have written it
+        except Exception as error:  # it can be read, but no version can have written it
             name = type(error).__name__
             why = f"event {recorded.position}, {recorded.stream} version {recorded.version}"
             raise DamagedEvent(

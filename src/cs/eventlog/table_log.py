@@ -5,7 +5,7 @@ eventsourcing.  SQLite has positions as its row ids, and the rest as `cs.sqlite.
 
 Positions have no gaps and become visible in their order, so what a page or a stream lacks
 is damage and is raised as such; and events in memory follow each other if their positions
-do, whoever wrote the others.
+do, whichever process wrote the others.
 """
 
 import asyncio
@@ -133,7 +133,7 @@ class TableLog(ABC):
         metrics: Where appends are counted.
 
     Attributes:
-        wanted: What is read of events where nobody says otherwise.
+        wanted: What is read of events unless a caller says otherwise.
     """
 
     def __init__(
@@ -284,7 +284,7 @@ class TableLog(ABC):
             upto = found[-1].row[0] if found else after
             rows = await self._page(upto, limit - len(found))
             if any(event_of(row[3]) in FORGETTING for row in rows):
-                self._keys.forget()  # also if nobody here reads those events
+                self._keys.forget()  # also if no follower here reads those events
             read = [RecentEvent(row) for row in rows]
             self._recent.add(read)
             return [*found, *read]
@@ -311,7 +311,7 @@ class TableLog(ABC):
             why = f"the log is damaged: an event after {after} is missing"
             raise DamagedEvent(position, "", NO_STREAM, why)
         for row in rows:
-            if "\ufffd" in row[1]:  # nobody knows which stream's it was
+            if "\ufffd" in row[1]:  # its stream is unknown
                 why = f"the log is damaged: the stream of event {row[0]} cannot be read"
                 raise DamagedEvent(row[0], "", NO_STREAM, why)
         if not rows and limit and after < self._recent.head:

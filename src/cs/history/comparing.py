@@ -23,7 +23,7 @@ _PERSONAL = ("name", "title", "company", "address")
 
 
 class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A person whom the later run shows otherwise.
+    """A person that the later run shows differently.
 
     Attributes:
         before, after: The two runs.

@@ -182,7 +182,7 @@ class Identities:
     async def of(self, people: Iterable[str]) -> Mapping[str, str]:
         """Return the pseudonyms of *people*, ``<lookup>#p1``, by those.
 
-        Erased people, and people of whom nothing can be read, are left out.  Ask for many
+        Erased people, and people of which nothing can be read, are left out.  Ask for many
         at once.
 
         Raises:

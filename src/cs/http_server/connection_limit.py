@@ -1,7 +1,7 @@
 """How many connections a port has.
 
 Uvicorn bounds none of it: sockets on which nothing is sent would use up the process's open
-files, and with them its own calls, its databases' and whoever asks how it is.
+files, and with them its own calls, its databases' and its health checks.
 """
 
 import asyncio

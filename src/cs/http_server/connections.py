@@ -41,7 +41,7 @@ _TLS_HANDSHAKE = b"\x16"
 
 _CLOSE = (b"connection", b"close")
 
-#: The answer to a caller for whom no connection is left.
+#: The answer to a caller when no connection is left.
 FULL = ApiError(
     "at_capacity",
     "all connections are in use; try again in a few seconds",

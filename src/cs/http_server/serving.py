@@ -26,7 +26,7 @@ log = get_logger()
 #: How long open calls get to finish once the service leaves: they take milliseconds, held
 #: ones are answered at once, and the rest is a body that never ends.  Then they are cut off.
 GRACE_S = 1.0
-#: How long a call that is cut off gets to end, which is told to it twice: whoever gives back a
+#: How long a call that is cut off gets to end, which is signalled twice: code that releases a
 #: connection to a database that hangs goes on waiting at the first time.
 CUT_S = 0.3
 #: How long connections then get to close.
@@ -175,7 +175,7 @@ async def serving(
         finally:
             for server in servers:
                 # Before the loop has thousands of answers to give: a connection that is
-                # refused can be made elsewhere, one that nobody serves breaks.
+                # refused can be made elsewhere, one without a server breaks.
                 server.refuse()
                 server.should_exit = True
             draining.set()

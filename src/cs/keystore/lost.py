@@ -1,7 +1,7 @@
 """Personal values whose data key is lost: read as erased, counted and reported.
 
 A key store that came back older than the log lacks keys of values that the log holds, or
-has another key of the same name.  Whoever reads such a value goes on without it, as if its
+has another key of the same name.  A reader of such a value goes on without it, as if its
 person had been erased; that this happened is never silent (docs/runbook.md,
 "Data keys are lost").
 """

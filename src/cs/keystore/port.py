@@ -22,7 +22,7 @@ class KeyStore(Protocol):
 
     @property
     def lost(self) -> LostValues:
-        """Where keys that are found lost are noted by whoever opens sealed values."""
+        """Where keys that are found lost are noted when sealed values are opened."""
 
     async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return a key for each of *names*, making those that are missing.
@@ -91,7 +91,7 @@ class KeyStore(Protocol):
         """Destroy keys for good; no byte of them is left in the files on return.
 
         Raises:
-            DeletedDataRemains: Nobody finds them any more, but bytes are left.
+            DeletedDataRemains: They are found no more, but bytes are left.
         """
 
     def forget(self) -> None:

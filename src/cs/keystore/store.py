@@ -192,7 +192,7 @@ class StoredKeys:
         if destroyed:
             try:
                 await self._database.wipe_parts("data_key", "name", destroyed)
-            except DeletedDataRemains as error:  # whoever stores these events tries again
+            except DeletedDataRemains as error:  # the append is tried again
                 raise KeysUnavailable(str(error)) from error
         return self._unwrapped(stored)
 
@@ -292,7 +292,7 @@ class StoredKeys:
             raise WrongMasterKey(f"this process does not hold the master key {version}")
 
         def begin() -> Work[None]:
-            # Whoever makes a key now sees the new master key when this has been committed.
+            # A process that makes a key now sees the new master key after the commit.
             yield ("LOCK TABLE ONLY data_key IN SHARE MODE",)
             yield ("LOCK TABLE secret IN SHARE MODE",)
             yield from self._read_master()

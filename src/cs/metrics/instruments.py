@@ -27,7 +27,7 @@ class Family(Generic[I]):
         name: As it is shown, with its unit and ``_total``.
         text: What it says, one sentence.
         labels: Names of its labels.
-        options: What its class takes besides.
+        options: Further arguments of its class.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from cs.paid_calls.service import PaidService, Question, ServiceCheck
 NAME = SOURCE
 #: Headlines of one lookup that are asked about, at the same time.
 AT_ONCE = 20
-#: How long nobody asks after it was away: searches would wait for it one after the other.
+#: How long it is not asked after it was away: searches would wait for it one after the other.
 AWAY_PAUSE_S = 60.0
 
 
@@ -86,7 +86,7 @@ class LanguageModel:
         return opinions
 
     async def check(self) -> ServiceCheck:
-        """Ask about one headline that is nobody's."""
+        """Ask about one headline of no person."""
         return await self._service.check(self._question("Brand Manager"), needs_key=False)
 
     async def _on(self, headline: UnsureHeadline) -> Opinion:

@@ -63,10 +63,10 @@ Network = IPv4Network | IPv6Network
 
 
 class Guard:
-    """The judge before every connection to a host that somebody else named.
+    """The judge before every connection to a host from outside the settings.
 
     Args:
-        allow_networks: Ranges open besides the public internet.
+        allow_networks: Ranges open in addition to the public internet.
         deny_networks: Ranges closed whatever else is said: the operator's own.
         web_ports: Ports that a URL may name; none named means its scheme's own.
     """

@@ -1,4 +1,4 @@
-"""The two HTTP clients: one for addresses from the settings, one for everybody else's."""
+"""The two HTTP clients: one for addresses from the settings, one for all others."""
 
 import asyncio
 import time
@@ -155,7 +155,7 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
             self._guard.check_url(str(target))
             if obey and not await self._robots.allow(target):
                 raise Unreachable("robots", host_of(target))
-            # What the caller sends is for the host it named, nobody else.
+            # What the caller sends is for the host it named, no other.
             own = headers or {} if _origin(target) == _origin(start) else {}
             async with self._locks.of(host_of(target).removesuffix(".")):
                 return await self._client.get(target, own)

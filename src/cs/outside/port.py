@@ -102,5 +102,5 @@ class ApiClient(Fetcher, Protocol):
         Raises:
             Forbidden: It is no URL.
             Unreachable: No usable answer; ``redirects`` where it leads elsewhere, since what
-                is posted goes to nobody but the service that was named.
+                is posted goes only to the service that was named.
         """

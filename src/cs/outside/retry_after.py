@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-#: Nobody is believed who asks for more.
+#: A longer wait is not believed.
 LONGEST_S = 24 * 3600.0
 
 #: RFC 9110 10.2.3 has whole seconds; some services send parts of one.

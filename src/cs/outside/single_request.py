@@ -55,7 +55,7 @@ class RequestClient:
     async def get(self, url: httpx.URL, headers: Mapping[str, str]) -> Response:
         """Fetch *url* once; any status is an answer, a redirect too.
 
-        *headers* are sent besides the usual ones, in place of those of the same name.
+        *headers* are sent with the usual ones, in place of those of the same name.
 
         Raises:
             Forbidden: The transport refuses an address.
@@ -114,7 +114,7 @@ def check_values(headers: Mapping[str, str]) -> None:
     """Check that *headers* can be sent: a line break would begin another (RFC 9110, 5.5).
 
     Raises:
-        Unreachable: One cannot; its value, which may be a key, is not told.
+        Unreachable: One cannot; its value, which may be a key, is not shown.
     """
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):

@@ -14,7 +14,7 @@ class WrongCallsKey(CallsUnavailable):
 
 
 class Unanswered(NotAsked):
-    """The call was made, or may have been, and nobody has its answer.  It will not pass."""
+    """The call was made, or may have been, and its answer is lost.  It will not pass."""
 
 
 class NotCharged(Exception):

@@ -1,4 +1,4 @@
-"""Forgetting paid calls: whoever uses a register also keeps it short."""
+"""Forgetting paid calls: each user of a register also keeps it short."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -28,8 +28,8 @@ log = get_logger()
 
 #: A call that takes longer is cut off; the HTTP clients give up after 10 s.
 CALL_S = 12.0
-#: How long others leave a call to whoever began it.  Longer than a call may take, shorter
-#: than the silence after which a dead worker's stage is issued again (20 s).
+#: How long others leave a call to the process that began it.  Longer than a call may take,
+#: shorter than the silence after which a dead worker's stage is issued again (20 s).
 LEASE_S = 15.0
 #: How often an answer that another worker waits for is looked for.
 LOOK_EVERY_S = 0.1
@@ -62,7 +62,7 @@ class PaidCalls(Protocol):
 
         Raises:
             Unanswered: It was asked, and the answer is lost.
-            CallsUnavailable: The register is away, so nobody was asked.
+            CallsUnavailable: The register is away, so no request was made.
         """
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a service's answer, told one way whichever service it is.
+"""What can be wrong with a service's answer, described in one way for all services.
 
 =================  ==============================================  ==========  =============
 Kind               What the service did                            May pass    Others pause
@@ -15,8 +15,8 @@ Kind               What the service did                            May pass    O
 ``out-of-order``   5xx, a redirect                                 yes         no
 ``not-json``       a web page, a cut-off body                      yes         no
 ``wrong-shape``    JSON of other types than documented             no          no
-``over-cap``       nobody was asked: the operator's cap            tomorrow    no
-``away``           nobody was asked: our own database is away      yes         no
+``over-cap``       not asked: the operator's cap                   tomorrow    no
+``away``           not asked: our own database is away             yes         no
 ``lost``           asked before, and the answer is lost            no          no
 =================  ==============================================  ==========  =============
 
@@ -37,7 +37,7 @@ from cs.paid_calls.errors import NotCharged
 
 T = TypeVar("T")
 
-#: How long everybody leaves a service alone that answers 429 and does not say for how long.
+#: How long all workers leave a service alone that answers 429 and does not say for how long.
 PAUSE_S = 5.0
 #: And one that refuses our key, or has no credits left for us: an operator has to do
 #: something, and some services shut out who asks on (ZeroBounce: 200 bad keys an hour).
@@ -68,7 +68,7 @@ class ProblemKind(StrEnum):
 
 #: Wrong until the operator does something.
 FOR_THE_OPERATOR = frozenset({ProblemKind.KEY_REFUSED, ProblemKind.NO_CREDITS})
-#: The service itself is away, or answers nobody.
+#: The service itself is away, or answers no request.
 AWAY = frozenset({ProblemKind.TIMEOUT, ProblemKind.UNREACHABLE, ProblemKind.OUT_OF_ORDER})
 #: The service may have charged for it.
 MAY_BE_CHARGED = frozenset(

@@ -1,7 +1,7 @@
 """The register of calls that are paid for: none is made twice for one lookup.
 
 A message may come twice, and a worker may die with a call under way.  So a call is written
-down, with a lease, before it is made, and its answer beside it as soon as there is one
+down, with a lease, before it is made, and its answer next to it as soon as there is one
 (docs/decisions/0012-a-paid-call-is-made-once.md).
 """
 
@@ -39,7 +39,7 @@ class PaidCall(msgspec.Struct, frozen=True):
 
 
 class CallLease(msgspec.Struct, frozen=True):
-    """The caller holds the lease: it makes the call, nobody else does.
+    """The caller holds the lease: it makes the call, no other does.
 
     Attributes:
         holder: Tells this lease of the call from others.
@@ -56,7 +56,7 @@ class KnownAnswer(msgspec.Struct, frozen=True):
 
 
 class CallInFlight(msgspec.Struct, frozen=True):
-    """Somebody else makes the call; their lease lasts that long yet."""
+    """Another process makes the call; their lease lasts that long yet."""
 
     left_s: float
 
@@ -296,7 +296,7 @@ _SQLITE_SCHEMA = (
         "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
     ),
 )
-# Whoever comes next waits here, and then sees what was begun by then.
+# The next caller waits here, and then sees what was begun by then.
 _HOLD_KEY = """
 INSERT INTO calls_key (one, proof) VALUES (1, $1)
 ON CONFLICT (one) DO UPDATE SET proof = calls_key.proof

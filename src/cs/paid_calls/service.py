@@ -160,7 +160,7 @@ Judgement = ServiceProblem | _Ordinary | None
 Judge = Callable[[Response], Judgement]
 
 
-#: How a check may end beside the kinds of problems.
+#: How a check may end other than the kinds of problems.
 WORKS, NOT_CONFIGURED, NOT_CHECKED = "works", "not-configured", "not-checked"
 
 
@@ -199,7 +199,7 @@ class PaidService:
         headers: Sent with each call: the key, the account.
         params: The same, for services that take them in the query.
         judge: Says what this service's answers mean, before the common table does.
-        away_pause_s: How long nobody asks it after it was away: for a service that work can
+        away_pause_s: How long it is not asked after it was away: for a service that work can
             do without, and need not wait for one after the other.  ``None``: it is asked.
         now: The time, with its offset.
         wait: Waits so many seconds.
@@ -308,7 +308,7 @@ class PaidService:
         except ServiceProblem as wrong:
             if wrong.kind is not ProblemKind.NOTHING:
                 return _failed_check(wrong)
-            await self._resume()  # it knows us, and nobody of whom it was asked
+            await self._resume()  # it knows us, and none of the people asked about
             return ServiceCheck(ended=WORKS)
         except (Unreachable, Forbidden) as error:
             return _failed_check(of_unreachable(self.name, error))
@@ -374,7 +374,7 @@ class PaidService:
         except Forbidden:
             await self._settle(reserved, 0, made=False)
             raise
-        except asyncio.CancelledError:  # whoever asks has no more time: it stays reserved
+        except asyncio.CancelledError:  # the caller has no more time: it stays reserved
             note_call(self.name)
             note_spent(self.name, reserved.micros)
             raise
@@ -445,7 +445,7 @@ class PaidService:
 
 
 class _Call(Generic[T]):
-    """One call of a question, made if nobody has made it."""
+    """One call of a question, made unless it was made before."""
 
     def __init__(
         self,

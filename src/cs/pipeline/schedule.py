@@ -1,7 +1,7 @@
 """Everything that is due: the one memory of what a driver still has to do.
 
 For each lookup that runs: its deadline, its retries and the work that stages have in hand.
-Besides, the searches that wait for a lookup.  It holds no truth: a driver builds it when it
+And the searches that wait for a lookup.  It holds no truth: a driver builds it when it
 begins to lead and then keeps it up to date with the log's tail.  Publishing is not part of it:
 the relay's position in the log says what was published.
 """

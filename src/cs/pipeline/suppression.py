@@ -98,7 +98,7 @@ class SuppressionFilter:
         return await retry_while_unavailable(partial(self._keys.suppressed, tuple(prints)))
 
     def _prints_in(self, finding: AnyFinding) -> frozenset[str]:
-        """Return by what everybody in *finding* may be suppressed."""
+        """Return the identifiers by which people in *finding* may be suppressed."""
         of_sightings = (self._prints(sighting) for sighting in sightings_in(finding))
         of_mailboxes = self._mailboxes(checked_in(finding)).values()
         about = finding.people if isinstance(finding, FactsFound) else ()

@@ -99,7 +99,7 @@ class Waterfall(NamedTuple):
     ) -> dict[str, list[Evidence]]:
         """Return what was found out about *addresses*, by address, in the order of asking.
 
-        It ends with a deliverable one, or an answer that is about all of the domain.  Nobody is
+        It ends with a deliverable one, or an answer that is about all of the domain.  No one is
         asked about those that are *settled*: what is known of them is returned as it is.
         """
         tried = {each: list(settled[each]) for each in addresses if each in settled}

@@ -56,7 +56,7 @@ class PluginTimedOut(PluginFailed):
 
 
 class WrongAnswer(Exception):
-    """The answer of a plug-in is not one it may give; the message names nobody."""
+    """The answer of a plug-in is not one it may give; the message names no person."""
 
 
 class Plugin:
@@ -83,7 +83,7 @@ class Plugin:
         """Return why *error* was raised, as it may be logged."""
         try:
             words = str(error)
-        except Exception:  # noqa: BLE001  somebody else's __str__
+        except Exception:  # noqa: BLE001  the __str__ of foreign code
             words = ""
         if isinstance(error, WrongAnswer):
             return self.loggable(words)
@@ -147,7 +147,7 @@ class Plugin:
         await asyncio.wait({task}, timeout=GRACE_S)
         if not task.done():
             log.error("plugin_left_behind", kind=self.kind, plugin=self.name)
-            # Nobody waits for it when the loop is closed, nor complains that it is pending.
+            # Nothing waits for it when the loop is closed, nor complains that it is pending.
             asyncio._unregister_task(task)  # noqa: SLF001  documented, "Extending asyncio"
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
 

@@ -1,4 +1,4 @@
-"""How a plug-in says which settings it takes: a struct, beside the function that makes it.
+"""How a plug-in says which settings it takes: a struct, next to the function that makes it.
 
 ```python
 class ShopSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ class Group(StrEnum):
 
 def installed_plugins(*groups: Group) -> "list[EntryPoint]":
     """Return what is installed in *groups*, sorted by name; none of it is loaded."""
-    # Imported here: whoever reads settings imports this, and few have any of a plug-in.
+    # Imported here: all code that reads settings imports this, and few have any of a plug-in.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     found = (point for group in groups for point in entry_points(group=group))

@@ -101,7 +101,7 @@ HINT = 0.05
 
 
 class HostedSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What a verifier of a service takes besides `ServiceSettings`.
+    """What a verifier of a service takes in addition to `ServiceSettings`.
 
     example.com takes no mail (null MX), so asking about it troubles no one and the answer is
     known.
@@ -119,7 +119,7 @@ class ServiceVerdict(msgspec.Struct, frozen=True):
         verdict: Of the address.
         reason: A stable word, lower-case: ``said-valid``.
         catch_all: What it says of the whole domain, if it does.
-        told: The words of the service, for the evidence; they name nobody.
+        told: The words of the service, for the evidence; they name no person.
     """
 
     verdict: Verdict
@@ -170,7 +170,7 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
         complaint: What an answer with status 200 says is wrong, if the service does that.
         complaints: What that means, by regular expressions; the first that is found counts.
         complains: What any other complaint means.
-        pause_s: How long nobody asks after a `RATE_LIMITED` of the three above.
+        pause_s: How long it is not asked after a `RATE_LIMITED` of the three above.
         judged: Looks before all of them, and returns `ORDINARY` for what they know.
         left: What an answer says is left of credits, if anything.
     """
@@ -298,7 +298,7 @@ class _HostedCheck(Generic[T]):
         self.learned = known
 
     async def check(self, address: str) -> Evidence:
-        """Find out about *address*; nobody is asked where that is of no use."""
+        """Find out about *address*; no request is made where that is of no use."""
         if not is_mailbox(address):
             return self._evidence(address, ServiceVerdict(Verdict.UNDELIVERABLE, "bad-address"))
         if self.learned.catch_all:
@@ -347,7 +347,7 @@ class _HostedCheck(Generic[T]):
 
 
 class _Source(_Service[SettingsT], frozen=True, kw_only=True):
-    """What a source says besides.
+    """Further answers of a source.
 
     Attributes:
         price: Which of the settings is the price of a question.
@@ -400,8 +400,8 @@ class HostedSource(Generic[SettingsT]):
             raise
 
 
-#: Yields people who work for a brand, at most so many, beside those known from other sources;
-#: it may raise `ServiceProblem`.
+#: Yields people who work for a brand, at most so many, in addition to those known from other
+#: sources; it may raise `ServiceProblem`.
 AskForPeople = Callable[
     [HostedSource[SettingsT], BrandFacts, int, Sequence[Sighting]], AsyncIterator[Sighting]
 ]
@@ -437,7 +437,7 @@ def one_question(
     Args:
         question: About a brand.
         answer: The shape of the answer; a field without a default must be there.
-        read: Whom an answer names.
+        read: The people that an answer names.
         charged: How many units an answer costs, where that is not all that were reserved.
     """
 
@@ -489,7 +489,7 @@ async def collected(
 ) -> PeopleAnswer:
     """Return the first *limit* people *found*, also where a problem ends the run of *source*.
 
-    With something *missing* nobody is looked for.
+    With something *missing* no request is made.
     """
     if missing is not None:
         ended = SourceStatus.NOT_CONFIGURED

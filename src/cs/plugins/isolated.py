@@ -348,7 +348,7 @@ class IsolatedStage:
 
     Args:
         stage: The plug-in.
-        settings: The stage's, whose secrets are shown nobody.
+        settings: The stage's, whose secrets are never shown.
     """
 
     def __init__(self, stage: Stage, settings: PluginSettings = NO_SETTINGS) -> None:
@@ -422,5 +422,5 @@ def _within_attempt(limit_s: float) -> float:
 def _or_default(read: Callable[[], D], default: D) -> D:
     try:
         return read()
-    except Exception:  # noqa: BLE001  a plug-in is somebody else's code
+    except Exception:  # noqa: BLE001  a plug-in is foreign code
         return default

@@ -1,4 +1,4 @@
-"""A new plug-in's package: its files, written from the templates beside this module.
+"""A new plug-in's package: its files, written from the templates next to this module.
 
 A template is a file of `templates`, its name without ``.template``; `string.Template` fills in
 what is called otherwise in each plug-in.

@@ -193,7 +193,7 @@ class SectionSettings:
         for point in points:
             try:
                 found = fields(factory(point)) | found
-            except Exception as error:  # a plug-in is somebody else's code
+            except Exception as error:  # a plug-in is foreign code
                 why = f"{type(error).__name__}: {error}"
                 raise BadPluginSetting(
                     f"{place}: {point.value} cannot be loaded: {why}"

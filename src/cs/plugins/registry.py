@@ -80,7 +80,7 @@ def _make(group: Group, point: EntryPoint, context: PaidContext) -> Any:
         if plugin is None and group is Group.VERIFIERS:
             return None
         wrong = _wrong(group, plugin, point.name)
-    except Exception as error:  # a plug-in is somebody else's code
+    except Exception as error:  # a plug-in is foreign code
         why = without_secrets(f"{type(error).__name__}: {error}", context.settings)
         raise BrokenPlugin(group, point, why) from error
     if wrong is not None:

@@ -171,10 +171,10 @@ class PeopleSource(Protocol):
 async def find_new(
     source: PeopleSource, brand: BrandFacts, *, limit: int, known: Sequence[Sighting]
 ) -> PeopleAnswer:
-    """Ask *source* for people of *brand* beside those *known* from other sources.
+    """Ask *source* for people of *brand* in addition to those *known* from other sources.
 
     A source that charges for each person may have a method ``find_new`` with these
-    parameters, and ask for nobody whom it would charge for in vain; others are asked as ever.
+    parameters, and exclude people that it would charge for in vain; others are asked as ever.
     """
     find = getattr(source, "find_new", None)
     if find is None:
@@ -207,7 +207,7 @@ def is_local(source: object) -> bool:
     """Say whether *source* answers from what the operator has here, by its own word.
 
     A source may say so in an attribute ``local``.  Such people sources are asked before the
-    others, and one that has nothing yet is told of only if nobody else is asked.
+    others, and one that has nothing yet is listed only if no other is asked.
     """
     return getattr(source, "local", False) is True
 
@@ -227,7 +227,7 @@ def failed_people(
     Args:
         source: Its name.
         problem: What `PaidService.ask` raised.
-        people: Whom it found before.
+        people: Those it found before.
     """
     return PeopleAnswer(source=source, people=people, **_failed(problem))
 

@@ -8,7 +8,7 @@ An `ExtraStage` (``cs.extra_stages``) is a stage that the service has not.
 
 The service does what is the same for all: it reads and checks messages, sends a heartbeat
 every 5 s, ends work at its deadline, drops duplicates of work in flight, repeats the receipt
-in every outcome, and commits last.  Whoever speaks to the topics without the service's worker
+in every outcome, and commits last.  A program that uses the topics without the service's worker
 (docs/topics.md) reads and writes with `decode_work`, `decode_outcome` and `encode`: from the
 topic of `STAGE_TOPICS`, in the consumer group that is called like the stage, to `OUTCOMES`,
 the operator's prefix before each.

@@ -86,7 +86,7 @@ class VerifierContext(PaidContext, frozen=True, kw_only=True):
         guard: Judges addresses that strangers name, before they are contacted.
         fetcher: HTTP for base URLs that stand in the settings.
         monotonic: Seconds, for durations.
-        tell_operator: Called with a name and why it does not work until somebody does
+        tell_operator: Called with a name and why it does not work until the operator acts
             something, shown on ``/readyz``; with ``None`` when it works again.
     """
 

@@ -99,7 +99,7 @@ class SharedOffset:
         return timedelta(seconds=seconds or 0.0)
 
     async def keep(self, ahead: timedelta) -> None:
-        """Move the row ahead and notify everybody; it never goes back.
+        """Move the row ahead and notify all listeners; it never goes back.
 
         Raises:
             DatabaseUnavailable: It may not be kept.

@@ -1,4 +1,4 @@
-"""What can go wrong with a PostgreSQL database, for whoever acts on it or reports it."""
+"""What can go wrong with a PostgreSQL database, for code that acts on it or reports it."""
 
 from collections.abc import Sequence
 

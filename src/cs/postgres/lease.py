@@ -80,7 +80,7 @@ class Leader:
                     await asyncio.sleep(self._rests_s)
 
     async def lead_once(self) -> bool:
-        """Do the work once; return whether nobody else led when it began.
+        """Do the work once; return whether no other led when it began.
 
         The lease may be lost before the work is done.
 

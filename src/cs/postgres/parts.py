@@ -113,7 +113,7 @@ AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = $1::text::regc
 async def retry_while_locked(
     pool: Pool, step: Callable[[PooledConnection], Awaitable[None]]
 ) -> None:
-    """Do *step* in a transaction, again until nobody is in its way.
+    """Do *step* in a transaction, again until nothing blocks it.
 
     Raises:
         DatabaseUnavailable: PostgreSQL is away.
@@ -133,10 +133,10 @@ async def retry_while_locked(
 
 
 class _TableLocked(Exception):
-    """Somebody else uses the table in a way that goes on for longer than others may wait."""
+    """Another process uses the table in a way that goes on for longer than others may wait."""
 
 
-#: Who waits for a lock has everybody else wait behind him.
+#: A waiter for a lock makes all others wait behind it.
 _PATIENCE = f"""
 SET LOCAL lock_timeout = {LOCK_PATIENCE_MS}; SET LOCAL statement_timeout = {WRITE_ANEW_S * 1000}
 """

@@ -120,7 +120,7 @@ def check_address(dsn: str, *, insecure: bool) -> None:
 async def _left_clean(_connection: object) -> None:
     """Send nothing when a connection is given back: that would double what a read takes.
 
-    asyncpg rolls an open transaction back by itself, and nobody here leaves anything else.
+    asyncpg rolls an open transaction back by itself, and no code here leaves anything else.
     """
 
 
@@ -129,7 +129,7 @@ async def _close(pool: Pool) -> None:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await pool.close()
     except (*UNAVAILABLE, asyncpg.PostgresError):
-        pool.terminate()  # a connection does not answer, or whoever has it does not end
+        pool.terminate()  # a connection does not answer, or its user does not end
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Removes rows that have had their time, a page at a time, while the service works.
 
-Whoever writes such a table prunes it.  A page is one statement of some milliseconds that
-waits for nobody and that nobody waits for; several processes may do it at once.
+The writer of such a table prunes it.  A page is one statement of some milliseconds that
+waits for nothing and blocks nothing; several processes may do it at once.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ log = get_logger()
 
 #: Rows looked at in one go.
 PAGE = 1_000
-#: Between two pages: a million rows take a quarter of an hour, and nobody notices.
+#: Between two pages: a million rows take a quarter of an hour, without being noticed.
 PAUSE_S = 1.0
 #: Between two times that all was looked at.
 EVERY_S = 60.0

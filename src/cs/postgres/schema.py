@@ -1,11 +1,11 @@
 """The schema: numbered steps, forward only, each applied once under a lock.
 
 Steps are files ``migrations/<store>/NNNN_name.sql``.  Each must be safe while the version
-before it still runs: it adds, and a later release removes what nobody uses any more.  A
+before it still runs: it adds, and a later release removes what is no longer used.  A
 step that was applied never changes; its digest is kept and compared.
 
-Nobody who writes is kept waiting for long.  A step is one transaction, which gives up the locks
-it asks for after `LOCK_WAIT_S` and is tried again: whoever queues behind it waits no longer.
+No writer is kept waiting for long.  A step is one transaction, which gives up the locks
+it asks for after `LOCK_WAIT_S` and is tried again: those queued behind it wait no longer.
 An index on a table that may be large is a step of its own, ``CREATE INDEX CONCURRENTLY``,
 outside a transaction.
 """
@@ -30,7 +30,7 @@ LOCK = 0x63735F64
 #: A step may read a large table, and who waits for it waits as long.
 TAKES_S = 3600.0
 
-#: A lock that is asked for stops everybody who comes after, also while it is not given.
+#: A lock that is asked for stops everything that comes after, also while it is not given.
 LOCK_WAIT_S = 1.0
 #: Between two tries for it: longer, so that who queued behind the first is through.
 LOCK_PAUSE_S = 2.0
@@ -42,7 +42,7 @@ Store = Literal["service", "keys", "stages"]
 #: Every store: what the service keeps, the key store, and the stages' own.
 STORES: tuple[Store, ...] = ("service", "keys", "stages")
 
-#: A step that is one statement, which builds an index beside writers.
+#: A step that is one statement, which builds an index while others write.
 _INDEX = re.compile(r"CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+) ON [^;]+;")
 _COMMENT = re.compile(r"--[^\n]*")
 _FORMERLY = re.compile(r"^-- Formerly ([0-9a-f]{64})$", re.MULTILINE)
@@ -118,7 +118,7 @@ async def migrate(
 async def _take_turn(connection: Connection | PooledConnection) -> None:
     """Take the lock, asking for it again and again.
 
-    A statement that waits keeps a snapshot, and who builds an index waits for everybody who
+    A statement that waits keeps a snapshot, and building an index waits for every process that
     has one: each would wait for the other.
     """
     until = time.monotonic() + TAKES_S
@@ -149,7 +149,7 @@ async def _apply(
 async def _build(
     connection: Connection | PooledConnection, step: Migration, index: str
 ) -> None:
-    """Build *index*, unless that was done and only not noted; an unfinished one anew."""
+    """Build *index*, unless that was done and only not noted; an unfinished one again."""
     valid = await connection.fetchval(_INDEX_IS_VALID, index)
     if valid is False:
         await connection.execute(f"DROP INDEX CONCURRENTLY {index}", timeout=TAKES_S)

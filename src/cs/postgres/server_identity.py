@@ -1,6 +1,6 @@
 """Which servers an address of PostgreSQL would talk to without knowing who they are.
 
-Without ``sslmode=verify-full`` whoever answers at the address may ask for the password and
+Without ``sslmode=verify-full`` any server at the address may ask for the password and
 for everything after it: asyncpg's default is ``prefer``, which goes on in clear if the other
 side says that it has no TLS, and ``require`` takes any certificate (PostgreSQL's manual,
 section "SSL Support", table "SSL Mode Descriptions").
@@ -25,7 +25,7 @@ def unverified_hosts(dsn: str) -> tuple[str, ...]:
     """Return the hosts of *dsn* on other machines that need not prove who they are.
 
     What counts is what asyncpg makes of *dsn*, of the ``PG…`` variables and of a service
-    file, so it is asked itself: whatever was read here beside it could be read differently.
+    file, so it is asked itself: whatever was read here as well could be read differently.
 
     Raises:
         ValueError: *dsn* is none, an option of it is wrong, or a file that it names cannot

@@ -54,7 +54,7 @@ class PostgresDatabase:
     async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
         """Put a new table in the place of *table*, since a page keeps the bytes of its rows.
 
-        Writers wait while what is left is copied; nobody queues behind a transaction that
+        Writers wait while what is left is copied; nothing queues behind a transaction that
         has the table in use (docs/decisions/0018).  The server's own write-ahead log holds
         the bytes until it is recycled.
         """

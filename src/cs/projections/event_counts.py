@@ -1,7 +1,7 @@
 """Counts lookups, charges, verdicts, bounces and erased people by their events.
 
 Events are counted where the views are written, which one process does at a time, so that the
-sum over all processes counts each once.  What is stored while nobody leads is not counted.
+sum over all processes counts each once.  What is stored while no process leads is not counted.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 Listeners are notified of an event as soon as it is stored, also while the views stand still: a
 revoked key must not work on.  A listener that needs its rows awaits `ViewFollower.reached`.
 
-What nobody listens for is not read, and people stay sealed.
+Events without a listener are not read, and people stay sealed.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class ViewFollower:
         self._views = views
         self._listeners: list[Listener] = []
         self._wanted = EventNeeds(frozenset(), opened=frozenset())
-        self._checkpoint = 0  # of the views; falls when they are made anew
+        self._checkpoint = 0  # of the views; falls when they are rebuilt
         self.notified = 0
         self._moved = Broadcast()
         self.gate = VersionGate("views")

@@ -48,7 +48,7 @@ class KeySecrets:
         """Return the id of the key that each of *secret_hashes* opens, of those that open one.
 
         Those without an id opened nothing when this was called, as far as anybody can tell.
-        One that has an id may have been shut since, or its key's stream is damaged: whoever
+        One that has an id may have been shut since, or its key's stream is damaged: code that
         reads that learns it.
 
         Raises:
@@ -85,7 +85,7 @@ class KeySecrets:
         newest: dict[str, str | None] = {}
         where = Where(topics=topics_of(KeyIssued, KeyRotated, KeyRevoked))
         for stored in await self._events.select(where, after, upto):
-            with suppress(DamagedEvent):  # whoever reads the key learns that
+            with suppress(DamagedEvent):  # a read of the key reports that
                 for each in await recorded(self._keys, [stored]):
                     match each.event:
                         case KeyIssued(secret_hash=secret) | KeyRotated(secret_hash=secret):

@@ -60,7 +60,7 @@ class MendedStreams:
 
         Returns:
             Whether an event can be read again that no stream was known of: the views must be
-            made anew, since nobody knows what of its stream was applied without it.
+            rebuilt, since it is unknown what of its stream was applied without it.
         """
         lost_is_back = False
         for row_id, row in await self._rows():

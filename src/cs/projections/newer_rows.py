@@ -1,6 +1,6 @@
 """Rows of one search, advanced by what the views lack of its key and of its lookup.
 
-However far the views are behind, and whoever keeps them busy, nothing of anybody else is read.
+However far the views are behind, whatever keeps them busy, nothing of other keys is read.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ FIRST = 16
 
 
 class NewerRows:
-    """Reads from *events*, and opens with *keys* whom an answer shows."""
+    """Reads from *events*, and opens with *keys* the people that an answer shows."""
 
     def __init__(self, events: EventLog, keys: DataKeys) -> None:
         self._events = events

@@ -34,7 +34,7 @@ _READS = 64
 _READERS = 2
 #: Of ``pg_advisory_xact_lock``: one at a time makes or drops tables.
 _LOCK = 0x63735F76
-#: Somebody else holds what we need, or dropped what we use, just now.
+#: Another process holds what we need, or dropped what we use, just now.
 _IN_THE_WAY = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 _LOST = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
 
@@ -122,7 +122,7 @@ class PostgresViewDatabase:
         found: dict[tuple[str, str], tuple[int, bytes | None]] = {}
         for build, table in {(build, table) for build, table, _ in asked}:
             ids = list({row_id for _, of, row_id in asked if of == table})
-            with suppress(BuildGone):  # whoever asked for a row of it is answered so
+            with suppress(BuildGone):  # readers of a row of it get that answer
                 rows = await self.fetch(_GET.format(table=table), *build, ids)
                 found |= {(table, row["id"]): (row["position"], row["row"]) for row in rows}
         return [found.get((table, row_id)) or BuildGone() for _, table, row_id in asked]

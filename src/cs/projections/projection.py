@@ -15,7 +15,7 @@ SealBody = Callable[[str, bytes], bytes]
 class Projection(Protocol):
     """Turns events into rows.
 
-    Change `apply`, and raise ``version``: its rows, and no others, are made anew from the log.
+    Change `apply`, and raise ``version``: its rows, and no others, are made again from the log.
 
     Attributes:
         name: Small letters only.

@@ -225,9 +225,9 @@ class Reading:
             raise DamagedEvent(0, stream, 0, why)
 
     async def _check_whole(self, stream: str) -> None:
-        """Do as `_check_readable`, also if only whoever writes the views met the damage.
+        """Do as `_check_readable`, also if only the writer of the views met the damage.
 
-        They may have been made anew since this process read past where it is.
+        They may have been rebuilt since this process read past where it is.
         """
         self._check_readable(stream)
         aside = await self._views.get(ASIDE, stream)
@@ -236,7 +236,7 @@ class Reading:
             self._check_readable(stream)
 
     async def _check_in_log(self, stream: str) -> None:
-        """Do as `_check_whole`, also if nobody has met the damage yet: read the stream.
+        """Do as `_check_whole`, also if the damage was not met yet: read the stream.
 
         Raises:
             LogUnavailable: It cannot be read now.

@@ -1,7 +1,7 @@
 """Views rebuilt from the log next to the running ones, compared with them, and put to use.
 
-The service goes on meanwhile: it reads and moves on its own tables.  Whoever is interrupted
-leaves tables that nobody uses; the next rebuild drops them, and else whoever keeps the views
+The service goes on meanwhile: it reads and moves on its own tables.  An interrupted rebuild
+leaves unused tables; the next rebuild drops them, or else the process that keeps the views
 does after a day (docs/decisions, 30).
 """
 
@@ -260,7 +260,7 @@ class ViewRebuild:
     async def _compare_page(self, table: Table[Any], after: str) -> str | None:
         """Compare rows with an id after *after* at one position; return the last such id.
 
-        The running rows are read together with their checkpoint, and nobody else moves the
+        The running rows are read together with their checkpoint, and no other process moves the
         new ones on: they are brought to that checkpoint.
         """
         self._position, ours = await self._running.page(table, after, ROWS)

@@ -25,8 +25,8 @@ log = get_logger()
 
 #: How often views are looked at that nothing new comes for.
 WATCH_S = 5.0
-#: How long whoever shares a machine with many short calls rests after a page that nobody waits
-#: for: a page costs about as much with fifty searches in it as with five.
+#: How long a process that shares a machine with many short calls rests after a page that no
+#: call waits for: a page costs about as much with fifty searches in it as with five.
 REST_S = 0.025
 #: Events in one.
 PAGE = 500
@@ -42,7 +42,7 @@ class ViewRunner:
         epoch: Of the lease under which this runs, if it does.
         set_aside: Is notified of streams that cannot be read: nothing of them is applied from
             there on, until they are mended.
-        rest: Awaited after a page that nobody waits for, so that the next one is larger.
+        rest: Awaited after a page that no call waits for, so that the next one is larger.
 
     At an event of a newer version the views stand still; with a lease it gives up, so that
     a process that knows it may lead.
@@ -165,16 +165,16 @@ class ViewRunner:
                 await self._rest()
 
     async def _apply_up_to(self, position: int) -> None:
-        """Apply what is missing up to *position*, if somebody else rebuilt the views."""
+        """Apply what is missing up to *position*, if another process rebuilt the views."""
         while self.position < position:
             await self._apply(await retry_while_unavailable(self._page))
 
     async def _watch(self) -> None:
-        """Notice views that were emptied while nothing happens, and make them anew."""
+        """Notice views that were emptied while nothing happens, and rebuild them."""
         while True:
             await asyncio.sleep(self._watch_s)
             async with self._turn:
-                with suppress(NewerEvent):  # whoever follows the log holds at it, and says so
+                with suppress(NewerEvent):  # followers of the log stop at it, and says so
                     await self._look()
                 with suppress(LogUnavailable):  # it is looked at again
                     await self._take_up_mended()
@@ -220,7 +220,7 @@ class ViewRunner:
 def _nobody_waits_for(page: Sequence[RecordedEvent]) -> bool:
     """Return whether *page* is of several searches that were answered as they were made.
 
-    Whoever reads one of them meanwhile folds what the views lack
+    A reader of one of them meanwhile folds what the views lack
     (`cs.projections.newer_rows`).  A search that is settled later has its caller waiting; and
     where they come one by one a rest spares nothing, and keeps waiting what comes next.
     """

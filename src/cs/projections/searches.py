@@ -3,7 +3,7 @@
 A result is stored once for all searches it answers, ready to send but for what differs
 (id, brand as searched, cached, charged, usage).  Its contacts are sealed whole under a key
 of their own.  When one of its people is erased, or mail to one came back, what it shows now
-is sealed anew, under another key.
+is sealed again, under another key.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ RESULTS = Table("results", ResultRow)
 
 
 def result_key(lookup: str) -> str:
-    """Return the name of the data key of the contacts of *lookup*, nobody erased."""
+    """Return the name of the data key of the contacts of *lookup*, without erasures."""
     return f"result:{lookup}"
 
 

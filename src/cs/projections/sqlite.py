@@ -92,7 +92,7 @@ class _FileSession:
     async def other_rights(
         self, build: Build, other: Build, names: Sequence[str]
     ) -> str | None:
-        """Return ``None``: whoever may use the file may use all that is in it."""
+        """Return ``None``: a user of the file may use all that is in it."""
         del build, other, names
         return None
 
@@ -151,7 +151,7 @@ class SqliteViewDatabase:
         return position, row
 
     async def moved(self, look: Callable[[], Awaitable[int]], after: int, build: str) -> int:
-        del build  # nobody is notified of others
+        del build  # there are no notices of others
         moved = self._moved.upcoming()
         position = await look()
         if position > after:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 GRACE_S = 24 * 3600.0
 #: How often a reader notes that it uses its tables, and a runner looks for unused ones.
 NOTE_EVERY_S = 600.0
-#: Stands for a damaged event, which cannot be told from another one.
+#: Stands for a damaged event, which cannot be distinguished from another one.
 UNREADABLE = "unreadable"
 #: As a limit: no limit.
 _ALL_ROWS = 2**62
@@ -70,7 +70,7 @@ class Views:
         database: Where the tables are.
         projections: All of them.
         grace_s: How long tables of another version stay that no process uses.
-        shadow: Use a new build of the same version, which nobody reads until `take_over`.
+        shadow: Use a new build of the same version, which is not read until `take_over`.
 
     Raises:
         LogUnavailable: From every method: the views cannot be read or written now, were found
@@ -315,7 +315,7 @@ class Views:
         await self._find(self._build or await self._found())
 
     async def retire(self) -> None:
-        """Drop tables that no process uses; called now and then by whoever has caught up."""
+        """Drop tables that no process uses; called now and then after catching up."""
         now = self._monotonic()
         if now - self._retired_at < NOTE_EVERY_S:
             return
@@ -356,7 +356,7 @@ class Views:
     async def take_over(self, page: Sequence[RecordedEvent], seal: SealBody) -> bool:
         """Let this shadow serve in the place of the build that does.
 
-        In one transaction, in which nobody moves the serving build on: the events of *page* up
+        In one transaction, in which the serving build does not move on: the events of *page* up
         to its checkpoint are applied here, then readers are sent to these tables.
 
         Returns:

@@ -23,8 +23,8 @@ class DataFolder:
     Args:
         path: Of the folder.
         make: Make it (0700) if it is missing.
-        master_key: A file elsewhere that holds the master key; nobody writes it but the
-            operator.
+        master_key: A file elsewhere that holds the master key; only the
+            operator writes it.
         next_master_key: The one that takes its place, while it is changed.
 
     Raises:

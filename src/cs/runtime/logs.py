@@ -139,7 +139,7 @@ class LogWriter:
 def _unbuffered(file: TextIO) -> tuple[Callable[[bytes], int], Callable[[int], object]]:
     """Return what writes some bytes to *file*, and what waits until it takes more.
 
-    The first returns how many it wrote, the second waits as many milliseconds as it is told.
+    The first returns how many it wrote, the second waits the given number of milliseconds.
     """
     try:
         descriptor = file.fileno()

@@ -28,7 +28,7 @@ class _Behaviour(
 
 
 class Plain(_Behaviour, frozen=True, kw_only=True, tag="plain"):
-    """250 for its mailboxes and for postmaster, 550 5.1.1 for everybody else."""
+    """250 for its mailboxes and for postmaster, 550 5.1.1 for all others."""
 
 
 class CatchAll(_Behaviour, frozen=True, kw_only=True, tag="catch_all"):

@@ -1,7 +1,7 @@
 """The shapes of a world file: what outside world the sandbox plays.
 
 `world.schema.json` is made from these structs; docs/sandbox.md explains them to
-somebody who writes a world.
+an author of a world.
 """
 
 from typing import Annotated, Literal
@@ -141,7 +141,7 @@ class Site(_Part, frozen=True, kw_only=True):
 
 
 class Job(_Part, frozen=True, kw_only=True):
-    """Where somebody worked before, as records that are out of date still say."""
+    """Where a person worked before, as records that are out of date still say."""
 
     brand: Text
     """Name of another brand of this world."""
@@ -149,7 +149,7 @@ class Job(_Part, frozen=True, kw_only=True):
 
 
 class Person(_Part, frozen=True, kw_only=True):
-    """Somebody with a profile that the web search finds."""
+    """A person with a profile that the web search finds."""
 
     name: Text
     headline: Text

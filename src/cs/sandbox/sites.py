@@ -48,7 +48,7 @@ def hosts_of(brand: Brand) -> list[str]:
 
 
 def page(brand: Brand) -> str:
-    """Return the site's page; one that the website is not known by names nobody."""
+    """Return the site's page; one that the website is not known by names no company."""
     if "website" not in brand.known_by:
         return "<!doctype html><html><head><title>Welcome</title></head><body></body></html>"
     name, text = escape(brand.name), escape(brand.description)

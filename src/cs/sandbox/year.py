@@ -1,4 +1,4 @@
-"""A made-up year: how the bundled world changes while somebody uses the service.
+"""A made-up year: how the bundled world changes while the service is used.
 
 People change jobs, brands come up, mail servers change their ways, and one week goes badly.
 What callers and the operator do meanwhile is in `cs.cli.demo_year`.
@@ -60,7 +60,7 @@ class Chapter(msgspec.Struct, frozen=True):
 
     Attributes:
         week: It begins with this week, from 0.
-        what: What changed, for whoever reads about the year.
+        what: What changed, for readers of the year's story.
         changes: Of the world before it.
     """
 

@@ -168,7 +168,7 @@ class _Loading:
     def _take_tables(self, place: str, section: str, tables: Mapping[str, Any]) -> None:
         """Take the settings of plug-ins of one *section*, a table each.
 
-        In TOML ``verifiers`` cannot be a list and hold tables.  Beside tables the list of those
+        In TOML ``verifiers`` cannot be a list and hold tables.  With tables, the list of those
         that are used is ``verifiers.enabled``; so it is of each of `ALSO_A_LIST`.
         """
         for plugin, table in tables.items():

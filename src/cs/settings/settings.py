@@ -105,7 +105,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Our own public ranges, never visited.
     deny_networks: Annotated[tuple[str, ...], forms.networks("198.51.100.0/24")] = ()
     web_ports: tuple[Port, Port] = (80, 443)
-    # Trusted besides the public authorities.
+    # Trusted in addition to the public authorities.
     ca_file: Annotated[Path | None, forms.CA_FILE] = None
     # Host:port; None: the system's resolver.
     dns: Annotated[str | None, forms.NAME_SERVER] = None

@@ -83,7 +83,7 @@ def _whole(url: str) -> str:
 
 
 def is_hosted(url: str) -> bool:
-    """Say whether *url* is somebody's page at a service that has many people's."""
+    """Say whether *url* is a person's page at a service that has many people's."""
     split = split_address(url)
     if split is None or not (split.path.strip("/") or split.query):
         return False
@@ -92,12 +92,12 @@ def is_hosted(url: str) -> bool:
 
 
 def is_shared_host(domain: str) -> bool:
-    """Say whether names below *domain* are given to whoever asks for one."""
+    """Say whether names below *domain* are given to anyone who asks for one."""
     return domain in _SHARED
 
 
 def is_free_mail(domain: str) -> bool:
-    """Say whether everybody may have a mailbox at *domain*.
+    """Say whether anyone may have a mailbox at *domain*.
 
     >>> is_free_mail("yahoo.co.uk"), is_free_mail("mail.acme.example")
     (True, False)

@@ -238,7 +238,7 @@ class FileOnDemand:
         return connection
 
 
-#: SQLite's primary result codes that somebody can do something about.
+#: SQLite's primary result codes that an operator can act on.
 _MEANING = {
     sqlite3.SQLITE_BUSY: "another process has held its lock too long",
     sqlite3.SQLITE_FULL: "the disk is full",

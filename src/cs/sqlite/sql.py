@@ -80,7 +80,7 @@ class SqliteDatabase:
         return await self.transact(work())
 
     def transact_here(self, work: Work[T]) -> T:
-        """Run *work* in this thread; for whoever uses the file from no other."""
+        """Run *work* in this thread; for a user of the file from no other."""
         try:
             with transaction(self.file.db):
                 return self._run(work)

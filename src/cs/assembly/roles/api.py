@@ -26,7 +26,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
     """Answer calls; the views are written elsewhere.  Raises as `open_shared`."""
     async with open_shared(settings, world, "api") as shared:
         data, streams, clock = shared.data, shared.streams, shared.clock
-        data.log.wanted = NOBODY  # who is in an answer is opened for it, and not before
+        data.log.wanted = NOBODY  # the people of an answer are opened for it, and not before
         set_aside = streams.set_aside
         views = ViewFollower(data.log, data.views, set_aside)
         shared.metrics.follower_position.measure(lambda: views.position, "views")

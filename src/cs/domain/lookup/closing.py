@@ -68,7 +68,7 @@ def close_domain(
     verifiers: Collection[str],
     refuted: Collection[str] = (),
 ) -> tuple[BrandEvent, ...]:
-    """Settle everybody at *mail_domain*, unknown if not in *checked*, and close it."""
+    """Settle all people at *mail_domain*, unknown if not in *checked*, and close it."""
     events: list[BrandEvent] = []
     after = state
     by_person = {c.person: c for c in checked if c.mail_domain == mail_domain}

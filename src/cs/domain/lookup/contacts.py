@@ -142,7 +142,7 @@ def _contact(
 
 
 def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:
-    """Return everybody who is not settled at *mail_domain* yet, in order of rank.
+    """Return all who are not settled at *mail_domain* yet, in order of rank.
 
     Who is verified at another mail domain is not asked about again.
     """

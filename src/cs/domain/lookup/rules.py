@@ -149,7 +149,7 @@ def input_of(
 def _given(state: Lookup, row: ExtraStage) -> Mapping[str, tuple[Person, ...]] | None:
     """Return the people that *row* gives to its stage, by item; ``None``: it fails to say.
 
-    Of each person only the fields that the row sees; nobody who is erased.
+    Of each person only the fields that the row sees; no erased people.
     """
     people = {
         each.person: Person(
@@ -163,7 +163,7 @@ def _given(state: Lookup, row: ExtraStage) -> Mapping[str, tuple[Person, ...]] |
         said = {item: dict.fromkeys(who) for item, who in row.give(state).items()}
         if len(said) > MAIL_DOMAINS or not all(not i or is_mail_domain(i) for i in said):
             return None
-    except Exception:  # noqa: BLE001  a package is somebody else's code
+    except Exception:  # noqa: BLE001  a package is foreign code
         return None
     given = {
         item: tuple(people[each] for each in who if each in people)
@@ -349,7 +349,7 @@ def _close(
 ) -> tuple[BrandEvent, ...]:
     """Close the mail domain that *command* is about; return that and what follows.
 
-    That is the work at the next mail domain.  With nobody left, mail domains that wait are
+    That is the work at the next mail domain.  With no person left, mail domains that wait are
     closed too, and without open work the next stage has its turn, or the run ends.
     """
     events = close_domain(

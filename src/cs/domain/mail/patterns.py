@@ -71,7 +71,7 @@ def candidates(
         mail_domain: Lower-case, ASCII.
         pattern: The domain's known pattern, if any: its spellings come before all others.
         named: Addresses that a source named; those at another domain are left out, and
-            those that show nothing of the name (``press@``: a page about somebody names
+            those that show nothing of the name (``press@``: a page about a person names
             other mailboxes too).  The others come first of all, in their order.
         limit: At most so many.
 

@@ -168,7 +168,7 @@ def plain_text(most: int, pattern: str = _PLAIN) -> TextLimit:
 
 WORD = plain_text(100)  # names of sources, verifiers, families; short reasons
 NAME = plain_text(150)  # of a person
-#: Of somebody who is not erased.
+#: Of a person who is not erased.
 FULL_NAME = plain_text(150, rf"^{_FIT}*[^\u0000-\u0020\u007f]{_FIT}*$")
 LABEL = plain_text(200)  # names of brands and companies, places, titles
 #: The network caps a headline at 220; what a search result shows is some 300.
@@ -516,7 +516,7 @@ def fitted(value: T) -> T:
     return replace(value, **changed) if changed else value
 
 
-@cache  # msgspec reads the annotations anew each time
+@cache  # msgspec reads the annotations again each time
 def _fields(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None, bool]]:
     """Return name and limit of each field of *shape*, and whether it may be ``None``."""
     limits = LIMITS.get(shape, {})

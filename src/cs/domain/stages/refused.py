@@ -1,4 +1,4 @@
-"""Answers that no stage may give, whoever wrote it: refused before they are published."""
+"""Answers that no stage may give, whoever its author: refused before they are published."""
 
 from collections.abc import Iterator
 

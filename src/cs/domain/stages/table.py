@@ -67,7 +67,7 @@ class StageRow(msgspec.Struct, frozen=True, kw_only=True):
             as the deadline allows, with waits that grow (docs/decisions/0028).
         item: The field, of its input and of the event that closes its work, that
             distinguishes its pieces of work in one lookup; ``None``: there is one.
-        asks: The settings that name whom it asks.
+        asks: The settings that name the services it asks.
         optional: The run goes on without it: when it fails for good, or when its budget is
             over, in however many attempts.
     """
@@ -99,7 +99,7 @@ class ExtraStage(StageRow, frozen=True, kw_only=True):
         after: The stage that it follows: another extra one, or one that has found people.
         give: Says who is given to it, from the run (`cs.domain.lookup.state.Lookup`): the
             references of people ("p1") by item, which is a mail domain or "" for all of its
-            work.  Pure.  With nobody, the stage is passed over.
+            work.  Pure.  Without people, the stage is passed over.
         sees: The fields of a `Person` that are given to it; the others are empty.
         facts: The names of the facts that it may find.
         make: Makes the stage from its `cs.plugins.stages.StageContext`.
@@ -221,7 +221,7 @@ def _loaded(name: str, points: "Sequence[EntryPoint]") -> ExtraStage:
     try:
         row = points[0].load()
         wrong = "two have that name" if len(points) > 1 else wrong_row(row, name)
-    except Exception as error:  # noqa: BLE001  a package is somebody else's code
+    except Exception as error:  # noqa: BLE001  a package is foreign code
         wrong = f"{type(error).__name__}: {error}"
     if wrong:
         place = ", ".join(point.value for point in points)
@@ -298,7 +298,7 @@ class ClosedWork(NamedTuple):
 
 
 def closed_work(event: object) -> ClosedWork | None:
-    """Return whose work *event*, of any category, ends; ``None``: nobody's."""
+    """Return whose work *event*, of any category, ends; ``None``: none."""
     if isinstance(event, StageDone):
         return ClosedWork(event.lookup, event.stage, event.item)
     if not isinstance(event, LookupEvent) or type(event) not in _ROW_CLOSED_BY:

@@ -102,9 +102,9 @@ class Resolved(Finding, frozen=True, tag="resolved"):
 
 
 class Discovered(Finding, frozen=True, tag="discovered"):
-    """Result of contact discovery: everybody found, progress included.
+    """Result of contact discovery: all people found, progress included.
 
-    ``conclusive`` is false when a source failed or was limited, so that "nobody" is not
+    ``conclusive`` is false when a source failed or was limited, so that "no people" is not
     an answer (contract C6).
     """
 
@@ -127,7 +127,7 @@ class RankingDone(Finding, frozen=True, tag="ranked"):
 
 
 class DomainVerified(Finding, frozen=True, tag="domain-verified"):
-    """Result of verification at one mail domain: everybody who was asked for."""
+    """Result of verification at one mail domain: all who were asked for."""
 
     checked: tuple[CheckedPerson, ...]
     learned: DomainFacts = DomainFacts()
@@ -207,7 +207,7 @@ def with_people(
 
 
 def with_costs(finding: AnyFinding, costs: tuple[SourceCost, ...]) -> AnyFinding:
-    """Return *finding* with *costs*, if it ends an attempt that asks somebody and has none."""
+    """Return *finding* with *costs*, if it ends an attempt that asks a service and has none."""
     if isinstance(finding, Alive | PeopleSeen | MailboxChecked) or finding.costs:
         return finding
     return replace(finding, costs=costs) if costs else finding
@@ -223,7 +223,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     deadline_at: datetime
     input: StageInput
     receipt: str = ""  # shows that we issued the work: every outcome repeats it
-    figures: tuple[SourceFigures, ...] = ()  # of whom the stage has paid, for its order
+    figures: tuple[SourceFigures, ...] = ()  # of services the stage has paid, for its order
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

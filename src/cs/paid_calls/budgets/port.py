@@ -3,7 +3,7 @@
 Before a call its highest price is reserved, durably; afterwards it is settled with what was
 charged.  A worker that dies in between leaves the reserve as spent: the caps err on the side
 of not asking, as paid calls do (docs/decisions/0012-a-paid-call-is-made-once.md).  A database
-that is away lets nobody ask.
+that is away allows no request.
 """
 
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ class Budgets(Protocol):
         """Count *micros* in place of the reserve; one that was not *made* is no call."""
 
     async def pause(self, service: str, for_s: float, why: str) -> None:
-        """Let nobody ask *service* for *for_s* seconds; a longer pause stays."""
+        """Allow no request to *service* for *for_s* seconds; a longer pause stays."""
 
     async def resume(self, service: str) -> None:
         """End the pause of *service*: it answers again."""
@@ -118,7 +118,7 @@ class Budgets(Protocol):
 
 
 class _Unlimited:
-    """Counts nothing and lets everybody ask: for tests of plug-ins."""
+    """Counts nothing and allows all requests: for tests of plug-ins."""
 
     async def reserve(
         self,

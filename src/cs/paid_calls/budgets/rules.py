@@ -20,11 +20,11 @@ from cs.paid_calls.budgets.port import (
 
 
 class BudgetState(msgspec.Struct, frozen=True):
-    """What is stored of a service beside its account; moments are seconds since 1970.
+    """What is stored of a service next to its account; moments are seconds since 1970.
 
     Attributes:
-        full_at: When the bucket is full again if nobody asks.
-        paused_until: Before that nobody asks.
+        full_at: When the bucket is full again without requests.
+        paused_until: No request before that.
         paused_why: What it was paused with.
     """
 

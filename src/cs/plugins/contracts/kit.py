@@ -75,7 +75,7 @@ async def _watch(gaps: list[float]) -> None:
 
 
 def _waited_for_processor_s() -> float:
-    """Return how long this thread has waited for a processor; 0 where that is not told."""
+    """Return how long this thread has waited for a processor; 0 where that is unknown."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

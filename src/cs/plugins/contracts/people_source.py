@@ -25,7 +25,7 @@ class PeopleSourceCase(NamedTuple):
     Attributes:
         source: Works.
         known: A brand with at least two people there.
-        unknown: One with nobody.
+        unknown: One without people.
         broken: The same kind of source, with its outside service in every odd state, by the
             name of the state: `cs.plugins.contracts.stand_in.out_of_order` makes them.
     """

@@ -63,7 +63,7 @@ class StageCase(NamedTuple):
         stage: Works.
         work: Two or more pieces of its work, of several lookups, that it can do.
         broken: The same kind of stage, with its outside service in every odd state
-            (`cs.plugins.contracts.stand_in.out_of_order` makes them); empty if it asks nobody.
+            (`cs.plugins.contracts.stand_in.out_of_order` makes them); empty without a service.
         silent: The same, with an outside service that never answers; ``None`` likewise.
     """
 
@@ -240,7 +240,7 @@ class StageContract:
                 assert _named(outcome) == _named(work), "an outcome names its work"
 
     async def test_the_event_loop_stays_free_for_heartbeats(self, case: StageCase) -> None:
-        """Work that is silent for 20 s is issued again, to somebody else."""
+        """Work that is silent for 20 s is issued again, to another worker."""
         async with working(case.stage) as side, _longest_gap() as gaps:
             for work in case.work:
                 await side.send(encode(_now(work)))
@@ -285,7 +285,7 @@ class StageContract:
 
 
 async def _unheard(_: AnyFinding) -> None:
-    """Take progress that nobody reads."""
+    """Take progress that is not read."""
 
 
 def _check_result(outcome: Outcome, case: StageCase) -> None:

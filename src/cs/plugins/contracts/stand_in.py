@@ -217,7 +217,7 @@ def handler(
 
     Args:
         answer: Of the service.
-        say: Is told the method and path of each request; nobody, unless given.
+        say: Called with the method and path of each request, if given.
     """
 
     class Handler(BaseHTTPRequestHandler):

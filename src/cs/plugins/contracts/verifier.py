@@ -22,7 +22,7 @@ from cs.plugins.verifiers import DomainFacts, Evidence, Verdict, Verifier
 
 EVIDENCE_BYTES = 8_192
 NO_FACTS = DomainFacts()
-#: Of what is no address: nobody is asked about it.
+#: Of what is no address: no request is made about it.
 BAD_ADDRESS = (Verdict.UNDELIVERABLE, "bad-address")
 
 
@@ -34,7 +34,7 @@ class VerifierCase(NamedTuple):
         mail_domain: Where the next two addresses are.
         real: An address whose mailbox exists.
         ghost: One whose mailbox does not.
-        silent_domain: A mail domain of which nobody gives any answer.
+        silent_domain: A mail domain whose servers give no answer.
         broken: The same kind of verifier, with the provider that it asks in every odd state:
             `cs.plugins.contracts.stand_in.out_of_order` makes them.  Empty if it asks none.
     """

@@ -74,7 +74,7 @@ def sort_title(title: str) -> SortedTitle:
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry: *person*, whom the file has at *employer* with that headline and address."""
+    """One entry: *person*, who is at *employer* in the file with that headline and address."""
 
     id: str
     person: Person

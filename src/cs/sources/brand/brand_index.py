@@ -191,7 +191,7 @@ class BrandIndex:
     Args:
         file: Of the index.
         writing: Make the file if it is not there.
-        immutable: Nobody writes the file while it is open.
+        immutable: The file is not written while it is open.
 
     Raises:
         IndexFault: From everything.
@@ -276,7 +276,7 @@ class BrandIndex:
             self._db.executemany(queries[table], ((key, rank, number) for key in keys))
 
     def compact(self) -> None:
-        """Make the file as small as it can be, and readable where nobody may write."""
+        """Make the file as small as it can be, and readable where writing is not allowed."""
         self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.execute("VACUUM")
 

@@ -168,7 +168,7 @@ def _better_known_typos(
 ) -> list[IndexedBrand]:
     """Return who is called nearly *name* and is another league than *found*.
 
-    "Marshals" is Marshal in the plural, and Marshalls with a letter left out.  Nobody is where
+    "Marshals" is Marshal in the plural, and Marshalls with a letter left out.  No one is where
     words were only added: those are no letters of another name.
     """
     if any(begins_with(name, each) for one in found for each in (one.name, *one.aliases)):

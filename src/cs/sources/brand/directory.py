@@ -23,7 +23,7 @@ from cs.sources.social_pages import is_shared_host
 BUNDLED = Path(__file__).parent / "data" / "brands.sqlite"
 
 # Scores of a brand by a domain that it names: is the domain its own?
-_ITS_OWN = 1.0  # called so, or named beside the domain by the caller
+_ITS_OWN = 1.0  # called so, or named with the domain by the caller
 _ITS_OWN_BY_ALIAS = 0.95  # made of its name, an alias or its initials
 _ONLY_USER = 0.9  # the one brand with this main site, called otherwise
 _SISTER = 0.85  # its name under the suffix of a country that it does not name
@@ -42,7 +42,7 @@ _LABEL_OF_RECORD = 3
 _NO_BRANDS = re.compile(r"(?:^|\.)(?:gov|gob|gouv|gub|edu|mil)(?:\.|$)")
 _COUNTRY = re.compile(r"[a-z]{2}|(?:com?|net|org|or|ne)\.[a-z]{2}")
 
-#: Mail domains besides the main one.  Each costs a check of every address.
+#: Mail domains other than the main one.  Each costs a check of every address.
 _MORE_MAIL_DOMAINS = 2
 
 
@@ -68,7 +68,7 @@ class BundledDirectory(IndexedSource):
 
 
 def _written_as_domain(brand: str) -> str | None:
-    """Return the domain that somebody gave as the name: "www.acme.com"."""
+    """Return the domain that was given as the name: "www.acme.com"."""
     if "." not in brand or " " in brand:
         return None
     try:
@@ -80,7 +80,7 @@ def _written_as_domain(brand: str) -> str | None:
 def _by_domain(index: BrandIndex, asked: str, brand: str | None) -> list[BrandMatch]:
     """Return the brands that live at *asked*, and with *brand* those that are called so.
 
-    With *brand* a sub-brand on its owner's site is found by its name, beside the owner; a
+    With *brand* a sub-brand on its owner's site is found by its name, next to the owner; a
     brand of that name with another site is found too, to tell that the two contradict.
     """
     site, at_home = _living_at(index, asked)
@@ -95,7 +95,7 @@ def _by_domain(index: BrandIndex, asked: str, brand: str | None) -> list[BrandMa
         for entry, score in _called(index, brand, {e.key for e, _ in at_home}):
             known = matches.get(entry.key)
             if known is None or known.score < score:
-                # A site that nobody owns for sure is theirs who are named with it.
+                # A site without a sure owner belongs to the brands named with it.
                 here = site if known and (not owners or entry in owners) else None
                 matches[entry.key] = _match(index, entry, score, here)
     return list(matches.values())
@@ -134,7 +134,7 @@ def _of_subdomain(
     site: str,
     scored: list[tuple[IndexedBrand, float]],
 ) -> list[tuple[IndexedBrand, float]]:
-    """Give "oldnavy.gap.com" to Old Navy if it names gap.com; else to nobody for sure."""
+    """Give "oldnavy.gap.com" to Old Navy if it names gap.com; else to none for sure."""
     for label in asked.removesuffix(site).split("."):
         called_so = index.with_label(name_keys(label).spelling) if label else []
         others = [

@@ -38,7 +38,7 @@ from cs.sources.tables.table_file import FIELDS, BadRow, TableKind, as_url, cell
 #: Scores are lower than those of the directory for the same likeness.
 _TRUST = 0.865
 _ITS_SITE = 0.9
-#: Companies of one name that are told: the others are small.
+#: Companies of one name that are listed: the others are small.
 _TOLD = 5
 #: Characters of a company's own id.
 _LONGEST_ID = 200

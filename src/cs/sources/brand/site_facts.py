@@ -99,7 +99,7 @@ def _aliases(
 def _parent(home: HomePage, domain: str, called: Sequence[str]) -> str | None:
     """Return the owner that the page names: as such, or as the firm with the rights in it.
 
-    Whoever else stands behind "©" may have made the site, or be the brand's firm in one
+    Another holder of the "©" may have made the site, or be the brand's firm in one
     country: only a company that is known for its brands is taken for an owner there.  The
     brand itself is none, by a longer or shorter name: "Mars Incorporated".
     """
@@ -145,7 +145,7 @@ class _Pages(msgspec.Struct, frozen=True):
     def _the_one(self, pages: Sequence[str]) -> str | None:
         """Return the only one of *pages*, or the one called as the whole brand is.
 
-        Of several that are called otherwise none is: which of them is the brand's nobody says.
+        Of several that are called otherwise none is: which of them is the brand's is unknown.
         """
         if len(pages) <= 1:
             return pages[0] if pages else None

@@ -44,7 +44,7 @@ class Website:
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Read the home page of the domain of *known*, else of *query*.
 
-        A domain without a site, one whose site leads to somebody else's, and one that may
+        A domain without a site, one whose site leads to another's, and one that may
         not be fetched (closed network, robots.txt) are no results: asking again will not
         help.  A site that does not answer is a failure.
         """

@@ -2,7 +2,7 @@
 
 A search costs one credit for up to ten addresses, and nothing where none is found.  **What it
 names is a candidate, never proof**: its addresses are not verified, and may be old.  By 403 it
-means "too fast" and by 429 "no credits left", the other way round than everybody else.
+means "too fast" and by 429 "no credits left", the other way round than other services.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -69,9 +69,9 @@ class _HunterAnswer(msgspec.Struct):
 async def people(
     source: HostedSource[HunterSettings], brand: BrandFacts, limit: int, _: Sequence[Sighting]
 ) -> AsyncIterator[Sighting]:
-    """Ask for the brand's people; for its parent's only where nobody is there.
+    """Ask for the brand's people; for its parent's only where there are none.
 
-    A credit is for an answer with somebody in it, so the second question costs no more.
+    A credit is for an answer with a person in it, so the second question costs no more.
     """
     domain, parent = brand_domain(brand), parent_domain(brand)
     about = {"domain": domain} if domain else {"company": brand.name}
@@ -96,7 +96,7 @@ async def _people_at(
     }
     question = Question(path="/domain-search", params=params, units=_credits(most))
     found = await source.ask(question, _HunterAnswer, _charged)
-    # The domain of a mail service is nobody's company.
+    # The domain of a mail service is no company's own.
     if found is None or found.data.webmail or found.data.disposable:
         return []
     employer = found.data.organization or company

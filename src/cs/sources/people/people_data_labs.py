@@ -1,7 +1,7 @@
 """People of People Data Labs (api.peopledatalabs.com/v5, ``POST /person/search``).
 
 It charges for each record that it returns, so employer, role and level are in the query, who
-is known from others is left out there, and few records are asked for.  Where it knows nobody
+is known from others is left out there, and few records are asked for.  Where it knows no people
 it answers 404 and charges nothing.
 """
 
@@ -22,7 +22,7 @@ from cs.plugins.hosted import (
 )
 from cs.sources.adapters import Burst, CallsPerS, Url, brand_domain, parent_domain, person
 
-#: Whom to ask for, in its words (canonical job title roles and levels).
+#: The people to ask for, in its words (canonical job title roles and levels).
 ROLES = ("marketing", "public_relations")
 #: People at most who are left out by name, and by profile.
 KNOWN = 100
@@ -118,7 +118,7 @@ ADAPTER = PeopleAdapter(
     key_header="x-api-key",
     people=people,
     units=lambda settings: settings.records,
-    # Nobody works there, and 404 is not charged.
+    # No people there, and 404 is not charged.
     trial=Question(path="/person/search", json=search("no-company.invalid", size=1)),
     left=left,
 )

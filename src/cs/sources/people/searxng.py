@@ -34,7 +34,7 @@ from cs.sources.people.web_search import (
 )
 
 #: Questions asked at once, those about one name: a lookup waits for one answer instead of two.
-#: More would come sooner to nobody, and the engines behind SearXNG shut out whoever hurries.
+#: More would not be faster, and the engines behind SearXNG block clients that hurry.
 AT_ONCE = 5
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
 #: Characters of what a service says of itself that are passed on.

@@ -21,7 +21,7 @@ from cs.domain.roles.search_result import SearchResult, read_title
 from cs.plugins.hosted import AskForPeople, HostedSource, SettingsT
 from cs.plugins.sources import BrandFacts, ProblemKind, ServiceProblem, Sighting
 
-#: What is searched for beside the brand, one question for each family of roles.
+#: What is searched for with the brand, one question for each family of roles.
 WORDS = (
     "influencer creator marketing",
     "social media",
@@ -33,7 +33,7 @@ JOINED = (
     '("influencer" OR "creator" OR "ambassador" OR "social media")',
     '("partnerships" OR "brand marketing" OR "brand manager")',
 )
-#: Results read on the event loop: up to 1 ms each, so that nobody waits 20 ms for them.
+#: Results read on the event loop: up to 1 ms each, so that no call waits 20 ms for them.
 READ_ON_THE_LOOP = 20
 #: Results of one page that are read, and characters of each text.
 RESULTS = 200
@@ -130,7 +130,7 @@ AskEngine = Callable[[WebQuestion], Awaitable[WebPage]]
 
 
 def questions(brand: BrandFacts, *, joined: bool = False) -> Iterator[WebQuestion]:
-    """Yield what is asked about *brand*, the likeliest to find somebody first.
+    """Yield what is asked about *brand*, the likeliest to find people first.
 
     About the brand and then its parent, whose marketing team may be the brand's: one question
     a family of roles, or two with *joined*, for engines that know ``OR``; about the brand one
@@ -177,19 +177,19 @@ async def find_people(
 ) -> AsyncIterator[Sighting]:
     """Ask all `questions` about *brand*, and yield who was found.
 
-    A refusal ends the asking and is raised after whoever was found before: who was not found
+    A refusal ends the asking and is raised after the people found before: those not found
     is then not known.
 
     Args:
         source: Its name.
         ask: Asks the engine.
-        brand: Whom people have to work for.
+        brand: The employer people must have.
         joined: The engine knows ``OR``.
-        at_once: Questions together; engines shut out whoever asks too fast.
+        at_once: Questions together; engines block clients that ask too fast.
         enough: With so many people in a role that is looked for no more is asked.
 
     Raises:
-        ServiceProblem: A question was refused, or nobody was found where that means nothing.
+        ServiceProblem: A question was refused, or none was found where that means nothing.
     """
     pages: list[WebPage] = []
     refused: ServiceProblem | None = None
@@ -220,7 +220,7 @@ def searching(
 ) -> AskForPeople[SettingsT]:
     """Return what asks an engine with a key one question after the other, until it is enough.
 
-    That is as many people in a role as a search shows: nobody pays for another question.
+    That is as many people in a role as a search shows: another question would be wasted.
 
     Args:
         search: Returns the results for a question; may raise `ServiceProblem`.

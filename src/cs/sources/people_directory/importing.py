@@ -1,4 +1,4 @@
-"""Importing a file of people into the directory: batch by batch, whatever is wrong told."""
+"""Importing a file of people into the directory: batch by batch, errors reported."""
 
 import re
 import sqlite3
@@ -76,9 +76,9 @@ class ImportCounts(msgspec.Struct):
     """What an import came to, in rows.
 
     Attributes:
-        repeated: Of somebody whom an earlier row of the file tells of: that one counts.
+        repeated: People that an earlier row of the file has; that one counts.
         suppressed: Of people who asked to be forgotten.
-        refused: With something wrong that was told.
+        refused: With an error, which was reported.
     """
 
     rows: int = 0
@@ -126,7 +126,7 @@ class Importing:
         oldest: Who is known of an earlier day is refused.
         dated: The file is of that day, also for people who are known already.
         dry_run: Only say what would change.
-        told: Hears of each row that is not taken: its line, and why.
+        told: Called for each row that is refused: its line, and why.
         shown: Hears how far it is.
         counts: What it came to until now.
     """
@@ -192,7 +192,7 @@ class Importing:
 
 
 class _SeenPeople:
-    """Who was told of in which line: keyed hashes in a file without a name, not in memory."""
+    """Which person was in which line: keyed hashes in a file without a name, not in memory."""
 
     def __init__(self) -> None:
         self._key = token_bytes(32)
@@ -202,7 +202,7 @@ class _SeenPeople:
         self._db.execute("BEGIN")
 
     def first_line(self, known_as: str, line: int) -> int:
-        """Return the first line that told of who is *known_as* that: *line*, or an earlier."""
+        """Return the first line about the person *known_as* that: *line*, or an earlier."""
         digest = blake2b(known_as.encode(), key=self._key, digest_size=8).digest()
         who = int.from_bytes(digest, signed=True)
         if self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", (who, line)).rowcount:
@@ -231,10 +231,10 @@ def row_of(cells: Mapping[str, object], *, today: date, oldest: date) -> Directo
     Args:
         cells: The fields that the file has a column for.
         today: The day of which people without one of their own are known.
-        oldest: Whoever is known of an earlier day is not kept.
+        oldest: People known of an earlier day are not kept.
 
     Raises:
-        BadRow: They tell of nobody, or of somebody who would never be found.
+        BadRow: They name no person, or one who would never be found.
     """
     given = {field: cell_text(value) for field, value in cells.items()}
     for name, text in given.items():

@@ -38,7 +38,7 @@ class DirectorySource:
     """Args: *directory*: who is in it; ``None``: this process has none."""
 
     name = "directory"
-    #: It is on this machine: asked before the others, and told of only if it has people.
+    #: It is on this machine: asked before the others, and listed only if it has people.
     local = True
 
     def __init__(self, directory: DirectoryReader | None) -> None:

@@ -1,4 +1,4 @@
-"""Hunter's e-mail verifier (API v2): a status, and whether the domain accepts everybody.
+"""Hunter's e-mail verifier (API v2): a status, and whether the domain accepts every address.
 
 403 is its rate limit and 429 means that the credits are used up, the other way round than
 elsewhere.  It allows 10 calls a second and 300 a minute, and names no wait.  202: it is still

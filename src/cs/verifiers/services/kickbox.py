@@ -1,4 +1,4 @@
-"""Kickbox (API v2): a result with a reason, and whether the domain accepts everybody.
+"""Kickbox (API v2): a result with a reason, and whether the domain accepts every address.
 
 ``success`` is about the call and not about the mailbox.
 """

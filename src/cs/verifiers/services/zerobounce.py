@@ -1,6 +1,6 @@
 """ZeroBounce (API v2): a status and a sub-status, and 200 for everything, errors too.
 
-"valid" hides domains that accept everybody in its sub-status, so only sub-statuses that are
+"valid" hides domains that accept every address in its sub-status, so only sub-statuses that are
 known to be about the mailbox count; a new one is `UNKNOWN`.  403 is its shield against too
 many calls, not a refused key.
 """

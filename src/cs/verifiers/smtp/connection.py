@@ -15,7 +15,7 @@ from typing import cast
 from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
-#: cut, up to a length at which nobody means well.
+#: cut, up to a length that no honest server needs.
 _LINE = 512
 _LONGEST_LINE = 8_192
 _LINES = 100
@@ -69,7 +69,7 @@ class SmtpConnection(asyncio.Protocol):
 
     # Called by us.
     async def read_reply(self, within_s: float | None = None) -> SmtpReply:
-        """Return the next reply, which may take *within_s*, or else what `connect` was told.
+        """Return the next reply, which may take *within_s*, or else what `connect` was given.
 
         Raises:
             ConnectionFailed: None came in time, whole and well-formed.
@@ -98,7 +98,7 @@ class SmtpConnection(asyncio.Protocol):
             within_s: As `read_reply`.
 
         Raises:
-            ConnectionFailed: As `read_reply`; or it had sent something that nobody asked for.
+            ConnectionFailed: As `read_reply`; or it had sent something that was not asked for.
         """
         self._write(command)
         return await self.read_reply(within_s)
@@ -106,7 +106,7 @@ class SmtpConnection(asyncio.Protocol):
     async def quit(self, within_s: float) -> None:
         """Send QUIT and wait for its reply (RFC 5321, 4.1.1.10), which may fail to come.
 
-        Nothing is noted after QUIT, as it is about nobody.
+        Nothing is noted after QUIT, as it is about no address.
         """
         with suppress(ConnectionFailed):
             self._write("QUIT")
@@ -114,7 +114,7 @@ class SmtpConnection(asyncio.Protocol):
             await self.read_reply(within_s)
 
     async def encrypt(self, server_name: str) -> None:
-        """Go over to TLS, whoever the other side is.
+        """Go over to TLS, whatever the other side is.
 
         Raises:
             ConnectionFailed: The other side cannot, or had already sent more in plain.
@@ -243,7 +243,7 @@ def _any_certificate() -> ssl.SSLContext:
     """Return a TLS client that takes any certificate.
 
     Opportunistic TLS between mail servers (RFC 7435): most exchangers' certificates name
-    somebody else, nothing secret is sent, and the alternative would be plain text.
+    another server, nothing secret is sent, and the alternative would be plain text.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

@@ -31,7 +31,7 @@ class SessionLimiter:
     """Sessions at most to each address at once; who wants one more waits.
 
     A hundred mail domains may lie behind one host, and each is asked by itself.  Holds
-    nothing of an address that nobody asks.
+    nothing of an address that is not asked.
 
     Args:
         most: Sessions at once to one address, from this process.
@@ -79,7 +79,7 @@ class Exchanger:
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
         accepted: Who of this domain it has accepted: then it does not refuse us.
-        refuses_unknown: The session at hand has refused a name that nobody has.
+        refuses_unknown: The session at hand has refused a name that does not exist.
     """
 
     def __init__(

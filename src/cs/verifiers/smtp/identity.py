@@ -28,7 +28,7 @@ _GROUPS = 4_096
 #: Replies about us, not about a recipient.
 _ABOUT_US = frozenset({ReplyKind.ABOUT_US, ReplyKind.SENDER})
 
-#: Told what is wrong with a group, and ``None`` when it is well again.
+#: Called with what is wrong with a group, and ``None`` when it is well again.
 TellOperator = Callable[[str, str | None], None]
 
 
@@ -101,7 +101,7 @@ class SenderHealth:
     Args:
         identities: All that we may be, one or more.
         monotonic: Seconds.
-        tell: Told of each group that will not have one of them, and when it does again.
+        tell: Called for each group that refuses one of them, and when it does again.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class SenderHealth:
     def choose(self, mail_domain: str, host: str) -> Identity | float:
         """Return who we are to *mail_domain*, whose first exchanger is *host*.
 
-        The same for the same domain as long as it is well: a greylist opens to whom it has
+        The same for the same domain as long as it is well: a greylist opens to clients it has
         seen.  Where all rest, seconds until one tries again.
         """
         group, now = group_of(host), self._monotonic()

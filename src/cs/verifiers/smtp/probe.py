@@ -1,4 +1,4 @@
-"""Does a mail exchanger refuse names that nobody has?  If not, acceptance proves nothing."""
+"""Does a mail exchanger refuse names that do not exist?  If not, acceptance proves nothing."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -45,7 +45,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
 
 
 def probe_names(mail_domain: str, salt: str = "") -> tuple[str, str]:
-    """Return two local parts that nobody has: 16 letters and digits, and like a name.
+    """Return two local parts that do not exist: 16 letters and digits, and like a name.
 
     The same for the same domain, so that a greylist that has seen them opens to them.
     *salt* makes them the installation's own: a domain that knew its names beforehand could

@@ -1,8 +1,8 @@
 """Reading a recorded conversation again: what today's rules make of what was said then.
 
 The rules are those that run, `Exchangers.ask` with its probe and its controls; only who
-answers is another: `RecordedExchanger` says what the exchanger said.  Nobody is asked, so the
-verdict is a function of the transcript, and a question that was not asked then has no answer.
+answers is another: `RecordedExchanger` says what the exchanger said.  No server is asked, so
+the verdict is a function of the transcript: a question that was not asked then has no answer.
 """
 
 import re
@@ -49,13 +49,13 @@ class ReadVerdict(msgspec.Struct, frozen=True):
 
 
 class NeverAsked(Exception):
-    """The rules ask something that nobody asked then."""
+    """The rules ask something that was not asked then."""
 
 
 def reread(evidence: Evidence) -> ReadVerdict | None:
     """Return what the conversation of *evidence*, of the ``smtp`` verifier, says today.
 
-    ``None``: it cannot be told: no server said anything, some of what was said was not
+    ``None``: it is unknown: no server said anything, some of what was said was not
     stored, or today's rules ask something that was not asked then.
     """
     lines = evidence.conversation
@@ -75,7 +75,7 @@ def reread(evidence: Evidence) -> ReadVerdict | None:
     )
     asking = exchangers.ask(evidence.address, tuple(recorded.exchangers))
     try:
-        asking.send(None)  # nobody is waited for, so it ends at once
+        asking.send(None)  # nothing is waited for, so it ends at once
     except StopIteration as ended:
         finding, _ = ended.value
         return ReadVerdict(finding.verdict, finding.reason)
@@ -105,7 +105,7 @@ class RecordedExchanger:
         self._session = -1
 
     def note_control(self, address: str, others: Iterable[str]) -> None:
-        """Note who was accepted after a refusal without a word: somebody known before."""
+        """Note who was accepted after a refusal without a word: a mailbox known before."""
         if self._heard(address, ReplyKind.BARE):
             for other in others:
                 if self._heard(other, ReplyKind.ACCEPTED):
@@ -141,10 +141,10 @@ class RecordedExchanger:
         return answers.popleft()[1]
 
     async def hang_up(self) -> None:
-        """Nobody is there."""
+        """There is no server."""
 
     async def abort(self) -> None:
-        """Nobody is there."""
+        """There is no server."""
 
 
 class _Conversation:
@@ -174,10 +174,10 @@ class _Conversation:
         self._outcome: ProbeOutcome | None = None  # of the exchanger that comes next
 
     def probes(self) -> tuple[str, str]:
-        """Return the names that nobody has, which are the installation's secret.
+        """Return the names that do not exist, which are the installation's secret.
 
-        They are told by their order; after a probe that was made earlier, only the second is
-        asked about, as a control.
+        They are recognised by their order; after a probe that was made earlier, only the second
+        is asked about, as a control.
         """
         names = [other.rpartition("@")[0] for other in self._others]
         if self._is_probed_earlier:

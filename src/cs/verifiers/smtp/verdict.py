@@ -88,7 +88,7 @@ CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
 
 
 async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
-    """Ask about *names*, which nobody has, in a session of their own.
+    """Ask about *names*, which do not exist, in a session of their own.
 
     Refused only if every one is refused as a recipient.  A bare 550 counts as that if the
     same session accepts the postmaster.
@@ -124,15 +124,15 @@ async def judge(
     """Ask about *address* and return what is found.
 
     Args:
-        exchanger: Whom to ask.
+        exchanger: The server to ask.
         address: The mailbox in question.
-        probe_result: What the exchanger did with names that nobody has; not ``ACCEPTED``.
-        unlikely: An address that nobody has, to make sure of an acceptance.
+        probe_result: What the exchanger did with names that do not exist; not ``ACCEPTED``.
+        unlikely: An address that does not exist, to make sure of an acceptance.
 
     Raises:
         NoUsableReply: As `Recipients.ask`.
     """
-    # Room for a control beside it, so that both answers are of the same machine.
+    # Room for a control with it, so that both answers are of the same machine.
     reply, meaning = await exchanger.ask(
         address, room_for=1 if exchanger.refuses_unknown else 2
     )
@@ -162,7 +162,7 @@ async def _accepted(
             retry_in_s=probe_result.retry_in_s,
         )
     # Behind one address there may be machines that differ, and some servers accept
-    # everything after a while: the same session must still refuse what nobody has.
+    # everything after a while: the same session must still refuse what does not exist.
     if not exchanger.refuses_unknown:
         control = await exchanger.ask_in_same_session(unlikely)
         if control is not None and control[1].kind is ReplyKind.ACCEPTED:
@@ -191,7 +191,7 @@ async def _refused(
 
 
 async def _accepts_another(exchanger: Recipients, address: str, postmaster: str) -> bool:
-    """Say whether a session that refuses *address* without a word accepts somebody else.
+    """Say whether a session that refuses *address* without a word accepts another address.
 
     Asked are who was accepted before, and the postmaster.  Where the server hung up after the
     refusal, the control is asked first and *address* after it.
@@ -251,7 +251,7 @@ class Exchangers:
         known: What was known of the mail domain before.
         connect: Makes an exchanger, which opens no session before it is asked.
         memory: Outcomes of earlier probes.
-        names: Two local parts that nobody has (`cs.verifiers.smtp.probe.probe_names`).
+        names: Two local parts that do not exist (`cs.verifiers.smtp.probe.probe_names`).
 
     Attributes:
         learned: What is known of the mail domain by now.

@@ -55,7 +55,7 @@ NAME = "smtp"
 _TIMEOUTS = 2
 #: Seconds after which the stage may ask again where DNS did not answer.
 _RETRY_DNS_S = 15.0
-#: Nobody is asked: servers of this operator refuse all that we may be.
+#: Not asked: servers of this operator refuse all that we may be.
 REFUSES_US = "refuses-us"
 _BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
 _TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=RETRY_TIMEOUT_S)
@@ -79,7 +79,7 @@ class SmtpVerifier:
         now: The time, for evidence.
         monotonic: Seconds, for durations.
         sessions: At most to one address of an exchanger at once, whatever the mail domains.
-        tell: Told of mail servers that will have none of us, and when they do again.
+        tell: Called for mail servers that refuse all of us, and when they do again.
     """
 
     def __init__(
