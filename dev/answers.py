@@ -41,11 +41,11 @@ BLOCK = re.compile(
 )
 #: One line, more of them behind a backslash, or up to the word that ends a file within it.
 COMMAND = re.compile(r"(?:.*\\\n)*(?:.*<<'(?P<end>\w+)'.*\n(?:.*\n)*?(?P=end)\n|.*\n)")
-#: Random: lookups, erased people, and what is called by its kind (``key_…``) with a digit
-#: somewhere in it.
+#: Random: lookups, erased people, what is called by its kind (``key_…``) with a digit
+#: somewhere in it, and pseudonyms, some of which have no digit.
 ID = re.compile(
     r"\bbrand-[0-9a-f]{32}\.\d+-[0-9a-z]+|\bperson-[0-9a-f]{64}\b"
-    r"|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b"
+    r"|\b[a-z]+_(?=[a-z]*\d)[0-9a-z]{10,64}\b|\bperson_[0-9a-z]{16}\b"
 )
 #: Differs from run to run, and has no place: parts of minutes, sizes, how long it took.
 VARYING = (

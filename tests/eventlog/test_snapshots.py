@@ -32,7 +32,7 @@ from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 #: The version of the rules, and a digest of what they fold all events to.
-FOLDED = {"key": (1, "703af08d7b1225aa"), "brand": (1, "8ec1db419bfdbfd2")}
+FOLDED = {"key": (1, "703af08d7b1225aa"), "brand": (2, "508a9fbd63c6baa8")}
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ISSUED = KeyIssued(label="a", quota=0, secret_hash="h", last4="", at=AT)
 

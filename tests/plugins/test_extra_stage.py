@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,16 @@ def check_found(answer: dict[str, Any]) -> None:
     assert answer["reason"] == "no_emails"
 
 
+def wait_for_work(client: httpx.Client, admin_port: int) -> None:
+    """Wait until Kafka has given partitions to the worker: a stage has 10 s for its work."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        health = client.get(f"http://127.0.0.1:{admin_port}/readyz").json()
+        if all(each["partitions"] for each in health["bus"]["subscriptions"]):
+            return
+    raise AssertionError(f"the worker got no partition: {health}")
+
+
 @pytest.mark.slow
 def test_its_own_test_passes(tmp_path: Path) -> None:
     folder = tmp_path / "example"
@@ -114,6 +125,7 @@ def test_on_kafka_a_worker_finds_it_and_without_one_the_search_goes_on(
             worker.launcher = ("env",)  # what is forked knows its stages from before
             worker.start()
             worker.wait_ready()
+            wait_for_work(client, cluster.admin_ports[worker.name])
             check_found(client.post("/contacts", json=BRONTELLO).json())
 
     assert without["reason"] == "no_emails"

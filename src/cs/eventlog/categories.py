@@ -37,7 +37,7 @@ class Category(msgspec.Struct, frozen=True):
 CATEGORIES = {
     "key": Category(key.INITIAL, key.evolve, rules=1),
     "brand": Category(
-        brand.INITIAL, brand.evolve, rules=1, may_be_stored=lambda state: state.live is None
+        brand.INITIAL, brand.evolve, rules=2, may_be_stored=lambda state: state.live is None
     ),
     "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
     "person": Category(person.INITIAL, person.evolve, cached=1_000),

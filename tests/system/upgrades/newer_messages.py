@@ -27,14 +27,14 @@ def of_a_new_kind(message, part):
 
 from cs.bus.topics import of_a_new_kind
 
-_publish_known = _publish
+_offer_known = _offer
 
 
-async def _publish(work, deadline_at, bus, *others):
+async def _offer(work, headers, bus, deadline_clock):
     if work.stage == "brand-resolution":
         value = of_a_new_kind(work, "input")
         await bus.publish(STAGE_TOPICS[work.stage], key=work.lookup.encode(), value=value)
-    await _publish_known(work, deadline_at, bus, *others)
+    await _offer_known(work, headers, bus, deadline_clock)
 """,
     "pipeline/runner.py": """
 
