@@ -138,9 +138,13 @@ def running_cluster(
     kinds: Iterable[str] = KINDS,
     world: Path | None = None,
     durable: bool = False,
+    packages: Path | None = None,
     tell: Tell = _silent,
 ) -> Iterator[Cluster]:
     """Run servers, databases, topics, a world and *each* roles of *kinds* until left.
+
+    With *packages*, a folder of installed packages, every process starts from nothing and
+    finds their entry points.
 
     Nothing is left behind, in whatever way the block ends.
 
@@ -154,7 +158,7 @@ def running_cluster(
         tell(f"PostgreSQL {postgres.binaries.version} runs")
         kafka = stack.enter_context(running_kafka(folder / "kafka", brokers=brokers))
         tell(f"Kafka runs: {counted(brokers, 'broker')}")
-        cluster = _prepared(folder, postgres, kafka, brokers, world)
+        cluster = _prepared(folder, postgres, kafka, brokers, world, packages=packages)
         tell("three databases and the topics are made")
         stack.callback(cluster.world.end)
         cluster.world.start()
@@ -171,14 +175,22 @@ def counted(number: int, what: str) -> str:
 
 
 def _prepared(
-    folder: Path, postgres: Postgres, kafka: Kafka, brokers: int, world: Path | None
+    folder: Path,
+    postgres: Postgres,
+    kafka: Kafka,
+    brokers: int,
+    world: Path | None,
+    *,
+    packages: Path | None,
 ) -> Cluster:
     asyncio.run(_make_databases(postgres.dsn))
     master = folder / "master.key"
     master.write_bytes(os.urandom(32))
     master.chmod(0o600)
-    master.chmod(0o600)
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
+    if packages is not None:
+        path = (clean.get("PYTHONPATH"), str(packages))
+        clean["PYTHONPATH"] = os.pathsep.join(filter(None, path))
     session = {"CS_KAFKA": kafka.bootstrap, "CS_KAFKA_SESSION_TIMEOUT_S": "6"}
     sealing = folder / "stages.key"
     sealing.write_bytes(os.urandom(32))
