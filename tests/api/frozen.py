@@ -12,8 +12,7 @@ import httpx
 from cs.api.api import Api
 from cs.api.app import Gate
 from cs.assembly.call_answering import ApiTerms, build_api
-from cs.checks.memory import MemoryChecks
-from cs.checks.port import Checks
+from cs.checks.checks import Checks, MemoryChecks
 from cs.checks.postgres import PostgresChecks
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query

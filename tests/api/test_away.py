@@ -9,7 +9,7 @@ import pytest
 
 from api.away import SHORT, Fragile, How, When, fragile
 from api.openapi_document import faults
-from cs.checks.memory import MemoryChecks
+from cs.checks.checks import MemoryChecks
 from cs.domain.api_key import make_key
 from cs.operations.operator import NewSecret
 

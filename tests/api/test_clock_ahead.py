@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from cs.api.waiting import TimeLimits
 from cs.assembly.plugins import StagePlugins
-from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.rate_limits import PER_MINUTE
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory

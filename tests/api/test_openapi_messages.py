@@ -15,8 +15,7 @@ from cs.api.admission import SearchAdmission
 from cs.api.errors import cut_off
 from cs.api.running_lookups import RunningLookups
 from cs.api.waiting import KeyLimiter
-from cs.checks.memory import MemoryChecks
-from cs.checks.port import Check
+from cs.checks.checks import Check, MemoryChecks
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret

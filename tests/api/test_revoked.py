@@ -12,7 +12,7 @@ import pytest
 
 from api.frozen import Frozen, Node
 from cs.api.waiting import KeyLimiter
-from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import hash_key
 from cs.operations.operator import NewSecret
 

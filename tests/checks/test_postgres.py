@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contracts.checks import ChecksContract
-from cs.checks import postgres as counting
-from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.checks.postgres import PostgresChecks
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
@@ -100,57 +99,6 @@ async def test_a_check_that_cannot_be_counted_raises(own_postgres: Postgres) -> 
             await checks.count("one", AT)
         with pytest.raises(LogUnavailable, match="cannot be counted"):
             await checks.uncount("one", AT)
-
-
-async def test_keys_that_make_no_checks_are_pruned_and_windows_stay(
-    on_postgres: OnPostgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counting, "PAGE", 3)
-    for n in range(10):
-        await on_postgres.checks.count(f"old {n}", AT)
-    await on_postgres.go_by(timedelta(minutes=11))
-    for n in range(CHECKS_PER_MINUTE):
-        await on_postgres.checks.count("old 3" if n % 2 else "new", AT)
-
-    steps = 1
-    while await on_postgres.checks.prune():
-        steps += 1
-
-    rows = await on_postgres._pool.fetch("SELECT key_id FROM checks ORDER BY key_id")
-    assert [row["key_id"] for row in rows] == ["new", "old 3"]
-    assert steps == 4, "eleven keys, three at a time"
-    half = CHECKS_PER_MINUTE // 2
-    assert (await on_postgres.checks.count("new", AT)).window.remaining == half - 1
-    assert not await on_postgres.checks.prune(), "from the beginning again"
-
-
-async def test_pruning_waits_for_nobody_and_nobody_for_it(on_postgres: OnPostgres) -> None:
-    pool = on_postgres._pool
-    for name in "abc":
-        await on_postgres.checks.count(name, AT)
-    await on_postgres.go_by(timedelta(minutes=11))
-    async with transaction(pool) as connection:
-        await connection.execute("UPDATE checks SET taken = true WHERE key_id = 'b'")
-
-        async with asyncio.timeout(5):
-            await on_postgres.checks.prune()
-            await on_postgres.another_node().prune()
-
-    rows = await pool.fetch("SELECT key_id FROM checks")
-    assert [row["key_id"] for row in rows] == ["b"]
-
-
-async def test_pruning_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> None:
-    ahead = timedelta(days=3)
-    node = PostgresChecks(on_postgres._pool, lambda: 0.0, lambda: ahead)
-    await node.count("one", AT)
-    await node.prune()
-    assert await on_postgres._pool.fetchval("SELECT count(*) FROM checks") == 1
-
-    ahead += timedelta(minutes=11)
-    await node.prune()
-
-    assert await on_postgres._pool.fetchval("SELECT count(*) FROM checks") == 0
 
 
 async def test_checks_of_many_keys_that_meet_are_counted_each_for_itself(

@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from cs.checks.port import CHECKS_PER_MINUTE, Check, Checks
+from cs.checks.checks import CHECKS_PER_MINUTE, Check, Checks
 
 MINUTE = timedelta(seconds=60)
 

@@ -8,7 +8,7 @@ from cs.api.admission import SearchAdmission
 from cs.api.keys import Keys
 from cs.api.long_polls import LongPolls
 from cs.api.waiting import AT_ONCE_PER_KEY, TIME_LIMITS, KeyLimiter, TimeLimits
-from cs.checks.port import CHECKS_PER_MINUTE, KEYS, Checks
+from cs.checks.checks import CHECKS_PER_MINUTE, KEYS, Checks
 from cs.domain.key import Key
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from cs.api.errors import ApiError, whole_seconds
-from cs.checks.port import CHECKS_PER_MINUTE, Check
+from cs.checks.checks import CHECKS_PER_MINUTE, Check
 from cs.domain.key import Key, day_window, minute_window
 from cs.domain.rate_limits import MINUTE, PER_MINUTE, RateWindow
 

@@ -16,7 +16,7 @@ from cs.api.errors import ApiError, TooManyWaiting
 from cs.api.keys import Caller
 from cs.api.rate_limit_headers import daily_headers, too_many_checks, too_many_waiting
 from cs.api.waiting import within
-from cs.checks.port import Check
+from cs.checks.checks import Check
 from cs.domain.key import INITIAL, Key
 from cs.eventlog.errors import LogUnavailable
 from cs.projections.search_record import search_body, usage_body

@@ -14,8 +14,7 @@ from cs.api.keys import MAX_KEYS, Keys
 from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
 from cs.api.running_lookups import LOOKUPS, RunningLookups
 from cs.api.waiting import AT_ONCE_PER_KEY, KeyLimiter
-from cs.checks.memory import MemoryChecks
-from cs.checks.port import CHECKS_PER_MINUTE, Checks
+from cs.checks.checks import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.domain.contact import CONTACTS
 from cs.domain.operator_actions import ACTS, act_of
 from cs.eventlog.categories import category_name

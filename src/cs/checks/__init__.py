@@ -1,1 +1,1 @@
-"""Counters of status and usage checks: 120 a minute for a key."""
+"""Counters of status and usage checks: 120 a minute for each key."""

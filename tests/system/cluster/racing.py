@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import count
 
-from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from cs.domain.key import IN_FLIGHT, KeyEvent, SearchAdmitted, settled

@@ -13,7 +13,7 @@ from cs.api.api import MAX_WAITING_SEARCHES
 from cs.api.errors import TooManyWaiting
 from cs.api.keys import READ_THROUGH_PER_S
 from cs.api.waiting import KeyLimiter
-from cs.checks.port import CHECKS_PER_MINUTE
+from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
 from harness.manual_clock import ManualClock
 from system.overload.http_service import ALLOWED, CountingLog, over_http

@@ -60,7 +60,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         work = (
             views.run(),
             set_aside.watch(),
-            prune_forever(checks.prune, data.log.prune_starts),
+            prune_forever(data.log.prune_starts),
         )
         async with keep_time(shared.time, *work):
             measures = shared.measures(ready)
