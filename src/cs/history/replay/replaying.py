@@ -321,4 +321,4 @@ def _unread(found: Evidence) -> str:
         return "read by another verifier"
     if all(line.who != "S" for line in found.conversation):
         return "no mail server said anything"
-    return "something is asked that was not asked or stored then"
+    return "its reply about the address is not stored"

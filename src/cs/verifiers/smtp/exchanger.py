@@ -15,7 +15,6 @@ from cs.verifiers.smtp.session import (
     SmtpTimeouts,
     open_session,
 )
-from cs.verifiers.smtp.verdict import NoUsableReply
 
 #: Three people and a control: more in one session look like harvesting (docs/verifiers.md).
 #: A question leaves room for the control, until the session has had it.
@@ -23,8 +22,25 @@ _RECIPIENTS = 4
 #: After so many broken sessions the exchanger is left alone for the rest of the check.
 _MAX_BROKEN_SESSIONS = 2
 
+#: Seconds after which it is worth asking again, where no server named a wait.
+RETRY_TIMEOUT_S = 60.0
+
 #: Entered while other sessions of ours at the exchanger are waited for: that is not its time.
 PauseTimeout = Callable[[], AbstractAsyncContextManager[None]]
+
+
+class NoUsableReply(Exception):
+    """The exchanger gives no reply about any recipient.
+
+    Attributes:
+        why: A reason: one of `cs.verifiers.smtp.verdict.SILENT`, or the kind of its refusal.
+        retry_in_s: When it may be different.
+    """
+
+    def __init__(self, why: str, meaning: ReplyMeaning | None = None) -> None:
+        super().__init__(why)
+        self.why = why
+        self.retry_in_s = meaning.retry_in_s if meaning else RETRY_TIMEOUT_S
 
 
 class SessionLimiter:

@@ -1,12 +1,9 @@
-"""From what exchangers say to a verdict: the rules, and the questions they call for.
+"""The rules that lead from the replies of exchangers to a verdict, and the questions asked.
 
-`Exchangers.ask` is the whole of it: probe first, then people, one exchanger after the other.
-Who answers is a `Recipients`: a mail server (`cs.verifiers.smtp.exchanger`), or what one said
-once (`cs.verifiers.smtp.rereading`).
+`Exchangers.ask` asks in this order: probes first, then people, one exchanger after the other.
 """
 
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
@@ -19,6 +16,7 @@ from cs.domain.mail.reply_meaning import (
     same_words,
 )
 from cs.plugins.verifiers import DomainFacts, Verdict
+from cs.verifiers.smtp.exchanger import RETRY_TIMEOUT_S, Exchanger, NoUsableReply
 from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult
 from cs.verifiers.smtp.session import MxAddress
 from cs.verifiers.smtp.transcript import Transcript
@@ -26,50 +24,12 @@ from cs.verifiers.smtp.transcript import Transcript
 #: Enhanced codes (and Exchange Online's words for 5.4.1) that can be about nothing but
 #: the recipient: no control is asked.
 _ABOUT_RECIPIENT = ("5.1.", "5.4.1")
-#: Seconds after which it is worth asking again, where no server named a wait.
-RETRY_TIMEOUT_S = 60.0
 #: Replies to probes after which the exchanger is not asked about people at all.
 _NOT_FOR_US = frozenset(
     {ReplyKind.ABOUT_US, ReplyKind.SENDER, ReplyKind.NOT_HOSTED, ReplyKind.STARTTLS}
 )
 #: Why an exchanger gave no reply at all.
 SILENT = frozenset({"connect", "proxy", "timeout", "closed", "protocol", "out-of-step", "tls"})
-
-
-class NoUsableReply(Exception):
-    """The exchanger says nothing about anybody.
-
-    Attributes:
-        why: A reason: one of `SILENT`, or the kind of its refusal.
-        retry_in_s: When it may be different.
-    """
-
-    def __init__(self, why: str, meaning: ReplyMeaning | None = None) -> None:
-        super().__init__(why)
-        self.why = why
-        self.retry_in_s = meaning.retry_in_s if meaning else RETRY_TIMEOUT_S
-
-
-class Recipients(Protocol):
-    """Answers questions about recipients, as one mail exchanger does.
-
-    What its methods and attributes are is said at `cs.verifiers.smtp.exchanger.Exchanger`.
-    """
-
-    one_recipient: bool
-    accepted: str | None
-    refuses_unknown: bool
-
-    @property
-    def mx(self) -> MxAddress: ...
-    async def ask(
-        self, address: str, *, room_for: int = 1
-    ) -> tuple[SmtpReply, ReplyMeaning]: ...
-    async def ask_in_same_session(
-        self, address: str
-    ) -> tuple[SmtpReply, ReplyMeaning] | None: ...
-    async def hang_up(self) -> None: ...
-    async def abort(self) -> None: ...
 
 
 class RecipientFinding(msgspec.Struct, frozen=True):
@@ -87,14 +47,14 @@ class RecipientFinding(msgspec.Struct, frozen=True):
 CATCH_ALL = RecipientFinding(Verdict.CATCH_ALL, "catch-all", settles=True)
 
 
-async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
+async def probe(exchanger: Exchanger, names: tuple[str, ...], mail_domain: str) -> ProbeResult:
     """Ask about *names*, which do not exist, in a session of their own.
 
     Refused only if every one is refused as a recipient.  A bare 550 counts as that if the
     same session accepts the postmaster.
 
     Raises:
-        NoUsableReply: As `Recipients.ask`.
+        NoUsableReply: As `Exchanger.ask`.
     """
     await exchanger.hang_up()
     bare, doubt = False, None
@@ -119,7 +79,7 @@ async def probe(exchanger: Recipients, names: tuple[str, ...], mail_domain: str)
 
 
 async def judge(
-    exchanger: Recipients, address: str, probe_result: ProbeResult, unlikely: str
+    exchanger: Exchanger, address: str, probe_result: ProbeResult, unlikely: str
 ) -> RecipientFinding:
     """Ask about *address* and return what is found.
 
@@ -130,7 +90,7 @@ async def judge(
         unlikely: An address that does not exist, to make sure of an acceptance.
 
     Raises:
-        NoUsableReply: As `Recipients.ask`.
+        NoUsableReply: As `Exchanger.ask`.
     """
     # Room for a control with it, so that both answers are of the same machine.
     reply, meaning = await exchanger.ask(
@@ -151,7 +111,7 @@ async def judge(
 
 
 async def _accepted(
-    exchanger: Recipients, address: str, probe_result: ProbeResult, unlikely: str
+    exchanger: Exchanger, address: str, probe_result: ProbeResult, unlikely: str
 ) -> RecipientFinding:
     exchanger.accepted = address
     if probe_result.outcome is not ProbeOutcome.REFUSED:
@@ -172,7 +132,7 @@ async def _accepted(
 
 
 async def _refused(
-    exchanger: Recipients, address: str, reply: SmtpReply, meaning: ReplyMeaning
+    exchanger: Exchanger, address: str, reply: SmtpReply, meaning: ReplyMeaning
 ) -> RecipientFinding:
     verdict = Verdict.MAILBOX_FULL if meaning.kind is ReplyKind.FULL else Verdict.UNDELIVERABLE
     finding = RecipientFinding(
@@ -190,7 +150,7 @@ async def _refused(
     return RecipientFinding(Verdict.UNKNOWN, "refused-like-postmaster")
 
 
-async def _accepts_another(exchanger: Recipients, address: str, postmaster: str) -> bool:
+async def _accepts_another(exchanger: Exchanger, address: str, postmaster: str) -> bool:
     """Say whether a session that refuses *address* without a word accepts another address.
 
     Asked are who was accepted before, and the postmaster.  Where the server hung up after the
@@ -206,7 +166,7 @@ async def _accepts_another(exchanger: Recipients, address: str, postmaster: str)
     return False
 
 
-async def _accepts_before(exchanger: Recipients, address: str, control: str) -> bool:
+async def _accepts_before(exchanger: Exchanger, address: str, control: str) -> bool:
     """Say whether a new session accepts *control* and then refuses *address*, wordless."""
     try:
         answer = await exchanger.ask(control, room_for=2)
@@ -223,7 +183,7 @@ def _is_accepted(answer: tuple[SmtpReply, ReplyMeaning] | None) -> bool:
 
 
 async def _control_allows(
-    exchanger: Recipients, address: str, postmaster: str, reply: SmtpReply
+    exchanger: Exchanger, address: str, postmaster: str, reply: SmtpReply
 ) -> bool:
     """Ask about the postmaster: is it this recipient that is refused, or are we?"""
     control = await exchanger.ask_in_same_session(postmaster)
@@ -263,7 +223,7 @@ class Exchangers:
         known: DomainFacts,
         transcript: Transcript,
         *,
-        connect: Callable[[MxAddress], Recipients],
+        connect: Callable[[MxAddress], Exchanger],
         memory: ProbeMemory,
         names: tuple[str, str],
     ) -> None:
@@ -273,7 +233,7 @@ class Exchangers:
         self._connect = connect
         self._memory = memory
         self._names = names
-        self._exchangers: dict[MxAddress, Recipients] = {}
+        self._exchangers: dict[MxAddress, Exchanger] = {}
         self._probes: dict[MxAddress, ProbeResult] = {}
 
     async def hang_up(self) -> None:
@@ -311,7 +271,7 @@ class Exchangers:
         return min(undecided, key=lambda found: found[0].reason in SILENT)
 
     async def _ask_one(
-        self, exchanger: Recipients, address: str, *, is_backup: bool
+        self, exchanger: Exchanger, address: str, *, is_backup: bool
     ) -> RecipientFinding:
         probe_result = await self._probe(exchanger)
         if probe_result.outcome is ProbeOutcome.ACCEPTED:
@@ -337,7 +297,7 @@ class Exchangers:
             self._remember(exchanger.mx, ProbeResult(ProbeOutcome.ACCEPTED))
         return finding
 
-    async def _probe(self, exchanger: Recipients) -> ProbeResult:
+    async def _probe(self, exchanger: Exchanger) -> ProbeResult:
         mx = exchanger.mx
         if mx not in self._probes:
             probe_result = self._memory.get(self._domain, mx.address)
@@ -354,7 +314,7 @@ class Exchangers:
             self._probes[mx] = probe_result
             self._memory.put(self._domain, mx.address, probe_result)
 
-    def _exchanger(self, mx: MxAddress) -> Recipients:
+    def _exchanger(self, mx: MxAddress) -> Exchanger:
         if mx not in self._exchangers:
             self._exchangers[mx] = self._connect(mx)
         return self._exchangers[mx]

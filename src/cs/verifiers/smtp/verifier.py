@@ -28,7 +28,7 @@ from cs.plugins.verifiers import (
     is_mailbox,
     takes,
 )
-from cs.verifiers.smtp.exchanger import Exchanger, SessionLimiter
+from cs.verifiers.smtp.exchanger import RETRY_TIMEOUT_S, Exchanger, SessionLimiter
 from cs.verifiers.smtp.identity import (
     Identity,
     SenderHealth,
@@ -42,10 +42,8 @@ from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
 from cs.verifiers.smtp.transcript import Transcript
 from cs.verifiers.smtp.verdict import (
     CATCH_ALL,
-    RETRY_TIMEOUT_S,
     Exchangers,
     RecipientFinding,
-    Recipients,
 )
 
 __all__ = ["NAME", "SESSIONS", "SmtpVerifier", "from_context"]
@@ -206,7 +204,7 @@ class _SmtpCheck:
         yield
         limit.reschedule(when + loop.time() - began)
 
-    def _exchanger(self, mx: MxAddress) -> Recipients:
+    def _exchanger(self, mx: MxAddress) -> Exchanger:
         identity, health = self._identity, self._verifier.health
         assert identity is not None, "a plan comes first"
         return Exchanger(
