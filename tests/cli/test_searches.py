@@ -133,7 +133,7 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     read = here("searches", "show", zenith.search, **in_folder.options).out
     assert f"call {request}" in read
     assert "start of a process" in read
-    assert "1 person was considered and erased since" in read
+    assert "Considered and erased since: 1." in read
     assert "$0 for 0 paid calls, as the log has it" in read
 
 

@@ -45,8 +45,8 @@ async def test_the_timeline_is_told() -> None:
 
     one, other = "acme.test", "acme-mail.test"
     away, later = "failed, sources-away", "failed, try-later"
-    again = "replaced by another attempt"
-    assert [tuple(row) for row in told["Stages and attempts"].rows] == [
+    again = "replaced"
+    assert [tuple(row[:5]) for row in told["Stages and attempts"].rows] == [
         ("brand-resolution", "1", "+0 s", "3 s", away),
         ("brand-resolution", "2", "+5 s", "3 s", "answered"),
         ("contact-discovery", "1", "+8 s", "20 s", again),
@@ -57,7 +57,7 @@ async def test_the_timeline_is_told() -> None:
         (f"verification {one}", "2", "+60 s", "16 s", "answered"),
         (f"verification {other}", "2", "+70 s", "50 s", END),
     ]
-    assert [tuple(row[1:3]) for row in told["Who was asked"].rows] == [
+    assert [tuple(row[1:3]) for row in told["Sources and verifiers asked"].rows] == [
         ("wikidata", "used"),
         ("website", "failed"),
         ("searxng", "used"),
@@ -73,7 +73,7 @@ async def test_the_timeline_is_told() -> None:
     assert (run["Took"], run["Cut off by its deadline"]) == ("120 s", "yes")
 
 
-END = "cut off by the end of the run, after a restart"
+END = "cut-off, after a restart"
 
 
 async def test_each_attempt_says_what_caused_it_and_its_end() -> None:
@@ -81,7 +81,8 @@ async def test_each_attempt_says_what_caused_it_and_its_end() -> None:
     assert search.run is not None
 
     told = {
-        (row[0], row[1]): (row[2], row[3]) for row in sections(search)["What caused what"].rows
+        (row[0], row[1]): (row[5], row[6])
+        for row in sections(search)["Stages and attempts"].rows
     }
 
     answer = "message result, attempt 2"
@@ -112,7 +113,7 @@ async def test_it_says_that_people_were_erased_since() -> None:
     now = await shown("Acme", reveal=False)
 
     assert [(each.people, each.aged_out) for each in now.erased_since] == [(1, False)]
-    assert b"Of this run 1 person was erased since, on 2026-03-01T11:30:00Z" in html(now)
+    assert b"who were erased since, on 2026-03-01T11:30:00Z (position" in html(now)
 
 
 async def test_sealed_it_names_nobody() -> None:
@@ -122,7 +123,7 @@ async def test_sealed_it_names_nobody() -> None:
     assert "a@acme.test" not in sealed
     assert "RCPT TO:&lt;(hidden)&gt;" in sealed
     # A brand and why a source failed are open; who was considered is not.
-    people = sealed[sealed.index(">Everybody considered</h2>") :]
+    people = sealed[sealed.index(">People considered</h2>") :]
     assert word not in people
     assert f"{LOOKUP}#p1" not in sealed
     assert "person_0000000000000000" in sealed

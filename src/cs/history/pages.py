@@ -1,8 +1,8 @@
-"""Pages that stand by themselves: one HTML file for a ticket or an audit, or text.
+"""Self-contained pages: one HTML file for a ticket or an audit, or text for a terminal.
 
-A page is a list of sections of facts, bars, a table and folded text.  The terminal prints the
-same sections.  The HTML loads nothing: no script, no font, no picture, and a policy forbids
-them.  It is light or dark as its reader's system is.
+A page is a list of sections of facts, a table and folded text.  The HTML loads nothing: no
+script, no font, no picture, and a policy forbids them.  It is light or dark as the system of
+its reader is.
 """
 
 import base64
@@ -11,38 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from cs.domain.names.plain_text import escaped_controls
 from cs.projections.searches import instant
-
-#: How part of a bar looks: `page.css` has a colour for each, in light and dark.
-Look = Literal["good", "bad", "warn", "plain", "open", "wait"]
-#: In per cent of a drawing: what is narrower is drawn so wide.
-_LEAST = 0.4
-#: Cells that are drawn as a badge.
-_BADGES = {
-    **dict.fromkeys(("done", "verified", "deliverable", "shown"), "good"),
-    **dict.fromkeys(("failed", "undeliverable"), "bad"),
-    **dict.fromkeys(("catch_all", "mailbox_full", "unknown"), "warn"),
-    **dict.fromkeys(("not_found", "not shown", "running"), "plain"),
-}
-
-
-class Bar(msgspec.Struct, frozen=True):
-    """One line of a drawing.
-
-    Attributes:
-        name: Before it.
-        spans: Start and end of each coloured part, in the unit of the drawing.
-        said: After it: the same in words.
-    """
-
-    name: str
-    spans: Sequence[tuple[float, float, Look]]
-    said: str = ""
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +25,6 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         heading, about: Its title, and a line below it.
         facts: Names and values; a value of ``None`` is a dash.
-        bars: Drawn on one scale from 0 to `until`; the page alone has them.
-        mark: A value of that scale to be marked.
         columns, rows: A table.
         words: Its columns of words, which may be folded.
         numbers: Places of its columns that are set to the right, from 0.
@@ -62,9 +34,6 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     heading: str
     about: str = ""
     facts: Sequence[tuple[str, str | None]] = ()
-    bars: Sequence[Bar] = ()
-    until: float = 1.0
-    mark: float | None = None
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     words: Sequence[str] = ()
@@ -128,7 +97,7 @@ def page_html(page: Page) -> bytes:
 
 
 def policy() -> str:
-    """Return the Content-Security-Policy of every page: its own looks, and nothing else."""
+    """Return the Content-Security-Policy of every page: its own style sheet, nothing else."""
     digest = base64.b64encode(hashlib.sha256(_CSS.encode()).digest()).decode()
     return (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -149,14 +118,9 @@ def _template() -> Callable[..., str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"badges": _BADGES, "width": _width}
     return environment.from_string(_TEMPLATES.joinpath("page.html").read_text("utf-8")).render
 
 
 def _finalized(value: Any) -> Any:
     """Return *value* of the template with controls written out: some turn what follows."""
     return escaped_controls(value, keep="\n") if type(value) is str else value
-
-
-def _width(start: float, end: float, until: float) -> str:
-    return f"{max(100 * (end - start) / until, _LEAST):.3f}"

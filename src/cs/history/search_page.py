@@ -9,28 +9,26 @@ import msgspec
 
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.history.pages import Bar, Look, Page, Section, table, text
+from cs.history.pages import Page, Section, table, text
 from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
 from cs.history.searches import SearchAt
 from cs.history.words import (
-    ENDS,
     KEPT,
     OUTCOMES,
     REASONS,
     cause_in_words,
-    people_were,
 )
 from cs.projections.searches import instant
 from cs.runtime.durations import in_words
 
 _HIDDEN_NOTE = (
-    "People are hidden: who they are, their addresses and what mail servers said of them are "
-    "not in this page."
+    "People are hidden: their names, their addresses and the replies of mail servers are not "
+    "in this page."
 )
 _OPEN_NOTE = (
-    "This page shows people in clear. Keep it as long as it is needed, and where only those "
-    "see it who may."
+    "This page shows people in clear. Keep it no longer than it is needed, where only people "
+    "with permission can read it."
 )
 #: Fields of the record that are facts of the answer.
 _ANSWER = {
@@ -44,13 +42,6 @@ _ANSWER = {
 }
 #: Fields of a contact that its full name has.
 _PARTS = ("first_name", "last_name")
-_LOOKS: Mapping[str, Look] = {
-    "open": "open",
-    "answered": "good",
-    "failed": "bad",
-    "replaced": "plain",
-    "cut-off": "warn",
-}
 
 
 def search_page(search: SearchAt) -> Page:
@@ -72,10 +63,10 @@ def search_page(search: SearchAt) -> Page:
 
 def _erased(search: SearchAt) -> Iterator[str]:
     for each in search.erased_since:
-        why = "nobody had been returned them for long" if each.aged_out else "at their wish"
+        why = "no search had returned them for long" if each.aged_out else "on request"
         yield (
-            f"Of this run {people_were(each.people)} erased since, on {instant(each.at)} "
-            f"(position {each.position}; {why}). Nothing of them is left."
+            f"People of this run who were erased since, on {instant(each.at)} (position "
+            f"{each.position}, {why}): {each.people}. Nothing of them is left."
         )
 
 
@@ -104,7 +95,7 @@ def _search(search: SearchAt) -> Section:
         ("Asked for", f"{instant(admitted.at)}, position {search.admitted_position}"),
         ("Request", admitted.request or NOT_RECORDED),
         ("Taken by", cause_in_words(search.admitted_caused_by)),
-        ("Asked for again while it ran", f"{search.repeated} times"),
+        ("Repeated while it ran", f"{search.repeated} times"),
     ]
     if settled is not None:
         facts += [
@@ -119,20 +110,7 @@ def _run_sections(search: SearchAt, run: Run) -> Iterator[Section]:
     yield _run(run, reused=search.reused)
     yield _stages(run)
     yield table(
-        "What caused what",
-        (
-            {
-                "Stage": f"{each.stage} {each.item}".strip(),
-                "Attempt": str(each.attempt),
-                "Begun by": cause_in_words(each.caused_by),
-                "Ended by": each.ended_at and cause_in_words(each.end_caused_by),
-            }
-            for each in run.attempts
-        ),
-        about="cs events why shows for any position the whole chain, from call to charge.",
-    )
-    yield table(
-        "Who was asked",
+        "Sources and verifiers asked",
         (
             {
                 "Stage": f"{each.stage} {each.item}".strip(),
@@ -185,15 +163,11 @@ def _run(run: Run, *, reused: bool) -> Section:
             ("Reused later", text(run.reusable)),
             ("Cut off by its deadline", text(run.cut_off)),
         ]
-    about = "The search was answered from this run of before." if reused else ""
+    about = "The search was answered from this earlier run." if reused else ""
     return Section(heading="The run", about=about, facts=facts)
 
 
 def _stages(run: Run) -> Section:
-    ends = [each.ended_at or each.issued_at for each in run.attempts]
-    until = max([run.finished_at or run.started_at, *ends]) - run.started_at
-    scale = max(until.total_seconds(), 0.001)
-    deadline = (run.deadline_at - run.started_at).total_seconds()
     return table(
         "Stages and attempts",
         (
@@ -203,37 +177,18 @@ def _stages(run: Run) -> Section:
                 "Began": f"+{_between(run.started_at, each.issued_at)}",
                 "Took": each.ended_at and _between(each.issued_at, each.ended_at),
                 "How it ended": _end(each),
+                "Begun by": cause_in_words(each.caused_by),
+                "Ended by": each.ended_at and cause_in_words(each.end_caused_by),
             }
             for each in run.attempts
         ),
-        bars=[
-            Bar(
-                f"{each.stage} {each.item}".strip() + f" {each.attempt}",
-                [*_spans(run, each, scale)],
-                _end(each),
-            )
-            for each in run.attempts
-        ],
-        until=scale,
-        mark=deadline if deadline <= scale else None,
+        about="cs events why shows the whole chain of causes of any position.",
     )
-
-
-def _spans(run: Run, attempt: RunAttempt, until: float) -> Iterator[tuple[float, float, Look]]:
-    """Yield the time that *attempt* took, and the time until it was made again."""
-
-    def after(at: datetime | None) -> float:
-        return until if at is None else max((at - run.started_at).total_seconds(), 0.0)
-
-    end = after(attempt.ended_at)
-    yield after(attempt.issued_at), end, _LOOKS[attempt.end]
-    if attempt.end == "failed" and attempt.retry_at is not None:
-        yield end, max(end, min(after(attempt.retry_at), until)), "wait"
 
 
 def _end(attempt: RunAttempt) -> str:
     said = (
-        ENDS[attempt.end],
+        attempt.end,
         attempt.why,
         "after silence" if attempt.after_silence else "",
         "after a restart" if attempt.after_restart else "",
@@ -250,9 +205,9 @@ def _people(run: Run) -> Iterator[Section]:
         key=lambda each: (order.get(each.person, last), each.place or last),
     )
     erased = len(run.people) - len(people)
-    besides = f"Besides, {people_were(erased)} considered and erased since." if erased else ""
+    besides = f"Considered and erased since: {erased}." if erased else ""
     yield table(
-        "Everybody considered",
+        "People considered",
         (
             {
                 "Person": each.found.full_name,
@@ -265,7 +220,7 @@ def _people(run: Run) -> Iterator[Section]:
             }
             for each in people
         ),
-        about=besides or ("" if people else "Nobody."),
+        about=besides or ("" if people else "None."),
         facts=_meanings((each.why for each in people), KEPT),
     )
     yield from (each for each in (*_details(people), _addresses(people)) if each.rows)
@@ -285,9 +240,9 @@ def _details(people: Sequence[RunPerson]) -> Iterator[Section]:
         for each in people
     )
     yield table(
-        "What was found of them",
+        "Details of people",
         (row for row in found if any([*row.values()][1:-1])),
-        about="Named are addresses that a source named, which proves nothing.",
+        about="Named: addresses that a source named; they prove nothing.",
     )
     yield table(
         "Second opinions on headlines",
@@ -306,7 +261,7 @@ def _details(people: Sequence[RunPerson]) -> Iterator[Section]:
         ),
     )
     yield table(
-        "Mail that came back",
+        "Bounces",
         (
             {
                 "Person": each.found.full_name,
@@ -314,7 +269,7 @@ def _details(people: Sequence[RunPerson]) -> Iterator[Section]:
                 "Code": bounce.status or "no code",
                 "Why": bounce.why,
                 "Said": bounce.diagnostic,
-                "Vouched for by": bounce.verifier,
+                "Verified by": bounce.verifier,
                 "Rule": bounce.reason,
             }
             for each in people
@@ -331,7 +286,7 @@ def _addresses(people: Sequence[RunPerson]) -> Section:
         for evidence in check.checked.evidence
     ]
     return table(
-        "Addresses, and what was read of them",
+        "Addresses and their verdicts",
         (
             {
                 "Person": f"{person.found.full_name} {found.address}".removesuffix(

@@ -41,15 +41,6 @@ def cause_in_words(cause: AnyCause | None) -> str:
             return NOT_RECORDED
 
 
-def people_were(number: int) -> str:
-    """Return *number* with its noun and verb.
-
-    >>> people_were(1), people_were(2)
-    ('1 person was', '2 people were')
-    """
-    return "1 person was" if number == 1 else f"{number} people were"
-
-
 #: Why an address was read as it was (docs/verifiers.md, "Reasons").
 REASONS: Mapping[str, str] = {
     "recipient-accepted": "the server takes mail for it, and refuses made-up names",
@@ -111,15 +102,6 @@ KEPT: Mapping[str, str] = {
     "not-ranked": "not ranked yet",
     "not-ended": "ranked, and the run has not ended",
     "not-shown": "not in the answer",
-}
-
-#: The ends of attempts.
-ENDS: Mapping[str, str] = {
-    "open": "goes on",
-    "answered": "answered",
-    "failed": "failed",
-    "replaced": "replaced by another attempt",
-    "cut-off": "cut off by the end of the run",
 }
 
 #: The outcomes of searches (contract text 7).

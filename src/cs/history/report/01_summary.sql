@@ -1,5 +1,5 @@
--- In short
--- Searches are counted when they are answered, live runs when they end, e-mails if verified.
+-- Summary
+-- Searches are counted when they are answered, live runs when they end. E-mails are verified ones.
 WITH s AS (FROM searches WHERE in_period(settled_at)), l AS (FROM lookups WHERE in_period(ended_at)),
 counted AS (SELECT
     (SELECT count(*) FROM searches WHERE in_period(asked_at)) AS searches_asked,

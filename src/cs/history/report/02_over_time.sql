@@ -1,5 +1,5 @@
 -- Over time
--- Searches answered and runs ended, by day, week or four weeks, as the period is long.
+-- Searches answered and runs ended, per day, week or four weeks, depending on the length of the period.
 WITH span AS (
     SELECT CASE WHEN days <= 62 THEN INTERVAL 1 DAY WHEN days <= 400 THEN INTERVAL 7 DAYS
                 ELSE INTERVAL 28 DAYS END AS step

@@ -1,5 +1,5 @@
 -- Outcomes
--- How searches that were answered and live runs ended.
+-- Outcomes of answered searches and of live runs.
 WITH ended AS (
     SELECT outcome, 1 AS search, 0 AS run FROM searches WHERE in_period(settled_at) UNION ALL
     SELECT outcome, 0, 1 FROM lookups WHERE in_period(ended_at)

@@ -1,5 +1,5 @@
 -- Time to answer by stage
--- In runs that ended. A stage lasts from its first attempt to the end of its last one, retries and waits between them included. Retries: attempts after the first.
+-- Runs that ended. The time of a stage is from its first attempt to the end of its last one, with retries and the waits between them. Retries are attempts after the first.
 WITH run AS (FROM lookups WHERE in_period(ended_at)), stage AS (
     SELECT lookup, stage, count(*) FILTER (a.ended = 'cut-off') > 0 AS cut_off,
            count(*) FILTER (attempt > 1) AS again, count(*) FILTER (a.ended = 'failed') AS failed,

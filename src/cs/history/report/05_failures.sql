@@ -1,5 +1,5 @@
--- What failed
--- Attempts that failed, and sources that could not answer though their attempt ended well. A cause is what the source said, or else what became of the attempt.
+-- Failures
+-- Attempts that failed, and sources that failed in attempts that succeeded. The cause is the error of the source, or else that of the attempt.
 WITH failed AS (
     SELECT a.stage, s.source, coalesce(s.why, a.why) AS cause, a.ended_position AS position, a.ended_at
     FROM stages a LEFT JOIN sources s

@@ -1,5 +1,5 @@
 -- Left out
--- Why people who were found were not ranked, of all who were found in runs that ended.
+-- Why people were found and not ranked. The share is of all people found in runs that ended.
 SELECT p.left_out AS why, count(*) AS people,
        count(*) / (SELECT sum(found) FROM lookups WHERE in_period(ended_at)) AS share
 FROM people p JOIN lookups l USING (lookup)

@@ -1,5 +1,5 @@
 -- Cost per verified e-mail
--- By source, verifier and language model, failed attempts included. Calls: those that are charged for. Found: everybody it saw. Used: whom nothing before it had named. E-mails: verified, of people it named first, or that it confirmed.
+-- Per source, verifier and language model, failed attempts included. Calls are paid calls. Found counts everything that it returned, used what no source before it had returned. E-mails are verified addresses of people it found first, or that it confirmed.
 WITH credit AS (
     SELECT stage, name, sum(emails) AS emails FROM credits WHERE in_period(ended_at) GROUP BY ALL
 ), cost AS (

@@ -1,5 +1,5 @@
 -- Verdicts of verifiers
--- What each verifier read of addresses, and why. People erased since are left out.
+-- Verdicts of each verifier on addresses, with the reason. People erased since are not included.
 SELECT verifier, verdict, rule AS reason, count(*) AS addresses,
        count(*) FILTER (NOT answered) AS no_reply
 FROM evidence WHERE in_period(checked_at)

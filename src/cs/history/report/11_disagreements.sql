@@ -1,5 +1,5 @@
 -- Disagreements
--- Addresses about which two verifiers said different things, *unknown* aside. A later verifier is asked only where an earlier one left it open.
+-- Addresses on which two verifiers gave different verdicts other than *unknown*. A later verifier is asked only if the earlier ones were not sure.
 WITH said AS (
     SELECT DISTINCT position, address_n, verifier, verdict FROM evidence
     WHERE in_period(checked_at) AND verdict <> 'unknown'

@@ -1,5 +1,5 @@
 -- Wrong verdicts
--- By which rule e-mails were verified, and which of those came back for good, as reported in the period. More than 100 % where most were verified before it.
+-- Verified e-mails per rule that verified them, and bounces reported in the period. The share exceeds 100 % if most of them were verified before the period.
 WITH verified AS (
     SELECT coalesce(verifier, 'erased since') AS verifier, coalesce(rule, '') AS rule,
            count(*) AS emails

@@ -1,5 +1,5 @@
 -- Age of reused results
--- How old the results were that answered searches from reuse.
+-- Age of the results that answered searches from reuse.
 WITH age AS (
     SELECT date_diff('microsecond', l.ended_at, s.settled_at) / 86400e6 AS days
     FROM searches s LEFT JOIN lookups l USING (lookup)

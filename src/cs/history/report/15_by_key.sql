@@ -1,5 +1,5 @@
 -- By key
--- Searches that were answered; live runs that they waited for are counted with the key that began them.
+-- Answered searches per key. A live run counts for the key whose search started it.
 SELECT s.key, any_value(k.label) AS label, count(*) AS searches,
        count(*) FILTER (s.charged) AS charged,
        count(*) FILTER (s.cached) AS reused,

@@ -1,5 +1,5 @@
 -- By brand
--- As it was matched, or else as it was asked for; however it was asked for.
+-- Per matched brand, or per requested name if none was matched, however it was asked for.
 WITH named AS (
     SELECT stream, coalesce(max_by(brand, position) FILTER (brand IS NOT NULL),
                             any_value(asked_brand), any_value(asked_domain)) AS brand

@@ -1,5 +1,5 @@
 -- By month
--- Searches by when they were answered, runs and their cost by when they ended.
+-- Searches count in the month of their answer, runs and their cost in the month of their end.
 WITH happened AS (
     SELECT settled_at AS happened_at, 1 AS searches, charged, cached, 0 AS runs,
            NULL AS done, NULL AS emails, NULL AS usd

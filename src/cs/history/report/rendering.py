@@ -1,9 +1,8 @@
 """A report in words: one page for the terminal and for HTML."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from cs.history.pages import Bar, Page, Section
+from cs.history.pages import Page, Section
 from cs.history.report.figures import FigureRows, Report
 from cs.history.words import KEPT
 from cs.runtime.durations import in_words
@@ -11,8 +10,6 @@ from cs.runtime.durations import in_words
 #: What stands where there is nothing to say.
 NOTHING = "–"
 NOTHING_HAPPENED = "Nothing in this period."
-#: From nothing to the most.
-_SIGNS = " ▁▂▃▄▅▆▇█"
 #: Figures whose rows may be many: of these the first ones are shown.
 LONG = {"failures", "reasons", "by_mail_domain", "by_key", "by_brand"}
 #: Columns of ids and times, which are never shortened.
@@ -97,19 +94,18 @@ def report_page(report: Report, top: int) -> Page:
         title="Report",
         lead=f"{_day(report.since)} until {_day(report.until)}, UTC",
         notes=[unread] if left_out else [],
-        sections=[_section(report, found, top) for found in report.figures],
+        sections=[_section(found, top) for found in report.figures],
         foot=f"Made by cs report from {report.events} events, when the log's last position "
         f"was {report.position}. It names nobody.",
     )
 
 
-def _section(report: Report, found: FigureRows, top: int) -> Section:
+def _section(found: FigureRows, top: int) -> Section:
     figure, columns = found.figure, [head(column) for column in found.columns]
     shown = found.rows[:top] if figure.name in LONG else found.rows
     rows = [[cell(*each) for each in zip(found.columns, row, strict=True)] for row in shown]
     if figure.name == "summary":
-        over_time = ("Searches over time", _sparks(report))
-        facts = [*zip(columns, rows[0], strict=True), over_time]
+        facts = [*zip(columns, rows[0], strict=True)]
         return Section(heading=figure.title, about=figure.about, facts=facts)
     if not rows:
         return Section(heading=figure.title, about=NOTHING_HAPPENED)
@@ -122,27 +118,8 @@ def _section(report: Report, found: FigureRows, top: int) -> Section:
     return Section(
         heading=figure.title,
         about=figure.about + (f" {left} more are not shown: --top." if left else ""),
-        bars=_bars(found, len(rows)),
         columns=columns,
         rows=rows,
         words=[each for each in columns if each in texts and each not in _WHOLE],
         numbers=[n for n, column in enumerate(columns) if column not in texts],
     )
-
-
-def _bars(found: FigureRows, shown: int) -> Sequence[Bar]:
-    """Return a bar for each row of a figure that has a share, if it has one."""
-    if "share" not in found.columns or shown < 2:
-        return ()
-    at = found.columns.index("share")
-    return [
-        Bar(str(row[0]), [(0.0, row[at] or 0.0, "good")], percent(row[at]))
-        for row in found.rows[:shown]
-    ]
-
-
-def _sparks(report: Report) -> str:
-    """Return searches over time, a sign for each bucket."""
-    counts = [row["searches"] for row in report.figure("over_time").plain()]
-    most = max(counts, default=0)
-    return "".join(_SIGNS[-(-count * (len(_SIGNS) - 1) // (most or 1))] for count in counts)
