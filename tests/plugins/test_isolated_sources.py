@@ -13,11 +13,11 @@ from cs.domain.cause import without_people
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.plugins import containment
 from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.plugin_settings import SettingValues
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 
 SECRET = "s3cr'et/+"
-GIVEN = PluginSettings({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
+GIVEN = SettingValues({"token": SECRET, "url": "http://x"}, frozenset({"token"}))
 QUERY, ACME = Query("Acme"), BrandFacts(name="Acme", domain="acme.test")
 
 

@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.pipeline.waterfall import ask
 from cs.plugins.isolated import FAILED, IsolatedVerifier
-from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.plugin_settings import SettingValues
 from plugins.test_isolated_sources import PEOPLE, RAISED
 from verifiers.smtp.mail_world import NOW
 
-GIVEN = PluginSettings({"token": "s3cret"}, frozenset({"token"}))
+GIVEN = SettingValues({"token": "s3cret"}, frozenset({"token"}))
 ADDRESS = "jo@acme.test"
 KNOWN = DomainFacts(greylists=True)
 Where = Literal["open", "check", "close"]

@@ -112,16 +112,19 @@ def test_a_list_of_verifiers_stands_beside_their_tables(tmp_path: Path) -> None:
         ),
         (
             "[sources.zzz]\nx = 1",
-            "sources.zzz: 'zzz' is not installed; installed are acme-eu, apollo, brave,",
+            "sources.zzz: 'zzz' is not installed; there are acme-eu, apollo, brave,",
         ),
         ("[verifiers.oracle]\nurl = 'x'", "'oracle' is not installed; "),
         (
             "[sources.acme-eu]\nregoin = 'us'",
             "sources.acme-eu: there is no setting 'regoin'; did you mean 'region'?",
         ),
-        ("[sources.acme-eu]\nzzz = 1", "it takes depth, region, languages, careful, wait_s,"),
-        ("[sources.plain]\nurl = 'x'", "sources.plain: there is no setting 'url'; it takes no"),
-        ("[sources.website]\nurl = 'x'", "there is no setting 'url'; it takes none"),
+        ("[sources.acme-eu]\nzzz = 1", "there are depth, region, languages, careful, wait_s,"),
+        (
+            "[sources.plain]\nurl = 'x'",
+            "sources.plain: there is no setting 'url'; there are no",
+        ),
+        ("[sources.website]\nurl = 'x'", "there is no setting 'url'; there are none"),
         ("[sources.acme-eu]\nregion = 'uk'", "sources.acme-eu.region: one of eu, us, not 'uk'"),
         ("[sources.acme-eu]\ncareful = 3", "sources.acme-eu.careful: true or false, not 3"),
         (

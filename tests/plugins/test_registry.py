@@ -12,7 +12,7 @@ import pytest
 from cs.outside.guard import Guard
 from cs.outside.port import MailHosts, Response
 from cs.plugins.entry_points import BrokenPlugin, Group, UnknownPlugin
-from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.plugin_settings import SettingValues
 from cs.plugins.registry import load_plugins
 from cs.plugins.sources import BrandAnswer, BrandFacts, Query, SourceContext, SourceStatus
 from cs.plugins.verifiers import Verifier, VerifierContext
@@ -290,7 +290,7 @@ def test_each_is_given_its_own_context() -> None:
 
 
 def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
-    settings = PluginSettings({"api_key": "s3cret"}, frozenset({"api_key"}))
+    settings = SettingValues({"api_key": "s3cret"}, frozenset({"api_key"}))
     made = msgspec.structs.replace(source_context(), settings=settings)
 
     with pytest.raises(BrokenPlugin, match=r"ValueError: 401 for \*{8}$"):

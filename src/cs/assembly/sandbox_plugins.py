@@ -6,7 +6,7 @@ some are left out, and the world stands in for what others ask.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cs.plugins.plugin_settings import AllPluginSettings, PluginSettings
+from cs.plugins.plugin_settings import AllPluginSettings, SettingValues
 from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
@@ -56,7 +56,7 @@ def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) ->
 
 def played_in_sandbox(
     enabled: Sequence[str],
-    tables: Mapping[str, PluginSettings],
+    tables: Mapping[str, SettingValues],
     keyed: frozenset[str] = KEYED,
 ) -> Sequence[str]:
     """Return which of the plug-ins *enabled* run: those that are not *keyed*.
@@ -115,6 +115,6 @@ def sandbox_notices(
 
 
 def _others(
-    given: Mapping[str, PluginSettings], played: frozenset[str]
-) -> dict[str, PluginSettings]:
+    given: Mapping[str, SettingValues], played: frozenset[str]
+) -> dict[str, SettingValues]:
     return {name: each for name, each in given.items() if name not in played}

@@ -12,7 +12,7 @@ import msgspec
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.http_server.errors import CannotListen
-from cs.plugins.plugin_settings import NO_SETTINGS, AllPluginSettings, PluginSettings
+from cs.plugins.plugin_settings import NO_SETTINGS, AllPluginSettings, SettingValues
 from cs.sandbox.providers.adapters import ADAPTERS, KEY
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
@@ -78,7 +78,7 @@ def with_played_providers(plugins: AllPluginSettings, url: str) -> AllPluginSett
 
     What else *plugins* say, such as caps and prices, stays.
     """
-    given: Mapping[str, Mapping[str, PluginSettings]] = {
+    given: Mapping[str, Mapping[str, SettingValues]] = {
         "sources": plugins.sources,
         "verifiers": plugins.verifiers,
     }
@@ -93,7 +93,7 @@ def with_played_providers(plugins: AllPluginSettings, url: str) -> AllPluginSett
                 "burst": burst,
             }
             before = tables[section].get(name, NO_SETTINGS)
-            tables[section][name] = PluginSettings(table, frozenset({"key"})).with_defaults(
+            tables[section][name] = SettingValues(table, frozenset({"key"})).with_defaults(
                 before
             )
     return AllPluginSettings(**tables, stages=plugins.stages)

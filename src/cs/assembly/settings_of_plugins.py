@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from cs.plugins.entry_points import Group, installed_plugins, names_of
-from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings
+from cs.plugins.plugin_settings import NO_SETTINGS, SettingValues
 from cs.settings import Settings
 
 #: Where `cs brands import` puts companies, in the data folder, unless a setting says so.
 IMPORTED = "brands.sqlite"
 
 
-def of_source(settings: Settings, name: str) -> PluginSettings:
+def of_source(settings: Settings, name: str) -> SettingValues:
     """Return the settings of the source *name*: its table ``[sources.NAME]``.
 
     What the table leaves out is read from ``wikidata_url`` and ``searxng_url``, older names;
@@ -26,7 +26,7 @@ def of_source(settings: Settings, name: str) -> PluginSettings:
     return _with_older(settings.plugins.sources.get(name, NO_SETTINGS), older.get(name, {}))
 
 
-def of_verifier(settings: Settings, name: str) -> PluginSettings:
+def of_verifier(settings: Settings, name: str) -> SettingValues:
     """Return the settings of the verifier *name*; ``smtp_*`` are older names likewise."""
     smtp = {
         "helo": settings.smtp_helo or socket.getfqdn(),
@@ -38,7 +38,7 @@ def of_verifier(settings: Settings, name: str) -> PluginSettings:
     )
 
 
-def of_stage(settings: Settings, name: str) -> PluginSettings:
+def of_stage(settings: Settings, name: str) -> SettingValues:
     """Return what a plug-in that does the work of the stage *name* is given."""
     return settings.plugins.stages.get(name, NO_SETTINGS)
 
@@ -54,7 +54,7 @@ def verifier_names(settings: Settings) -> frozenset[str]:
     return frozenset(named) | frozenset(settings.foreign_verifiers)
 
 
-def _with_older(table: PluginSettings, older: Mapping[str, Any]) -> PluginSettings:
+def _with_older(table: SettingValues, older: Mapping[str, Any]) -> SettingValues:
     return table.with_defaults(
         {name: value for name, value in older.items() if value is not None}
     )

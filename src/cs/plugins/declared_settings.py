@@ -15,22 +15,20 @@ The values stand in the context's ``settings``, in the struct's types, those tha
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta, inspect
+from msgspec.structs import replace
 
-from cs.runtime.redaction import is_secret_name
+from cs.runtime.redaction import is_secret_name, redacted
 
 ContextT = TypeVar("ContextT")
 MadeT = TypeVar("MadeT")
 
 #: Marks a setting that is never shown; names that say so need no mark (`is_secret_name`).
 SECRET = Meta(extra={"secret": True})
-
-
-class NoSettings(msgspec.Struct, frozen=True):
-    """The settings of a plug-in that takes none."""
 
 
 class PluginFactory(Generic[ContextT, MadeT]):
@@ -53,34 +51,88 @@ def takes(
     return lambda make: PluginFactory(make, settings)
 
 
+class Form(NamedTuple):
+    """What may stand in a setting whose type does not say all of it; part of its annotation.
+
+    Attributes:
+        text: For people.
+        fits: Whether a value, of the right type and not ``None``, has the form; it may raise
+            ValueError or OSError instead.
+    """
+
+    text: str
+    fits: Callable[..., bool]
+
+
+class BadSetting(ValueError):
+    """Says what is wrong with a setting and what is allowed; never a secret."""
+
+
 class SettingField(msgspec.Struct, frozen=True):
-    """One setting that a plug-in takes."""
+    """One setting: of the service, or one that a plug-in takes."""
 
-    name: str
     kind: Any  # its type
-    about: str | None
     secret: bool
+    about: str | None = None
+    form: Form | None = None
+
+    @property
+    def allowed(self) -> str:
+        """Describe what may stand in it, for people."""
+        return describe_kind(self.kind) if self.form is None else self.form.text
+
+    def convert(self, value: Any) -> Any:
+        """Return *value*, of a file, a variable or an option, in the type of the setting.
+
+        Raises:
+            BadSetting: It is none for it.
+        """
+        try:
+            found = msgspec.convert(value, self.kind, strict=False, dec_hook=_path)
+            if self.form is None or found is None or self.form.fits(found):
+                return found
+        except (ValueError, OSError):  # msgspec's own errors are ValueErrors; both quote it
+            pass
+        about = f" ({self.about})" if self.about else ""
+        given = "what it is set to" if self.secret else repr(redacted(value))
+        raise BadSetting(f"{self.allowed}{about}, not {given}")
 
 
-def fields(factory: object) -> dict[str, SettingField]:
+def _path(kind: type, value: Any) -> Path:
+    if kind is not Path or not isinstance(value, str | Path) or not str(value):
+        raise ValueError
+    return Path(value).expanduser()
+
+
+def fields(declared: type[msgspec.Struct]) -> dict[str, SettingField]:
+    """Return the settings that the fields of *declared* are, by name."""
+    return {field.encode_name: _field(field.type) for field in msgspec.structs.fields(declared)}
+
+
+def fields_of(factory: object) -> dict[str, SettingField]:
     """Return the settings that what an entry point names says it takes, by name."""
-    declared = factory.settings if isinstance(factory, PluginFactory) else NoSettings
+    if not isinstance(factory, PluginFactory):
+        return {}
     return {
-        field.encode_name: _field(field.encode_name, field.type)
-        for field in msgspec.structs.fields(declared)
+        name: replace(field, secret=field.secret or is_secret_name(name))
+        for name, field in fields(factory.settings).items()
     }
 
 
-def _field(name: str, kind: Any) -> SettingField:
-    extra: dict[str, Any] = {}
-    schema: dict[str, Any] = {}
-    annotated = inspect.type_info(kind)
-    while isinstance(annotated, inspect.Metadata):
-        extra |= annotated.extra or {}
-        schema |= annotated.extra_json_schema or {}
-        annotated = annotated.type
-    secret = bool(extra.get("secret")) or is_secret_name(name)
-    return SettingField(name, kind, schema.get("description"), secret)
+def _field(kind: Any) -> SettingField:
+    marks: list[Any] = []
+    annotated: Any = kind
+    while hasattr(annotated, "__metadata__"):
+        marks += annotated.__metadata__
+        annotated = annotated.__origin__
+    return SettingField(
+        kind,
+        secret=SECRET in marks,
+        about=next(
+            (mark.description for mark in marks if getattr(mark, "description", "")), None
+        ),
+        form=next((mark for mark in marks if isinstance(mark, Form)), None),
+    )
 
 
 #: What a comma in a variable separates.

@@ -1,6 +1,6 @@
 """Where plug-ins are found: groups of entry points of the distributions that are installed.
 
-Also the errors of a plug-in, or of its settings, before it is asked anything.
+Also the errors of a plug-in before it is asked anything.
 """
 
 from collections.abc import Iterable
@@ -75,7 +75,3 @@ class BrokenPlugin(PluginError):
         where = f"{point.value} of {point.dist.name}" if point.dist else point.value
         super().__init__(f"{group.kind} {point.name!r} ({where}) cannot be used: {why}")
         self.name = point.name
-
-
-class BadPluginSetting(PluginError):
-    """Names the setting, what is wrong and what is allowed; never a secret."""

@@ -27,7 +27,7 @@ from cs.plugins.containment import (
     WrongAnswer,
     as_declared,
 )
-from cs.plugins.plugin_settings import NO_SETTINGS, PluginSettings, without_secrets
+from cs.plugins.plugin_settings import NO_SETTINGS, SettingValues, without_secrets
 from cs.plugins.sources import (
     ANSWERED,
     INCONCLUSIVE,
@@ -96,7 +96,7 @@ class _IsolatedSource(Generic[S]):
     def __init__(
         self,
         source: S,
-        settings: PluginSettings = NO_SETTINGS,
+        settings: SettingValues = NO_SETTINGS,
         metrics: Metrics | None = None,
     ) -> None:
         self._source: S = source
@@ -200,7 +200,7 @@ class IsolatedVerifier:
         self,
         verifier: Verifier,
         now: Callable[[], datetime],
-        settings: PluginSettings = NO_SETTINGS,
+        settings: SettingValues = NO_SETTINGS,
         metrics: Metrics | None = None,
     ) -> None:
         self.name = verifier.name
@@ -351,7 +351,7 @@ class IsolatedStage:
         settings: The stage's, whose secrets are never shown.
     """
 
-    def __init__(self, stage: Stage, settings: PluginSettings = NO_SETTINGS) -> None:
+    def __init__(self, stage: Stage, settings: SettingValues = NO_SETTINGS) -> None:
         self._stage = stage
         self._plugin = Plugin("stage", stage.name, settings)
         self.name = stage.name

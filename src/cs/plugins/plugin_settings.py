@@ -1,30 +1,20 @@
-"""The settings that plug-ins were given, secrets never shown, and the check of them.
-
-Only plug-ins that are given something are loaded.
-"""
+"""The settings that plug-ins were given, and those that each takes; secrets are never shown."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from cs.plugins.declared_settings import SettingField, describe_kind, fields, from_text
-from cs.plugins.entry_points import (
-    BadPluginSetting,
-    Group,
-    factory,
-    installed_plugins,
-    names_of,
-)
+from cs.plugins.declared_settings import BadSetting, SettingField, fields_of
+from cs.plugins.entry_points import Group, factory, installed_plugins, names_of
 from cs.runtime import redaction
 from cs.runtime.redaction import MASK
 
 
-class PluginSettings(Mapping[str, Any]):
-    """The settings of one plug-in that are set; printing it shows no secret."""
+class SettingValues(Mapping[str, Any]):
+    """Settings of one plug-in, or of the service; printing them shows no secret."""
 
     def __init__(self, values: Mapping[str, Any], secret: frozenset[str] = frozenset()) -> None:
         self._values = dict(values)
@@ -40,7 +30,7 @@ class PluginSettings(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return f"PluginSettings({self.shown()})"
+        return f"SettingValues({self.shown()})"
 
     def shown(self) -> dict[str, Any]:
         """Return the values for people, secrets masked."""
@@ -51,9 +41,9 @@ class PluginSettings(Mapping[str, Any]):
             for name, value in self._values.items()
         }
 
-    def with_defaults(self, values: Mapping[str, Any]) -> "PluginSettings":
+    def with_defaults(self, values: Mapping[str, Any]) -> "SettingValues":
         """Return this with those of *values* that are not set here."""
-        return PluginSettings({**values, **self._values}, self._secret)
+        return SettingValues({**values, **self._values}, self._secret)
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -65,7 +55,7 @@ class PluginSettings(Mapping[str, Any]):
         return tuple(found)
 
 
-NO_SETTINGS = PluginSettings({})
+NO_SETTINGS = SettingValues({})
 
 
 def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
@@ -73,20 +63,20 @@ def without_secrets(text: str, settings: Mapping[str, Any]) -> str:
 
     Plain settings, which a test may give, have none.
 
-    >>> settings = PluginSettings({"token": "a b'c"}, frozenset({"token"}))
+    >>> settings = SettingValues({"token": "a b'c"}, frozenset({"token"}))
     >>> without_secrets("a b'c, a%20b%27c", settings)
     '********, ********'
     """
-    secrets = settings.secrets if isinstance(settings, PluginSettings) else ()
+    secrets = settings.secrets if isinstance(settings, SettingValues) else ()
     return redaction.without_secrets(text, secrets)
 
 
 class AllPluginSettings(msgspec.Struct, frozen=True):
     """The settings of every plug-in, by the name of its entry point."""
 
-    sources: Mapping[str, PluginSettings] = {}
-    verifiers: Mapping[str, PluginSettings] = {}
-    stages: Mapping[str, PluginSettings] = {}
+    sources: Mapping[str, SettingValues] = {}
+    verifiers: Mapping[str, SettingValues] = {}
+    stages: Mapping[str, SettingValues] = {}
 
     def shown(self) -> dict[str, Any]:
         """Return the values for people under their full names: ``sources.shop.url``."""
@@ -117,120 +107,36 @@ SECTIONS: Mapping[str, tuple[Group, ...]] = {
 }
 
 
-class SectionSettings:
-    """Collects the settings of the plug-ins of one section, the later over the earlier.
+def settings_of(section: str, plugin: str) -> dict[str, SettingField]:
+    """Return the settings that *plugin* of *section* takes, by name.
 
-    A name may stand for a brand source and a people source at once, of one provider: each
-    is given what it takes.
+    A name may stand for a brand source and a people source at once, of one provider: it takes
+    the settings of both.
+
+    Raises:
+        BadSetting: It is not installed, or cannot be loaded.
     """
-
-    def __init__(self, section: str) -> None:
-        self._section = section
-        self._fields_of: dict[str, dict[str, SettingField]] = {}
-        self._values: dict[str, dict[str, Any]] = {}
-
-    def set(self, plugin: str, name: str, value: Any) -> str:
-        """Set the setting *name* of *plugin* to *value*, as it stands in a file.
-
-        Returns:
-            The full name, ``sources.shop.url``.
-
-        Raises:
-            BadPluginSetting: There is no such plug-in or setting, or *value* is none for it.
-        """
-        known = self._fields(plugin)
-        place = f"{self._section}.{plugin}"
-        if name not in known:
-            meant = _meant(name, known, none="it takes none", there="it takes")
-            raise BadPluginSetting(f"{place}: there is no setting {name!r}; {meant}")
-        field = known[name]
-        values = self._values.setdefault(plugin, {})
-        values[name] = _converted(f"{place}.{name}", field, value)
-        return f"{place}.{name}"
-
-    def set_from_text(self, plugin: str, name: str, text: str) -> str:
-        """Set it to *text*, as it stands in a variable, whose names are in any case.
-
-        ``-`` and ``.`` are ``_`` there.
-
-        Raises:
-            BadPluginSetting: As `set`.
-        """
-        plugin = _as_variable(plugin, self._installed())
-        name = _as_variable(name, self._fields(plugin))
-        field = self._fields(plugin).get(name)
-        return self.set(plugin, name, from_text(field.kind, text) if field else text)
-
-    def by_plugin(self) -> dict[str, PluginSettings]:
-        """Return what was set."""
-        return {
-            plugin: PluginSettings(
-                values,
-                frozenset(name for name in values if self._fields_of[plugin][name].secret),
-            )
-            for plugin, values in self._values.items()
-        }
-
-    def _installed(self) -> list[str]:
-        return names_of(installed_plugins(*SECTIONS[self._section]))
-
-    def _fields(self, plugin: str) -> dict[str, SettingField]:
-        """Return the settings that *plugin* takes, by name.
-
-        Raises:
-            BadPluginSetting: It is not installed, or cannot be loaded.
-        """
-        if plugin in self._fields_of:
-            return self._fields_of[plugin]
-        installed = installed_plugins(*SECTIONS[self._section])
-        points = [point for point in installed if point.name == plugin]
-        place = f"{self._section}.{plugin}"
-        if not points:
-            names = names_of(installed)
-            meant = _meant(plugin, names, none="nothing is", there="installed are")
-            raise BadPluginSetting(f"{place}: {plugin!r} is not installed; {meant}")
-        found: dict[str, SettingField] = {}
-        for point in points:
-            try:
-                found = fields(factory(point)) | found
-            except Exception as error:  # a plug-in is foreign code
-                why = f"{type(error).__name__}: {error}"
-                raise BadPluginSetting(
-                    f"{place}: {point.value} cannot be loaded: {why}"
-                ) from error
-        return self._fields_of.setdefault(plugin, found)
+    installed = installed_plugins(*SECTIONS[section])
+    points = [point for point in installed if point.name == plugin]
+    if not points:
+        meant = did_you_mean(plugin, names_of(installed))
+        raise BadSetting(f"{section}.{plugin}: {plugin!r} is not installed; {meant}")
+    found: dict[str, SettingField] = {}
+    for point in points:
+        try:
+            found = fields_of(factory(point)) | found
+        except Exception as error:  # a plug-in is foreign code
+            why = f"{point.value} cannot be loaded: {type(error).__name__}: {error}"
+            raise BadSetting(f"{section}.{plugin}: {why}") from error
+    return found
 
 
-def _converted(place: str, field: SettingField, value: Any) -> Any:
-    try:
-        return msgspec.convert(value, field.kind, strict=False, dec_hook=_path)
-    except ValueError:  # msgspec's own errors are ValueErrors
-        about = f" ({field.about})" if field.about else ""
-        found = "what it is set to" if field.secret else repr(redaction.redacted(value))
-        raise BadPluginSetting(
-            f"{place}: {describe_kind(field.kind)}{about}, not {found}"
-        ) from None  # its words quote the value
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return what a person may have meant who wrote *name*, which none of *known* is.
 
-
-def _path(kind: type, value: Any) -> Path:
-    if kind is not Path or not isinstance(value, str) or not value:
-        raise ValueError
-    return Path(value).expanduser()
-
-
-def _meant(name: str, known: Iterable[str], *, none: str, there: str) -> str:
+    >>> did_you_mean("prot", ["host", "port"]), did_you_mean("x", ["host", "port"])
+    ("did you mean 'port'?", 'there are host, port')
+    """
     names = list(known)
-    if not names:
-        return none
     near = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"{there} {', '.join(names)}"
-
-
-def _as_variable(written: str, known: Iterable[str]) -> str:
-    """Return the one of *known* that a variable writes as *written*; else *written*."""
-    as_written = {_variable(name): name for name in known}
-    return as_written.get(_variable(written), written)
-
-
-def _variable(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_").casefold()
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names) or 'none'}"

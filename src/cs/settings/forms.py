@@ -5,24 +5,11 @@ A form stands in the annotation of its setting (`cs.settings.settings`).
 
 import re
 import ssl
-from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
-
-class Form(NamedTuple):
-    """What is allowed in a setting.
-
-    Attributes:
-        text: For people.
-        fits: Whether a value, of the right type and not ``None``, has the form; it may raise
-            ValueError or OSError instead.
-    """
-
-    text: str
-    fits: Callable[..., bool]
+from cs.plugins.declared_settings import Form
 
 
 def _matching(text: str, pattern: str) -> Form:

@@ -2,25 +2,26 @@
 
 They are read once.  Whatever is unknown or wrong is refused with its place and what is allowed.
 Settings of plug-ins stand in tables of their own: ``[sources.NAME]`` and ``[verifiers.NAME]``,
-or ``CS_SOURCES__NAME__KEY``.
+or ``CS_SOURCES__NAME__KEY``.  Only plug-ins that are given something are loaded.
 """
 
-import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from cs.plugins.declared_settings import describe_kind, from_text
-from cs.plugins.entry_points import BadPluginSetting
-from cs.plugins.plugin_settings import SECTIONS, AllPluginSettings, SectionSettings
-from cs.runtime.redaction import MASK, redacted
-from cs.settings.forms import Form
-from cs.settings.settings import SECRET_SETTINGS, TYPES, Settings
+from cs.plugins.declared_settings import BadSetting, SettingField, from_text
+from cs.plugins.entry_points import installed_plugins, names_of
+from cs.plugins.plugin_settings import (
+    SECTIONS,
+    AllPluginSettings,
+    SettingValues,
+    did_you_mean,
+    settings_of,
+)
+from cs.settings.settings import FIELDS, Settings
 
 ENV_PREFIX = "CS_"
 
@@ -41,40 +42,7 @@ def allowed(name: str) -> str:
     >>> allowed("port"), allowed("log_format")
     ('a whole number from 0 to 65535', 'one of console, json')
     """
-    form = _form(name)
-    return describe_kind(TYPES[name]) if form is None else form.text
-
-
-def _form(name: str) -> Form | None:
-    marks = getattr(TYPES[name], "__metadata__", ())
-    return next((mark for mark in marks if isinstance(mark, Form)), None)
-
-
-def convert(place: str, name: str, value: Any) -> Any:
-    """Return *value*, which stands at *place*, in the type of the setting *name*.
-
-    Raises:
-        BadSettings: There is no such setting, or *value* is none for it.
-    """
-    if name not in TYPES:
-        near = difflib.get_close_matches(name, TYPES, n=1)
-        meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(TYPES)}"
-        raise BadSettings(f"{place}: there is no setting {name!r}; {meant}")
-    form = _form(name)
-    try:
-        found = msgspec.convert(value, TYPES[name], strict=False, dec_hook=_path)
-        if form is None or found is None or form.fits(found):
-            return found
-    except (ValueError, OSError):  # msgspec's own errors are ValueErrors; both quote *value*
-        pass
-    given = MASK if name in SECRET_SETTINGS else redacted(value)
-    raise BadSettings(f"{place}: {name}: {allowed(name)}, not {given!r}")
-
-
-def _path(_: type, value: Any) -> Path:
-    if not isinstance(value, str | Path) or not str(value):
-        raise ValueError
-    return Path(value).expanduser()
+    return FIELDS[name].allowed
 
 
 def load(
@@ -115,6 +83,43 @@ def load_with_places(
     return loading.settings(), loading.places
 
 
+class _Table:
+    """The settings of one table that were set: of a plug-in, or the service's own."""
+
+    def __init__(self, name: str, fields: Mapping[str, SettingField]) -> None:
+        self._name = name  # "sources.shop"; of the service's own nothing
+        self._fields = fields
+        self._values: dict[str, Any] = {}
+
+    def set(self, name: str, value: Any) -> str:
+        """Set *name* to *value*; return the full name, ``sources.shop.url``.
+
+        Raises:
+            BadSetting: There is no such setting, or *value* is none for it.
+        """
+        full = f"{self._name}.{name}" if self._name else name
+        if name not in self._fields:
+            place = f"{self._name}: " if self._name else ""
+            meant = did_you_mean(name, self._fields)
+            raise BadSetting(f"{place}there is no setting {name!r}; {meant}")
+        try:
+            self._values[name] = self._fields[name].convert(value)
+        except BadSetting as error:
+            raise BadSetting(f"{full}: {error}") from None
+        return full
+
+    def set_from_text(self, name: str, text: str) -> str:
+        """Set it to *text*, as it stands in a variable, whose names are in any case."""
+        name = _as_variable(name, self._fields)
+        field = self._fields.get(name)
+        return self.set(name, from_text(field.kind, text) if field else text)
+
+    @property
+    def values(self) -> SettingValues:
+        secret = frozenset(name for name in self._values if self._fields[name].secret)
+        return SettingValues(self._values, secret)
+
+
 class _Loading:
     """What was taken so far; what is taken later overrides it.
 
@@ -127,61 +132,79 @@ class _Loading:
 
     def __init__(self) -> None:
         self.places: dict[str, str] = {}
-        self._values: dict[str, Any] = {}
-        self._of_plugins = {section: SectionSettings(section) for section in SECTIONS}
+        self._own = _Table("", FIELDS)
+        self._plugins: dict[str, dict[str, _Table]] = {section: {} for section in SECTIONS}
 
     def take_file(self, file: Path) -> None:
-        place = f"settings file {file}"
-        for name, value in _read(file).items():
-            if name in self._of_plugins and isinstance(value, dict):
-                self._take_tables(place, name, value)
-            else:
-                self._take(place, name, value)
+        with _placed(place := f"settings file {file}"):
+            for name, value in _read(file).items():
+                for full in self._take(name, value):
+                    self.places[full] = place
 
     def take_environment(self, environment: Mapping[str, str]) -> None:
         for variable, text in environment.items():
             name = variable.removeprefix(ENV_PREFIX).lower()
             if not variable.startswith(ENV_PREFIX) or name.startswith(NOT_SETTINGS):
                 continue
-            place = f"environment variable {variable}"
-            match name.split("__", 2):
-                case [section, plugin, own] if section in self._of_plugins:
-                    with _placed(place):
-                        full = self._of_plugins[section].set_from_text(plugin, own, text)
-                    self.places[full] = place
-                case _:
-                    self._take(place, name, from_text(TYPES.get(name, str), text))
+            with _placed(place := f"environment variable {variable}"):
+                table = self._own
+                match name.split("__", 2):
+                    case [section, plugin, own] if section in SECTIONS:
+                        installed = names_of(installed_plugins(*SECTIONS[section]))
+                        table = self._table(section, _as_variable(plugin, installed))
+                        name = own
+                self.places[table.set_from_text(name, text)] = place
 
     def take_options(self, options: Mapping[str, Any]) -> None:
         for name, value in options.items():
             if value is not None:
-                self._take(f"option --{name.replace('_', '-')}", name, value)
+                with _placed(place := f"option --{name.replace('_', '-')}"):
+                    self.places[self._own.set(name, value)] = place
 
     def settings(self) -> Settings:
-        by_section = {name: section.by_plugin() for name, section in self._of_plugins.items()}
-        return Settings(**self._values, plugins=AllPluginSettings(**by_section))
+        given = {
+            section: {plugin: table.values for plugin, table in tables.items()}
+            for section, tables in self._plugins.items()
+        }
+        return Settings(**self._own.values, plugins=AllPluginSettings(**given))
 
-    def _take(self, place: str, name: str, value: Any) -> None:
-        self._values[name] = convert(place, name, value)
-        self.places[name] = place
-
-    def _take_tables(self, place: str, section: str, tables: Mapping[str, Any]) -> None:
-        """Take the settings of plug-ins of one *section*, a table each.
+    def _take(self, name: str, value: Any) -> Iterator[str]:
+        """Take what a file says of *name*; yield the full names of what was set.
 
         In TOML ``verifiers`` cannot be a list and hold tables.  With tables, the list of those
         that are used is ``verifiers.enabled``; so it is of each of `ALSO_A_LIST`.
         """
-        for plugin, table in tables.items():
+        if name not in SECTIONS or not isinstance(value, dict):
+            yield self._own.set(name, value)
+            return
+        for plugin, table in value.items():
             if isinstance(table, dict):
-                with _placed(place):
-                    for name, value in table.items():
-                        full = self._of_plugins[section].set(plugin, name, value)
-                        self.places[full] = place
-            elif section in ALSO_A_LIST and plugin == "enabled":
-                self._take(place, section, table)
+                for own, each in table.items():
+                    yield self._table(name, plugin).set(own, each)
+            elif name in ALSO_A_LIST and plugin == "enabled":
+                yield self._own.set(name, table)
             else:
-                name = f"{section}.{plugin}"
-                raise BadSettings(f"{place}: {name}: a table of settings, [{name}]")
+                full = f"{name}.{plugin}"
+                raise BadSetting(f"{full}: a table of settings, [{full}]")
+
+    def _table(self, section: str, plugin: str) -> _Table:
+        tables = self._plugins[section]
+        if plugin not in tables:
+            tables[plugin] = _Table(f"{section}.{plugin}", settings_of(section, plugin))
+        return tables[plugin]
+
+
+def _as_variable(written: str, known: Iterable[str]) -> str:
+    """Return the one of *known* that a variable writes as *written*; else *written*.
+
+    ``-`` and ``.`` are ``_`` there.
+    """
+    as_written = {_variable(name): name for name in known}
+    return as_written.get(_variable(written), written)
+
+
+def _variable(name: str) -> str:
+    return name.replace("-", "_").replace(".", "_").casefold()
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -198,8 +221,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 @contextmanager
 def _placed(place: str) -> Iterator[None]:
-    """Add *place* to what is wrong with a setting of a plug-in."""
+    """Add *place* to what is wrong with a setting."""
     try:
         yield
-    except BadPluginSetting as error:
+    except BadSetting as error:
         raise BadSettings(f"{place}: {error}") from error

@@ -1,16 +1,15 @@
 """Every setting of the service, with its type and its default."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from cs.bus.kafka.settings import SaslMechanism
 from cs.domain.operator_actions import ACCOUNT
-from cs.plugins.declared_settings import SECRET
-from cs.plugins.plugin_settings import AllPluginSettings
-from cs.runtime.redaction import MASK, all_texts, redacted, secrets_in
+from cs.plugins.declared_settings import SECRET, fields
+from cs.plugins.plugin_settings import AllPluginSettings, SettingValues
 from cs.settings import forms
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -121,32 +120,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def shown(self) -> dict[str, Any]:
         """Return the settings for people: of plug-ins under full names, secrets hidden."""
-        own = {
-            name: getattr(self, name) for name in self.__struct_fields__ if name != "plugins"
-        }
-        values = {
-            name: MASK if name in SECRET_SETTINGS and value is not None else redacted(value)
-            for name, value in own.items()
-        }
-        return dict(msgspec.to_builtins({**values, **self.plugins.shown()}, enc_hook=str))
+        values = {**self._own.shown(), **self.plugins.shown()}
+        return dict(msgspec.to_builtins(values, enc_hook=str))
 
     def secrets(self) -> list[str]:
         """Return every secret, those inside addresses and settings of plug-ins too."""
-        found = self.plugins.secrets()
-        for name in self.__struct_fields__:
-            inside = all_texts if name in SECRET_SETTINGS else secrets_in
-            found += inside(getattr(self, name))
-        return found
+        return [*self._own.secrets, *self.plugins.secrets()]
+
+    @property
+    def _own(self) -> SettingValues:
+        return SettingValues(
+            {name: getattr(self, name) for name in FIELDS},
+            frozenset(name for name, field in FIELDS.items() if field.secret),
+        )
 
     def __repr__(self) -> str:
         return f"Settings({self.shown()})"
 
 
-#: The type of each setting that is no plug-in's, with its limits and its form.
-TYPES = get_type_hints(Settings, include_extras=True)
-del TYPES["plugins"]
-
-#: Settings that are never shown: those that are marked so above.
-SECRET_SETTINGS = frozenset(
-    name for name, kind in TYPES.items() if SECRET in getattr(kind, "__metadata__", ())
-)
+#: The service's own settings; those of plug-ins stand in tables of theirs.
+FIELDS = fields(Settings)
+del FIELDS["plugins"]

@@ -10,7 +10,7 @@ from cs.domain.codec import AnyEvent, encode
 from cs.domain.contact import Query
 from cs.domain.stages.work import SOURCES_REFUSE
 from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
-from cs.plugins.plugin_settings import PluginSettings
+from cs.plugins.plugin_settings import SettingValues
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from harness.in_process import in_memory
 from harness.memory_keys import MemoryKeyStore
@@ -18,7 +18,7 @@ from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 
 SECRET = "s3cr'et/+"
-GIVEN = PluginSettings({"token": SECRET}, frozenset({"token"}))
+GIVEN = SettingValues({"token": SECRET}, frozenset({"token"}))
 E = TypeVar("E", bound=AnyEvent)
 
 
