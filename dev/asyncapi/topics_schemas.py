@@ -10,7 +10,15 @@ from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, PublicEvent
 from cs.domain.causation import AnyCause
 from cs.domain.codec import shapes
 from cs.domain.personal import Personal
-from cs.domain.stages.limits import LIMITS, Limit, ListLimit, MapLimit, NumberLimit, TextLimit
+from cs.domain.stages.limits import (
+    LIMITS,
+    OWN_LIMITS,
+    Limit,
+    ListLimit,
+    MapLimit,
+    NumberLimit,
+    TextLimit,
+)
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Outcome, StageName, Work
 
@@ -46,10 +54,10 @@ def message_schemas() -> dict[str, Schema]:
         [Work, Outcome, PublicEvent], ref_template=ref("{name}")["$ref"]
     )
     plain = {name: _plain(schema) for name, schema in found.items()}
-    for shape, limits in LIMITS.items():
-        fields = plain[shape.__name__]["properties"]
-        for name, limit in limits.items():
-            _limit(fields[name], limit)
+    own = {shape.__name__: limits for shape, limits in OWN_LIMITS.items()}
+    for shape, schema in plain.items():
+        for name, field in schema.get("properties", {}).items():
+            _limit(field, own.get(shape, {}).get(name, LIMITS.get(name)))
     return plain
 
 

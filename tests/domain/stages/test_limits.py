@@ -1,6 +1,7 @@
 """What messages may hold, and what is left of what they may not."""
 
 import math
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ from msgspec import inspect
 from cs.bus.topics import UNREADABLE, decode_outcome, decode_work, encode
 from cs.domain.contact import BrandFacts, CheckedPerson, Person, Query, Sighting
 from cs.domain.mail.mailbox import Evidence, Verdict
-from cs.domain.stages.limits import LIMITS, BeyondLimits, check, fitted
+from cs.domain.stages.limits import LIMITS, OWN_LIMITS, BeyondLimits, check, fitted, limit_of
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -249,7 +250,10 @@ def test_what_a_plug_in_leaves_empty_is_no_finding() -> None:
 
 
 def test_every_limit_is_of_a_field() -> None:
-    for shape, limits in LIMITS.items():
+    shapes = set(_shapes(inspect.multi_type_info([Work, Outcome])))
+
+    assert set(LIMITS) <= {name for shape in shapes for name in shape.__struct_fields__}
+    for shape, limits in OWN_LIMITS.items():
         assert set(limits) <= set(shape.__struct_fields__)
 
 
@@ -296,9 +300,9 @@ def test_query_and_discovery_inputs_are_held_to_their_limits() -> None:
 def test_every_text_number_moment_and_list_of_a_message_has_a_limit() -> None:
     free = [
         f"{shape.__name__}.{field.name}"
-        for shape, limits in LIMITS.items()
+        for shape in set(_shapes(inspect.multi_type_info([Work, Outcome])))
         for field in inspect.type_info(shape).fields  # type: ignore[attr-defined]
-        if field.name not in limits and not _is_closed(field.type)
+        if limit_of(shape, field.name) is None and not _is_closed(field.type)
     ]
 
     assert free == []
@@ -315,3 +319,18 @@ def _is_closed(of: inspect.Type) -> bool:
             return True
         case _:
             return False
+
+
+def _shapes(kinds: Iterable[inspect.Type]) -> Iterator[type[msgspec.Struct]]:
+    """Yield every shape in *kinds*, also inside of others."""
+    for kind in kinds:
+        match kind:
+            case inspect.StructType(cls=shape, fields=fields):
+                yield shape
+                yield from _shapes(field.type for field in fields)
+            case inspect.UnionType(types=types):
+                yield from _shapes(types)
+            case inspect.VarTupleType(item_type=item):
+                yield from _shapes([item])
+            case _:
+                pass

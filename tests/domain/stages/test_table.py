@@ -6,7 +6,6 @@ import pytest
 
 from cs.assembly.plugins import build_stage
 from cs.domain.brand.events import BrandEvent
-from cs.domain.stages.limits import LIMITS
 from cs.domain.stages.table import STAGES, StageRow
 from cs.domain.stages.work import (
     Alive,
@@ -52,11 +51,6 @@ def test_a_stage_is_found_by_its_name(row: StageRow) -> None:
 def test_an_item_is_a_field_of_the_input_and_of_the_event_that_closes(row: StageRow) -> None:
     for shape in (row.input, row.closed_by) if row.item else ():
         assert row.item in shape.__struct_fields__
-
-
-@ROWS
-def test_its_shapes_have_limits(row: StageRow) -> None:
-    assert {row.input, *row.progress, row.result} <= LIMITS.keys()
 
 
 @ROWS

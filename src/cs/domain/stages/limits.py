@@ -1,4 +1,4 @@
-"""What a message on the bus may hold, shape by shape, and what makes one fit.
+"""What a message on the bus may hold, field by field, and what makes one fit.
 
 A message comes from any program that may write to the topic, and what it says ends in
 databases, in events that are stored for ever and in answers to callers.  `check` refuses one
@@ -25,39 +25,18 @@ from msgspec.structs import replace
 from cs.domain.cause import CAUSE, CAUSES
 from cs.domain.contact import (
     BrandFacts,
-    BrandMatch,
-    Candidate,
     CheckedPerson,
-    LeftOut,
-    Opinion,
     Person,
-    PersonFacts,
-    Query,
-    RankedPerson,
     Sighting,
     SourceMatches,
 )
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Line
 from cs.domain.mail.syntax import ascii_mailbox, is_mail_domain, is_mailbox
 from cs.domain.names.brand_names import BRAND_MAX
-from cs.domain.source_cost import SourceCost, SourceFigures
+from cs.domain.source_cost import SourceFigures
 from cs.domain.stages.table import OWN_STAGES, STAGES, item_of
 from cs.domain.stages.work import (
     AnyFinding,
-    Discovered,
-    DiscoveryInput,
-    DomainVerified,
-    ExtraInput,
-    FactsFound,
-    Failed,
-    MailboxChecked,
     Outcome,
-    PeopleSeen,
-    RankingDone,
-    RankingInput,
-    ResolutionInput,
-    Resolved,
-    VerificationInput,
     Work,
     checked_in,
     sightings_in,
@@ -112,15 +91,9 @@ class NumberLimit(msgspec.Struct, frozen=True):
     least: float
     most: float
 
-    def admits(self, number: float) -> bool:
-        return self.least <= number <= self.most  # false of NaN
-
 
 class MomentLimit(msgspec.Struct, frozen=True):
     """A moment with its offset, between 1970 and 2200: far from where arithmetic ends."""
-
-    def admits(self, moment: datetime) -> bool:
-        return moment.tzinfo is not None and _FIRST <= moment < _LAST
 
 
 class ListLimit(msgspec.Struct, frozen=True):
@@ -129,10 +102,6 @@ class ListLimit(msgspec.Struct, frozen=True):
     most: int
     each: "Limit | None" = None
 
-    def admits(self, values: Sequence[Any]) -> bool:
-        fits = len(values) <= self.most
-        return fits and (self.each is None or all(map(self.each.admits, values)))
-
 
 class MapLimit(msgspec.Struct, frozen=True):
     """At most ``most`` texts by name."""
@@ -140,13 +109,6 @@ class MapLimit(msgspec.Struct, frozen=True):
     most: int
     name: TextLimit
     value: TextLimit
-
-    def admits(self, texts: Mapping[str, str]) -> bool:
-        return (
-            len(texts) <= self.most
-            and all(map(self.name.admits, texts))
-            and all(map(self.value.admits, texts.values()))
-        )
 
 
 Limit = TextLimit | NumberLimit | MomentLimit | ListLimit | MapLimit
@@ -200,25 +162,100 @@ ITEM = TextLimit(
     holds=lambda item: not item or is_mail_domain(item),
 )
 RECEIPT = TextLimit(most=64, pattern=r"^[0-9A-Za-z_-]*$")
-PERSON = TextLimit(most=10, pattern=r"^p[1-9][0-9]*$")
-#: Attempts of one piece of work are a handful, restarts included.
-ATTEMPT = NumberLimit(1, 1_000_000)
-SHARE = NumberLimit(0, 1)
-#: A year: longer than anything waits for.
-WAIT_S = NumberLimit(0, 366 * 86_400)
 
-PEOPLE_AT_ONCE = ListLimit(1_000)  # several sources at once; a lookup stores 100 of them
-OPINIONS_AT_ONCE = ListLimit(100)
-#: How each source's run ended, and why those that could not answer could not.
-SOURCES = MapLimit(64, WORD, WORD)
-CAUSES_BY_SOURCE = MapLimit(CAUSES, WORD, plain_text(CAUSE))
-#: What each source or verifier cost, the questions put to it, and the money.
-COSTS = ListLimit(64)
+#: Several sources at once; a lookup stores 100 of them.
+PEOPLE_AT_ONCE = ListLimit(1_000)
 COUNT = NumberLimit(0, 1_000_000)
 #: A million US dollars, in millionths of one.
 MICROS = NumberLimit(0, 1_000_000_000_000)
 #: Of a quarter of a year.
 SUM = NumberLimit(0, 1_000_000_000_000_000)
+#: Of the services that a stage asks: what each cost, why it could not answer, and so on.
+SERVICES = 64
+
+#: The limit of each field, by its name, in whatever shape it is.  A field that is not here is a
+#: shape of its own, true or false, or one of a closed set of words.
+LIMITS: Mapping[str, Limit] = {
+    # Messages.
+    "lookup": LOOKUP,
+    "stage": WORD,
+    "item": ITEM,
+    "attempt": NumberLimit(1, 1_000_000),  # a handful, restarts included
+    "deadline_at": MomentLimit(),
+    "receipt": RECEIPT,
+    # Inputs and findings.
+    "brand": plain_text(BRAND_MAX),
+    "domain": HOST,
+    "mail_domain": HOST,
+    "contacts": NumberLimit(0, 10_000),
+    **dict.fromkeys(("people", "candidates", "ranked", "left_out", "checked"), PEOPLE_AT_ONCE),
+    "opinions": ListLimit(100),
+    "sources": MapLimit(SERVICES, WORD, WORD),
+    "causes": MapLimit(CAUSES, WORD, plain_text(CAUSE)),
+    "matches": ListLimit(SERVICES),
+    "costs": ListLimit(SERVICES),
+    "figures": ListLimit(SERVICES),
+    "rules": WORD,
+    "why": WORD,
+    "retry_in_s": NumberLimit(0, 366 * 86_400),  # longer than anything waits for
+    # Brands.
+    "name": WORD,
+    "key": LABEL,
+    "parent_company": LABEL,
+    **dict.fromkeys(("linkedin_company_url", "instagram", "tiktok", "linkedin_url"), PAGE),
+    "aliases": ListLimit(50, WORD),
+    "mail_domains": ListLimit(10, HOST),
+    "found_by": MapLimit(20, WORD, WORD),
+    "source": WORD,
+    "score": NumberLimit(0, 1),
+    # People.
+    "person": TextLimit(most=10, pattern=r"^p[1-9][0-9]*$"),
+    "full_name": NAME,
+    "first_name": NAME,
+    "last_name": NAME,
+    "headline": HEADLINE,
+    "title": HEADLINE,  # it is taken from there
+    "company": LABEL,
+    "location": LABEL,
+    "addresses": ListLimit(5, MAILBOX),
+    "family": WORD,
+    "level": WORD,
+    "facts": MapLimit(5, WORD, LABEL),
+    "doubts": ListLimit(10, WORD),
+    "model": LABEL,
+    "prompt": WORD,
+    # Mailboxes.
+    "address": MAILBOX,
+    "verifier": WORD,
+    "settled": ListLimit(20),
+    "evidence": ListLimit(100),
+    "reason": WORD,
+    "at": MomentLimit(),
+    "mx": LABEL,
+    "conversation": ListLimit(500),
+    "at_ms": NumberLimit(-86_400_000, 86_400_000),  # negative: before the stage began to count
+    "who": plain_text(10),
+    "text": LINE,
+    "pattern": WORD,
+    # Money and questions.
+    **dict.fromkeys(("asked", "calls", "found", "used"), COUNT),
+    "verified": SUM,
+    "micros": MICROS,
+    "expected_micros": MICROS,
+}
+#: Fields with another limit than those of the same name elsewhere.
+OWN_LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
+    BrandFacts: {"name": LABEL},
+    SourceMatches: {"matches": ListLimit(20)},
+    Sighting: {"full_name": FULL_NAME},
+    Person: {"sources": ListLimit(SERVICES, WORD)},
+    SourceFigures: dict.fromkeys(("asked", "calls", "micros", "found", "used"), SUM),
+}
+
+
+def limit_of(shape: type[msgspec.Struct], field: str) -> Limit | None:
+    """Return the limit of *field* of *shape*; ``None``: its type bounds it."""
+    return OWN_LIMITS.get(shape, {}).get(field, LIMITS.get(field))
 
 
 class BeyondLimits(ValueError):
@@ -231,173 +268,6 @@ class BeyondLimits(ValueError):
     def __init__(self, where: str) -> None:
         super().__init__(f"beyond the limits of a message: {where}")
         self.where = where
-
-    def within(self, field: str) -> "BeyondLimits":
-        """Return the same, seen from around *field*."""
-        return BeyondLimits(f"{field}.{self.where}" if self.where else field)
-
-
-#: The limits of each shape, by field.  A field that is not here is a shape of its own,
-#: true or false, or one of a closed set of words.
-LIMITS: Mapping[type[msgspec.Struct], Mapping[str, Limit]] = {
-    Work: {
-        "lookup": LOOKUP,
-        "stage": WORD,
-        "item": ITEM,
-        "attempt": ATTEMPT,
-        "deadline_at": MomentLimit(),
-        "receipt": RECEIPT,
-        "figures": COSTS,
-    },
-    Outcome: {
-        "lookup": LOOKUP,
-        "stage": WORD,
-        "item": ITEM,
-        "attempt": ATTEMPT,
-        "receipt": RECEIPT,
-    },
-    ResolutionInput: {},
-    Resolved: {
-        "sources": SOURCES,
-        "causes": CAUSES_BY_SOURCE,
-        "matches": ListLimit(64),
-        "rules": WORD,
-        "costs": COSTS,
-    },
-    DiscoveryInput: {},
-    PeopleSeen: {"people": PEOPLE_AT_ONCE},
-    Discovered: {
-        "people": PEOPLE_AT_ONCE,
-        "sources": SOURCES,
-        "causes": CAUSES_BY_SOURCE,
-        "costs": COSTS,
-    },
-    RankingInput: {"people": PEOPLE_AT_ONCE, "contacts": NumberLimit(0, 10_000)},
-    RankingDone: {
-        "ranked": PEOPLE_AT_ONCE,
-        "left_out": PEOPLE_AT_ONCE,
-        "rules": WORD,
-        "opinions": OPINIONS_AT_ONCE,
-        "causes": CAUSES_BY_SOURCE,
-        "costs": COSTS,
-    },
-    VerificationInput: {"mail_domain": HOST, "candidates": PEOPLE_AT_ONCE},
-    MailboxChecked: {},
-    DomainVerified: {"checked": PEOPLE_AT_ONCE, "costs": COSTS},
-    ExtraInput: {"people": PEOPLE_AT_ONCE, "item": ITEM},
-    FactsFound: {"people": PEOPLE_AT_ONCE, "causes": CAUSES_BY_SOURCE, "costs": COSTS},
-    Failed: {
-        "why": WORD,
-        "retry_in_s": WAIT_S,
-        "checked": PEOPLE_AT_ONCE,
-        "causes": CAUSES_BY_SOURCE,
-        "costs": COSTS,
-    },
-    SourceFigures: {
-        "stage": WORD,
-        "name": WORD,
-        "asked": SUM,
-        "calls": SUM,
-        "micros": SUM,
-        "found": SUM,
-        "used": SUM,
-        "verified": SUM,
-    },
-    SourceCost: {
-        "name": WORD,
-        "asked": COUNT,
-        "calls": COUNT,
-        "micros": MICROS,
-        "found": COUNT,
-        "used": COUNT,
-        "expected_micros": MICROS,
-    },
-    Query: {"brand": plain_text(BRAND_MAX), "domain": HOST},
-    BrandFacts: {
-        "name": LABEL,
-        "domain": HOST,
-        "linkedin_company_url": PAGE,
-        "parent_company": LABEL,
-        "instagram": PAGE,
-        "tiktok": PAGE,
-        "aliases": ListLimit(50, WORD),
-        "mail_domains": ListLimit(10, HOST),
-        "found_by": MapLimit(20, WORD, WORD),
-    },
-    SourceMatches: {"source": WORD, "matches": ListLimit(20)},
-    BrandMatch: {"score": SHARE, "key": LABEL},
-    Sighting: {
-        "full_name": FULL_NAME,
-        "first_name": NAME,
-        "last_name": NAME,
-        "headline": HEADLINE,
-        "company": LABEL,
-        "linkedin_url": PAGE,
-        "location": LABEL,
-        "addresses": ListLimit(5, MAILBOX),
-        "source": WORD,
-    },
-    Person: {
-        "person": PERSON,
-        "full_name": NAME,
-        "first_name": NAME,
-        "last_name": NAME,
-        "headline": HEADLINE,
-        "company": LABEL,
-        "linkedin_url": PAGE,
-        "location": LABEL,
-        "addresses": ListLimit(5, MAILBOX),
-        "sources": ListLimit(64, WORD),
-    },
-    RankedPerson: {
-        "person": PERSON,
-        "title": HEADLINE,  # it is taken from there
-        "family": WORD,
-        "level": WORD,
-        "score": SHARE,
-    },
-    PersonFacts: {"person": PERSON, "facts": MapLimit(5, WORD, LABEL)},
-    LeftOut: {"person": PERSON, "why": WORD},
-    Opinion: {
-        "person": PERSON,
-        "doubts": ListLimit(10, WORD),
-        "family": WORD,
-        "level": WORD,
-        "title": HEADLINE,
-        "company": LABEL,
-        "model": LABEL,
-        "prompt": WORD,
-    },
-    Candidate: {
-        "person": PERSON,
-        "full_name": NAME,
-        "first_name": NAME,
-        "last_name": NAME,
-        "addresses": ListLimit(5, MAILBOX),
-        "settled": ListLimit(20),
-    },
-    CheckedPerson: {
-        "person": PERSON,
-        "mail_domain": HOST,
-        "address": MAILBOX,
-        "verifier": WORD,
-        "evidence": ListLimit(100),
-        "rules": WORD,
-    },
-    Evidence: {
-        "address": MAILBOX,
-        "reason": WORD,
-        "verifier": WORD,
-        "at": MomentLimit(),
-        "mx": LABEL,
-        "conversation": ListLimit(500),
-        "retry_in_s": WAIT_S,
-        "rules": WORD,
-    },
-    # Before the address began, to a stage that counts from then.
-    Line: {"at_ms": NumberLimit(-86_400_000, 86_400_000), "who": plain_text(10), "text": LINE},
-    DomainFacts: {"pattern": WORD},
-}
 
 
 def check_work(work: Work) -> None:
@@ -440,47 +310,10 @@ def check(value: object) -> None:
     ...
     cs.domain.stages.limits.BeyondLimits: beyond the limits of a message: retry_in_s
     """
-    if isinstance(value, msgspec.Struct):
-        for name, limit in _limits_of(type(value)):
-            part = getattr(value, name)
-            if part is None:
-                continue
-            if limit is not None and not limit.admits(part):
-                raise BeyondLimits(name)
-            if isinstance(part, msgspec.Struct | tuple):
-                try:
-                    check(part)
-                except BeyondLimits as beyond:
-                    raise beyond.within(name) from None
-    elif isinstance(value, tuple):
-        for each in value:
-            check(each)
-
-
-@cache
-def _limits_of(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None]]:
-    """Return the fields of *shape* that something is to be checked of."""
-    limits = LIMITS.get(shape, {})
-    info = msgspec.inspect.type_info(shape)
-    assert isinstance(info, msgspec.inspect.StructType)
-    return tuple(
-        (field.name, limits.get(field.name))
-        for field in info.fields
-        if field.name in limits or _has_shapes(field.type)
-    )
-
-
-def _has_shapes(kind: msgspec.inspect.Type) -> bool:
-    """Say whether values of *kind* may be or hold shapes."""
-    match kind:
-        case msgspec.inspect.UnionType(types=types):
-            return any(map(_has_shapes, types))
-        case msgspec.inspect.VarTupleType(item_type=item):
-            return _has_shapes(item)
-        case msgspec.inspect.TupleType(item_types=items):
-            return any(map(_has_shapes, items))
-        case _:
-            return isinstance(kind, msgspec.inspect.StructType)
+    misfits: list[str] = []
+    _fitted(value, None, "", misfits)
+    if misfits:
+        raise BeyondLimits(misfits[0])
 
 
 def fitted(value: T) -> T:
@@ -498,19 +331,59 @@ def fitted(value: T) -> T:
     >>> jo.full_name, jo.addresses
     ('Jo Lane', ())
     """
-    if not isinstance(value, msgspec.Struct):
+    made: T = _fitted(value, None, "", [])
+    return made
+
+
+def _fitted(value: Any, limit: Limit | None, place: str, misfits: list[str]) -> Any:
+    """Return *value* made to fit *limit*; add to *misfits* the places of what did not fit."""
+    before, after = value, value
+    match value, limit:
+        case str(), TextLimit():
+            after = _fitted_text(value, limit, place)
+        case msgspec.Struct(), _:
+            return _fitted_fields(value, place, misfits)
+        case tuple() | list(), ListLimit() | None:
+            most, each = (limit.most, limit.each) if limit else (len(value), None)
+            before, after = tuple(value), tuple(_fitting(value, each, place, misfits))[:most]
+        case dict(), MapLimit(most, name, text):
+            after = {
+                _fitted_text(key, name, place): _fitted_text(word, text, place)
+                for key, word in list(value.items())[:most]
+            }
+        case int() | float(), NumberLimit(least, most) if not _is_nan(value):
+            after = min(max(value, type(value)(least)), type(value)(most))
+        case datetime(), MomentLimit() if value.tzinfo is not None:
+            if not _FIRST <= value < _LAST:
+                raise BeyondLimits(place)
+        case (_, None) | (None, _):
+            pass
+        case _:
+            raise BeyondLimits(place)
+    if after == before:
         return value
+    misfits.append(place)
+    return after
+
+
+def _is_nan(number: int | float) -> bool:  # noqa: PYI041 - too long an int is none
+    return isinstance(number, float) and math.isnan(number)
+
+
+def _fitted_fields(value: msgspec.Struct, place: str, misfits: list[str]) -> msgspec.Struct:
     changed: dict[str, Any] = {}
     for name, limit, may_be_none in _fields(type(value)):
         before = getattr(value, name)
+        within = f"{place}.{name}" if place else name
         try:
-            after = _fitted_part(before, limit)
+            after = _fitted(before, limit, within, misfits)
         except BeyondLimits as beyond:
-            after = None
             if not may_be_none:
-                raise beyond.within(name) from None
+                raise
+            misfits.append(beyond.where)
+            after = None
         if after is None and not may_be_none:
-            raise BeyondLimits(name)
+            raise BeyondLimits(within)
         if after is not before:
             changed[name] = after
     return replace(value, **changed) if changed else value
@@ -519,11 +392,31 @@ def fitted(value: T) -> T:
 @cache  # msgspec reads the annotations again each time
 def _fields(shape: type[msgspec.Struct]) -> Sequence[tuple[str, Limit | None, bool]]:
     """Return name and limit of each field of *shape*, and whether it may be ``None``."""
-    limits = LIMITS.get(shape, {})
     return tuple(
-        (field.name, limits.get(field.name), field.default is None)
+        (field.name, limit_of(shape, field.name), field.default is None)
         for field in msgspec.structs.fields(shape)
     )
+
+
+def _fitting(
+    values: Sequence[Any], each: Limit | None, place: str, misfits: list[str]
+) -> Iterator[Any]:
+    for value in values:
+        try:
+            yield _fitted(value, each, place, misfits)
+        except BeyondLimits as beyond:
+            misfits.append(beyond.where)
+
+
+def _fitted_text(text: str, limit: TextLimit, place: str) -> str:
+    if limit.admits(text):
+        return text
+    cleaned = limit.clean(text)
+    if limit.may_be_cut:
+        cleaned = cleaned[: limit.most]
+    if not limit.admits(cleaned):
+        raise BeyondLimits(place)
+    return cleaned
 
 
 def lighter(finding: AnyFinding, share: float) -> AnyFinding:
@@ -540,43 +433,3 @@ def lighter(finding: AnyFinding, share: float) -> AnyFinding:
 def _without_conversations(checked: CheckedPerson) -> CheckedPerson:
     evidence = (replace(each, conversation=()) for each in checked.evidence)
     return replace(checked, evidence=tuple(evidence))
-
-
-def _fitted_part(value: Any, limit: Limit | None) -> Any:
-    match limit, value:
-        case _, None:
-            return None
-        case TextLimit(), str():
-            return _fitted_text(value, limit)
-        case NumberLimit(least, most), int() | float() if not math.isnan(value):
-            return min(max(value, type(value)(least)), type(value)(most))
-        case MomentLimit(), datetime() if limit.admits(value):
-            return value
-        case ListLimit(most, each), tuple() | list():
-            return tuple(_fitting(value, each))[:most]
-        case MapLimit(most, name, text), dict():
-            pairs = list(value.items())[:most]
-            return {_fitted_text(k, name): _fitted_text(v, text) for k, v in pairs}
-        case None, _:
-            return fitted(value)
-        case _:
-            raise BeyondLimits("")
-
-
-def _fitting(values: Sequence[Any], each: Limit | None) -> Iterator[Any]:
-    for value in values:
-        try:
-            yield _fitted_part(value, each)
-        except BeyondLimits:
-            continue
-
-
-def _fitted_text(text: str, limit: TextLimit) -> str:
-    if limit.admits(text):
-        return text
-    cleaned = limit.clean(text)
-    if limit.may_be_cut:
-        cleaned = cleaned[: limit.most]
-    if not limit.admits(cleaned):
-        raise BeyondLimits("")
-    return cleaned
