@@ -6,7 +6,7 @@ import pytest
 from cs.assembly.plugins import open_plugins
 from cs.assembly.setup_lines import setup_lines
 from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.port import IndexEntries
+from cs.directory.store import IndexEntries
 from cs.settings import BadSettings, load
 from harness.memory_directory import MemoryDirectory
 
@@ -58,6 +58,7 @@ async def test_how_many_people_of_ones_own_there_are_is_told() -> None:
     person = DirectoryPerson(full_name="Ada", email="a@acme.example", as_of=date(2026, 11, 1))
     row = DirectoryRow(person, frozenset({"full_name"}))
     await own.put([row], lambda _: IndexEntries(frozenset(), ()))
+    await own.look()
     settings = load(environment=NOTHING)
 
     async with open_plugins(settings, directory=own) as tools:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.port import Changes, DirectoryStatus, IndexEntries, PeopleDirectory
+from cs.directory.store import Changes, DirectoryStatus, IndexEntries, PeopleDirectory
 
 DAY = date(2026, 11, 1)
 ADA = DirectoryPerson(

@@ -18,8 +18,8 @@ from contracts.people_directory import (
 )
 from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
 from cs.directory.person import DirectoryPerson
-from cs.directory.port import Changes
-from cs.directory.postgres import PostgresDirectory, PostgresPrints
+from cs.directory.postgres import PostgresDirectory
+from cs.directory.store import Changes
 from cs.postgres import parts
 from cs.postgres.pool import Pool, open_pool
 from postgres.stages_tables import pool
@@ -59,7 +59,7 @@ async def test_nobody_is_in_the_table_in_clear_and_no_byte_of_who_is_erased(
     for text in ("Ada", "ada-kern", "ada.kern", "Acme", "Influencer"):
         assert text.encode() not in stored
 
-    assert await PostgresPrints(pool).erase([of(ADA)]) == 1, "without the key"
+    assert await PostgresDirectory(pool).erase([of(ADA)]) == 1, "without the key"
 
     left = await _pages(pool)
     for gone in (box, bytes.fromhex(of(ADA))):

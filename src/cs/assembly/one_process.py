@@ -29,7 +29,7 @@ from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
-from cs.directory.port import DirectoryErasure
+from cs.directory.store import PeopleDirectory
 from cs.domain.service import World
 from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import EventLog
@@ -101,7 +101,7 @@ async def run_service(
     misconfiguration: Misconfiguration | None = None,
     foreign_verifiers: Collection[str] = (),
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
-    directory: DirectoryErasure | None = None,
+    directory: PeopleDirectory | None = None,
     metrics: Metrics | None = None,
     rest: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RunningService]:

@@ -21,7 +21,7 @@ from cs.assembly.folder import (
 )
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
-from cs.directory.port import DirectoryErasure, PeopleDirectory
+from cs.directory.store import PeopleDirectory
 from cs.domain.operator_actions import account
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.port import EventLog
@@ -51,7 +51,7 @@ class CommandContext(msgspec.Struct, frozen=True):
 
     #: The operator's own people, as far as erasing goes; ``None`` where the settings do not
     #: say where they are.
-    directory_erasure: DirectoryErasure | None = None
+    directory_erasure: PeopleDirectory | None = None
     #: The same, whole; ``None`` also where the settings do not name its key.
     directory: PeopleDirectory | None = None
 
@@ -136,7 +136,7 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
         shared_calls,
     )
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
-    from cs.directory.postgres import PostgresDirectory, PostgresPrints  # noqa: PLC0415
+    from cs.directory.postgres import PostgresDirectory  # noqa: PLC0415
 
     async with AsyncExitStack() as stack:
         shared = await stack.enter_async_context(open_shared_stores(settings, "command"))
@@ -163,6 +163,6 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
             acting_operator(settings),
             calls.erase if calls is not None else None,
             calls.remembered if calls is not None else None,
-            PostgresPrints(pool) if pool is not None else None,
+            PostgresDirectory(pool) if pool is not None else None,
             directory,
         )

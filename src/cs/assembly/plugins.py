@@ -15,7 +15,7 @@ from cs.assembly.sandbox_plugins import (
     played_in_sandbox,
 )
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
-from cs.directory.port import DirectoryReader
+from cs.directory.store import PeopleDirectory
 from cs.domain.service import World
 from cs.domain.stages.table import STAGES, StageRow
 from cs.domain.stages.work import StageName
@@ -91,7 +91,7 @@ async def open_plugins(
     paid: PaidCalls = EVERY_TIME,
     *,
     budgets: Budgets = UNLIMITED,
-    directory: DirectoryReader | None = None,
+    directory: PeopleDirectory | None = None,
     world: World = "live",
     metrics: Metrics | None = None,
 ) -> AsyncIterator[StagePlugins]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from cs.assembly.plugins import DIRECTORY, StagePlugins
 from cs.assembly.settings_of_plugins import of_source, of_verifier
-from cs.directory.port import DirectoryStatus
+from cs.directory.store import DirectoryStatus
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.sources import missing_of
 from cs.settings import Settings

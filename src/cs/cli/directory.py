@@ -12,7 +12,7 @@ from cs.cli.output import Table, facts, stop
 from cs.cli.person import NOBODY, Named
 from cs.cli.revealing import Reveal
 from cs.directory.person import DirectoryPerson
-from cs.directory.port import PeopleDirectory
+from cs.directory.store import PeopleDirectory
 from cs.domain.contact import BrandFacts
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand

@@ -8,7 +8,7 @@ from datetime import timedelta
 from structlog import get_logger
 
 from cs.directory.errors import DirectoryUnavailable
-from cs.directory.port import PeopleDirectory
+from cs.directory.store import PeopleDirectory
 from cs.domain.cause import fault
 from cs.runtime.clock import Clock
 from cs.runtime.private_files import DeletedDataRemains

@@ -1,16 +1,14 @@
-"""What is stored of a person: keyed hashes of who and where they are, and the rest sealed."""
+"""What the key of the directory does: keyed hashes of who and where people are, and sealing."""
 
 import hmac
 import os
-from collections.abc import Mapping, Sequence
 
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
-from cs.directory.person import DirectoryPerson, DirectoryRow, merged
-from cs.directory.port import Changes, IndexOf
+from cs.directory.errors import DirectoryUnavailable
+from cs.directory.person import DirectoryPerson
 
 _NONCE = 12
 #: Bytes of a keyed hash: of a hundred million texts two are alike once in 10^22 times.
@@ -60,74 +58,3 @@ class DirectorySeal:
             return _decode(self._box.decrypt(box[:_NONCE], box[_NONCE:], who))
         except (InvalidTag, msgspec.DecodeError) as error:
             raise DirectoryUnavailable("a sealed person of it is damaged") from error
-
-
-WRONG_KEY = WrongDirectoryKey(
-    "who is in it was sealed with another key: bring that key back, or empty it with "
-    "`cs directory clear` and import the files again"
-)
-
-
-class SealedPerson(msgspec.Struct, frozen=True):
-    """One person as stored.
-
-    Attributes:
-        who: Keyed hash of who it is.
-        as_of: The day of which they are known, as `datetime.date.toordinal` has it.
-        places: Keyed hashes of where they are looked for.
-        prints: Fingerprints, the first of who it is.
-        box: All of it, sealed.
-    """
-
-    who: bytes
-    as_of: int
-    places: tuple[bytes, ...]
-    prints: tuple[bytes, ...]
-    box: bytes
-
-
-def upsert(
-    seal: DirectorySeal,
-    rows: Sequence[DirectoryRow],
-    stored: Mapping[bytes, bytes],
-    index_of: IndexOf,
-) -> tuple[Sequence[SealedPerson], Changes]:
-    """Return who is to be stored instead, and what *rows* come to.
-
-    Args:
-        seal: Of the directory.
-        rows: One after the other.
-        stored: The sealed people they may be about, by identity.
-        index_of: As `cs.directory.port.PeopleDirectory.put`.
-    """
-    people = {who: seal.unseal(who, box) for who, box in stored.items()}
-    changed: set[bytes] = set()
-    changes = Changes()
-    for row in rows:
-        who = seal.who(row.person.known_as)
-        before = people.get(who)
-        after = row.person if before is None else merged(before, row)
-        changes.new += before is None
-        changes.unchanged += after == before
-        changes.updated += before is not None and after != before
-        if after != before:
-            people[who] = after
-            changed.add(who)
-    sealed = []
-    for who in changed:
-        entries = index_of(people[who])
-        sealed.append(
-            SealedPerson(
-                who,
-                people[who].as_of.toordinal(),
-                tuple(sorted(map(seal.where, entries.places))),
-                tuple(map(bytes.fromhex, entries.prints)),
-                seal.seal(who, people[who]),
-            )
-        )
-    return sealed, changes
-
-
-def print_bytes(prints: Sequence[str] | frozenset[str]) -> list[bytes]:
-    """Return fingerprints as they are stored."""
-    return [bytes.fromhex(each) for each in prints]

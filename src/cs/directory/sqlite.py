@@ -3,59 +3,48 @@
 Another process may import while a service runs: readers see it from then on.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
-from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any
 
 from cs.directory.errors import DirectoryUnavailable
-from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.port import PAGE, Changes, DirectoryStatus, IndexOf
-from cs.directory.sealing import WRONG_KEY, DirectorySeal, SealedPerson, print_bytes, upsert
-from cs.sqlite.database import LOCK_TIMEOUT_S, FileOnDemand, transaction, wipe
+from cs.directory.store import PeopleDirectory, SealedPerson
+from cs.runtime.sql import Many, Work
+from cs.sqlite.database import LOCK_TIMEOUT_S
+from cs.sqlite.sql import SqliteDatabase
 
 #: Bytes of a keyed hash and of a fingerprint, which stand one behind the other in a row.
 _PLACE, _PRINT = 16, 32
 #: Memory for pages: what keeps the indexes of a million people quick to write.
 _CACHE_KIB = 65_536
+#: People that are forgotten in one go by age, so that the file can be read in between.
+PAGE = 1_000
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
+class SqliteDirectory(PeopleDirectory):
+    """The directory in the file at *path*, made when a person is first stored.
 
-
-def _in_thread(
-    method: "Callable[Concatenate[SqliteDirectory, P], T]",
-) -> "Callable[Concatenate[SqliteDirectory, P], Coroutine[Any, Any, T]]":
-    """Let *method* run in the thread of the file, where it may use `_file.db`."""
-
-    @wraps(method)
-    async def run(self: "SqliteDirectory", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._file.run(method, self, *args, **kwargs)
-
-    return run
-
-
-class SqliteDirectory:
-    """Use as ``async with``.  The file is made when a person is first stored.
-
-    Args:
-        path: Of the file.
-        key: Gives the key when it is needed, 32 bytes.  While people are stored that were
-            sealed with another one, nothing is read or stored (`WrongDirectoryKey`).
-        lock_timeout_s: How long to wait for another process's transaction.
+    Waits *lock_timeout_s* for another process's transaction; in memory without a path.
     """
+
+    AT = "number IN (SELECT number FROM place WHERE place = ANY($1::bytea[]))"
+    PRINTED = "number IN (SELECT number FROM print WHERE print = ANY($1::bytea[]))"
+    CLEAR = (
+        "DELETE FROM person",
+        "DELETE FROM place",
+        "DELETE FROM print",
+        "DELETE FROM directory_key",
+    )
 
     def __init__(
         self,
-        path: Path,
+        path: Path | None,
         key: Callable[[], bytes],
         *,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        self._key = key
-        self._file = FileOnDemand(
+        self._sqlite = SqliteDatabase(
             path,
             _SCHEMA,
             thread="directory",
@@ -63,150 +52,43 @@ class SqliteDirectory:
             unavailable=lambda error: DirectoryUnavailable(f"{path}: {error}"),
             lock_timeout_s=lock_timeout_s,
         )
-        self.has_people = False
+        super().__init__(self._sqlite, key)
 
-    async def __aenter__(self) -> Self:
-        return self
+    def _store(self, people: Sequence[SealedPerson]) -> Work[None]:
+        yield from _forget("who = ANY($1::bytea[])", [who for who, *_ in people])
+        for who, as_of, places, prints, box in people:
+            day = as_of.toordinal()
+            ((number,),) = yield _PUT, who, day, b"".join(places), b"".join(prints), box
+            yield Many(_PUT_PLACE, [(place, -day, number) for place in places])
+            yield Many(_PUT_PRINT, [(print_, number) for print_ in prints])
 
-    async def __aexit__(self, *_: object) -> None:
-        self._file.close()
+    async def _delete(self, condition: str, value: Any, *, rewrite: bool = True) -> int:
+        gone = 0
+        if self._sqlite.file.exists:
+            gone = await self._database.transact(_forget(condition, value))
+        # Also the bytes of those who could not be wiped before.
+        await self._sqlite.wipe(rewrite=rewrite)
+        return gone
 
-    @cached_property
-    def _seal(self) -> DirectorySeal:
-        return DirectorySeal(self._key())
+    def _day(self, stored: Any) -> date:
+        return date.fromordinal(stored)
 
-    async def look(self) -> bool:
-        self.has_people = await self._file.run(self._look)
-        return self.has_people
+    def _prints(self, stored: Any) -> Sequence[bytes]:
+        return _parts(stored, _PRINT)
 
-    def _look(self) -> bool:
-        return self._rows(_ANYBODY) == [(1,)]
+    async def forget_before(self, day: date) -> int:
+        return await self._delete(_BEFORE, day.toordinal(), rewrite=False)
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return what *query* gives; nothing where no file was made yet."""
-        return self._file.db.execute(query, values).fetchall() if self._file.exists else []
 
-    def _checked_seal(self) -> DirectorySeal:
-        """Return the seal, if it is that of the stored people."""
-        if self._rows(_OTHER_KEY, self._seal.proof):
-            raise WRONG_KEY
-        return self._seal
-
-    @_in_thread
-    def people_at(self, places: Iterable[str], *, limit: int) -> Sequence[DirectoryPerson]:
-        if not self._look():  # without people no key is needed
-            return []
-        seal = self._checked_seal()
-        rows = (self._rows(_AT, seal.where(place), limit) for place in sorted(set(places)))
-        newest = sorted({row for found in rows for row in found})[:limit]
-        return [seal.unseal(who, box) for _, who, box in newest]
-
-    @_in_thread
-    def status(self) -> DirectoryStatus:
-        for people, oldest, newest in self._rows(_STATUS):
-            if people:
-                first, last = date.fromordinal(oldest), date.fromordinal(newest)
-                return DirectoryStatus(people, first, last)
-        return DirectoryStatus()
-
-    def _numbers(self, prints: Iterable[str]) -> list[int]:
-        rows = (self._rows(_WITH_PRINT, each) for each in print_bytes(frozenset(prints)))
-        return sorted({number for found in rows for (number,) in found})
-
-    @_in_thread
-    def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
-        rows = [self._rows(_ENTRIES, number)[0] for number in self._numbers(prints)]
-        return [tuple(map(bytes.hex, _parts(printed, _PRINT))) for *_, printed in rows]
-
-    @_in_thread
-    def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
-        numbers = self._numbers(prints)
-        seal = self._checked_seal()
-        rows = [self._rows(_BOX, number)[0] for number in numbers]
-        return [seal.unseal(who, box) for who, box in rows]
-
-    @_in_thread
-    def put(
-        self, rows: Sequence[DirectoryRow], index_of: IndexOf, *, dry_run: bool = False
-    ) -> Changes:
-        if dry_run:
-            return upsert(self._seal, rows, self._stored(rows), index_of)[1]
-        with transaction(self._file.db):
-            self._file.db.execute(_TAKE_OVER, (self._seal.proof,))
-            sealed, changes = upsert(self._seal, rows, self._stored(rows), index_of)
-            for person in sealed:
-                self._store(person)
-        return changes
-
-    def _stored(self, rows: Sequence[DirectoryRow]) -> dict[bytes, bytes]:
-        seal = self._checked_seal()
-        found = [self._rows(_BY_WHO, seal.who(row.person.known_as)) for row in rows]
-        return {who: box for each in found for _, who, box in each}
-
-    def _store(self, person: SealedPerson) -> None:
-        for number, *_ in self._rows(_BY_WHO, person.who):
-            self._forget(number)
-        places, prints = b"".join(person.places), b"".join(person.prints)
-        row = (person.who, person.as_of, places, prints, person.box)
-        number = self._file.db.execute(_PUT, row).lastrowid
-        age = -person.as_of
-        self._file.db.executemany(_PUT_PLACE, [(each, age, number) for each in person.places])
-        self._file.db.executemany(_PUT_PRINT, [(each, number) for each in person.prints])
-
-    @_in_thread
-    def get(self, known_as: str) -> DirectoryPerson | None:
-        if not self._look():
-            return None
-        seal = self._checked_seal()
-        for _, who, box in self._rows(_BY_WHO, seal.who(known_as)):
-            return seal.unseal(who, box)
-        return None
-
-    @_in_thread
-    def remove(self, known_as: str) -> bool:
-        if not self._file.exists:
-            return False
-        who = self._checked_seal().who(known_as)
-        return self._delete(lambda: [row[0] for row in self._rows(_BY_WHO, who)]) > 0
-
-    @_in_thread
-    def erase(self, prints: Iterable[str]) -> int:
-        return self._delete(lambda: self._numbers(prints))
-
-    @_in_thread
-    def forget_before(self, day: date) -> int:
-        before = _BEFORE, day.toordinal(), PAGE
-        return self._delete(lambda: [row[0] for row in self._rows(*before)], rewrite=False)
-
-    @_in_thread
-    def clear(self) -> int:
-        if not self._file.exists:
-            return 0
-        with transaction(self._file.db):
-            ((people, *_),) = self._rows(_STATUS)
-            for table in ("person", "place", "print", "directory_key"):
-                self._file.db.execute(f"DELETE FROM {table}")  # noqa: S608
-        wipe(self._file.db, rewrite=True)
-        return int(people)
-
-    def _delete(self, numbers: Callable[[], Sequence[int]], *, rewrite: bool = True) -> int:
-        """Forget those with the *numbers*, and wipe also who could not be wiped before."""
-        if not self._file.exists:
-            return 0
-        with transaction(self._file.db):
-            gone = numbers()
-            for number in gone:
-                self._forget(number)
-        wipe(self._file.db, rewrite=rewrite)
-        return len(gone)
-
-    def _forget(self, number: int) -> None:
-        ((as_of, places, prints),) = self._rows(_ENTRIES, number)
-        keys = [(each, -as_of, number) for each in _parts(places, _PLACE)]
-        self._file.db.executemany(_DROP_PLACE, keys)
-        printed = [(each, number) for each in _parts(prints, _PRINT)]
-        self._file.db.executemany(_DROP_PRINT, printed)
-        self._file.db.execute("DELETE FROM person WHERE number = ?", (number,))
+def _forget(condition: str, value: Any) -> Work[int]:
+    """Delete the people of whom *condition* is true, and by what they are found."""
+    query = f"SELECT number, as_of, places, prints FROM person WHERE {condition}"  # noqa: S608
+    people = yield query, value
+    for number, as_of, places, prints in people:
+        yield Many(_DROP_PLACE, [(each, -as_of, number) for each in _parts(places, _PLACE)])
+        yield Many(_DROP_PRINT, [(each, number) for each in _parts(prints, _PRINT)])
+        yield "DELETE FROM person WHERE number = $1", number
+    return len(people)
 
 
 def _parts(joined: bytes, size: int) -> list[bytes]:
@@ -233,26 +115,17 @@ _SCHEMA = (
         "CREATE TABLE IF NOT EXISTS directory_key "
         "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
     ),
+    # What the statements for both databases call it.
+    "CREATE TEMP VIEW directory_person AS SELECT * FROM person",
 )
-#: A key may change while there are no people that it would have to open.
-_TAKE_OVER = (
-    "INSERT INTO directory_key (one, proof) VALUES (1, ?) ON CONFLICT (one) DO UPDATE "
-    "SET proof = excluded.proof WHERE NOT EXISTS (SELECT 1 FROM person)"
-)
-_ANYBODY = "SELECT EXISTS (SELECT 1 FROM person)"
-_OTHER_KEY = f"SELECT 1 FROM directory_key WHERE proof <> ? AND ({_ANYBODY})"  # noqa: S608
-_AT = (
-    "SELECT place.age, who, box FROM (SELECT number, age FROM place "
-    "WHERE place = ? ORDER BY age LIMIT ?) AS place JOIN person USING (number)"
-)
-_STATUS = "SELECT count(*), min(as_of), max(as_of) FROM person"
-_WITH_PRINT = "SELECT number FROM print WHERE print = ?"
-_BOX = "SELECT who, box FROM person WHERE number = ?"
-_BY_WHO = "SELECT number, who, box FROM person WHERE who = ?"
-_ENTRIES = "SELECT as_of, places, prints FROM person WHERE number = ?"
-_BEFORE = "SELECT number FROM person WHERE as_of < ? ORDER BY as_of LIMIT ?"
-_PUT = "INSERT INTO person (who, as_of, places, prints, box) VALUES (?, ?, ?, ?, ?)"
-_PUT_PLACE = "INSERT INTO place VALUES (?, ?, ?)"
-_PUT_PRINT = "INSERT OR IGNORE INTO print VALUES (?, ?)"
-_DROP_PLACE = "DELETE FROM place WHERE place = ? AND age = ? AND number = ?"
-_DROP_PRINT = "DELETE FROM print WHERE print = ? AND number = ?"
+_BEFORE = f"""
+number IN (SELECT number FROM person WHERE as_of < $1 ORDER BY as_of LIMIT {PAGE})
+"""  # noqa: S608
+_PUT = """
+INSERT INTO person (who, as_of, places, prints, box) VALUES ($1, $2, $3, $4, $5)
+RETURNING number
+"""
+_PUT_PLACE = "INSERT INTO place VALUES ($1, $2, $3)"
+_PUT_PRINT = "INSERT INTO print VALUES ($1, $2) ON CONFLICT DO NOTHING"
+_DROP_PLACE = "DELETE FROM place WHERE place = $1 AND age = $2 AND number = $3"
+_DROP_PRINT = "DELETE FROM print WHERE print = $1 AND number = $2"

@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from cs.directory.errors import DirectoryUnavailable
-from cs.directory.port import DirectoryErasure
+from cs.directory.store import PeopleDirectory
 from cs.domain import person
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
@@ -140,7 +140,7 @@ class Erasure:
         reflected: Callable[[], Awaitable[None]],
         *,
         forget_calls: ForgetCalls | None = None,
-        directory: DirectoryErasure | None = None,
+        directory: PeopleDirectory | None = None,
         by: str | None = None,
     ) -> None:
         self._streams = streams

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from cs.directory.port import DirectoryReader
+from cs.directory.store import PeopleDirectory
 from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
 from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
 from cs.paid_calls.budgets.port import UNLIMITED, Budgets
@@ -90,7 +90,7 @@ class SourceContext(PaidContext, frozen=True, kw_only=True):
 
     trusted: ApiClient
     guarded: Fetcher
-    directory: DirectoryReader | None = None
+    directory: PeopleDirectory | None = None
 
     def _api_client(self) -> ApiClient:
         return self.trusted

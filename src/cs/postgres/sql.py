@@ -80,7 +80,7 @@ class PostgresDatabase:
                 await retry_while_locked(self.pool, replace)
         return gone
 
-    async def wipe(self) -> None:
+    async def wipe(self, *, rewrite: bool = False) -> None:
         """Do nothing: vacuum frees the pages, and `purge` replaces them."""
 
     async def wipe_parts(

@@ -3,8 +3,8 @@
 Both databases know ``$1`` parameters, ``ON CONFLICT``, ``RETURNING`` and ``FILTER``.  Times are
 seconds since 1970: the SQLite driver (`cs.sqlite.sql`) provides PostgreSQL's functions
 ``clock_timestamp()``, ``to_timestamp($1)`` and ``date_part('epoch', column)`` for that, and
-translates ``= ANY($1::text[])``.  ``LOCK TABLE`` is for PostgreSQL: a transaction of SQLite
-has the file for itself.
+translates ``= ANY($1::text[])`` and ``= ANY($1::bytea[])``.  ``LOCK TABLE`` is for PostgreSQL:
+a transaction of SQLite has the file for itself.
 
 A transaction is a generator: it yields statements and is sent the rows of each.  SQLite runs
 all of it in one go in a thread; PostgreSQL sends one statement after the other.
@@ -68,8 +68,11 @@ class Database(Protocol):
             DeletedDataRemains: They are deleted, but another process reads the file.
         """
 
-    async def wipe(self) -> None:
+    async def wipe(self, *, rewrite: bool = False) -> None:
         """Overwrite what was deleted before, where the database leaves it in its files.
+
+        Args:
+            rewrite: Also the copies that rows which moved between pages have left.
 
         Raises:
             DeletedDataRemains: Another process reads the file.

@@ -1,6 +1,7 @@
 """Statements for both databases (`cs.runtime.sql`) in a SQLite file."""
 
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ T = TypeVar("T")
 BATCH = 512
 #: Callers that wait to write; more are refused at once.
 WAITING = 10_000
+_BYTES_LIST = re.compile(r"= ANY\((\$\d)::bytea\[\]\)")
 #: What SQLite spells otherwise than PostgreSQL, or does not need.
 _SPELLINGS = (
     (" = ANY(", " IN (SELECT value FROM json_each("),
@@ -90,8 +92,8 @@ class SqliteDatabase:
     async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
         return await self.file.run(self._purge, table, column, values)
 
-    async def wipe(self) -> None:
-        await self.file.run(self._wipe)
+    async def wipe(self, *, rewrite: bool = False) -> None:
+        await self.file.run(self._wipe, rewrite)
 
     async def wipe_parts(
         self, table: str, column: str, values: Sequence[str] | None = None
@@ -158,13 +160,14 @@ class SqliteDatabase:
         wipe(self.file.db, rewrite=True)  # also of what could not be wiped before
         return gone
 
-    def _wipe(self) -> None:
+    def _wipe(self, rewrite: bool) -> None:
         if self.file.exists:
-            wipe(self.file.db)
+            wipe(self.file.db, rewrite=rewrite)
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    """Add those of PostgreSQL's that shared statements use."""
+    """Add those of PostgreSQL's that shared statements use, and a newer one of SQLite's."""
+    connection.create_function("unhex", 1, bytes.fromhex, deterministic=True)
     connection.create_function("clock_timestamp", 0, time.time)
     connection.create_function("to_timestamp", 1, lambda moment: moment, deterministic=True)
     connection.create_function("date_part", 2, lambda _, moment: moment, deterministic=True)
@@ -177,6 +180,7 @@ def _many(sql: str, rows: Sequence[Sequence[Any]]) -> Work[Rows]:
 @lru_cache(maxsize=1_000)
 def spelled(sql: str) -> str:
     """Return *sql*, which is written for PostgreSQL, for SQLite."""
+    sql = _BYTES_LIST.sub(r"IN (SELECT unhex(value) FROM json_each(\1))", sql)
     for of_postgres, of_sqlite in _SPELLINGS:
         sql = sql.replace(of_postgres, of_sqlite)
     return sql
@@ -185,5 +189,5 @@ def spelled(sql: str) -> str:
 def bound(value: Any) -> Any:
     """Return what SQLite is given for a parameter of PostgreSQL's."""
     if isinstance(value, list):
-        return json.dumps(value)
+        return json.dumps([v.hex() if isinstance(v, bytes) else v for v in value])
     return value.isoformat() if isinstance(value, date) else value

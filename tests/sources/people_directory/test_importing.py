@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from cs.directory.person import DirectoryPerson
-from cs.directory.port import DirectoryStatus
+from cs.directory.store import DirectoryStatus
 from cs.operations.suppressions import DirectoryPrints
 from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import (

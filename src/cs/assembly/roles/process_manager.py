@@ -12,7 +12,7 @@ from cs.assembly.settings_of_plugins import verifier_names
 from cs.assembly.shared_settings import kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
-from cs.directory.postgres import PostgresPrints
+from cs.directory.postgres import PostgresDirectory
 from cs.domain.service import World
 from cs.operations.bounces.recording import POSTED, BounceRecorder
 from cs.operations.erasure import Erasure
@@ -50,7 +50,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         reflected = reached_end(data.log, views)
         stages_pool = shared.stages_pool
         forget_calls = None if stages_pool is None else shared_calls(stages_pool).erase
-        directory = None if stages_pool is None else PostgresPrints(stages_pool)
+        directory = None if stages_pool is None else PostgresDirectory(stages_pool)
         erasure = Erasure(
             streams,
             data.keys,

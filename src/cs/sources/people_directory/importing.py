@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.port import IndexEntries, PeopleDirectory
+from cs.directory.store import IndexEntries, PeopleDirectory
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.brand_names import Unacceptable, canonical_domain
 from cs.domain.names.profile_url import person_page

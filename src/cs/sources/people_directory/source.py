@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
-from cs.directory.port import DirectoryReader
+from cs.directory.store import PeopleDirectory
 from cs.domain.names.brand_forms import close_forms, core_forms
 from cs.domain.names.brand_match import names_host
 from cs.domain.names.brand_names import Unacceptable, clean_brand, sites_of
@@ -41,7 +41,7 @@ class DirectorySource:
     #: It is on this machine: asked before the others, and listed only if it has people.
     local = True
 
-    def __init__(self, directory: DirectoryReader | None) -> None:
+    def __init__(self, directory: PeopleDirectory | None) -> None:
         self._directory = directory
 
     @property
