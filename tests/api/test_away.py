@@ -1,7 +1,7 @@
 """While the log or the views are away every caller is answered, and nothing is done twice."""
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -9,8 +9,6 @@ import pytest
 
 from api.away import SHORT, Fragile, How, When, fragile
 from api.openapi_document import faults
-from cs.checks.checks import MemoryChecks
-from cs.domain.api_key import make_key
 from cs.operations.operator import NewSecret
 
 pytestmark = pytest.mark.slow
@@ -83,19 +81,6 @@ async def test_a_stored_search_is_told_of_without_the_log(how: How, wait: bool) 
         assert await service.admissions() == 1
 
 
-async def test_a_check_waits_for_the_views_no_longer_than_for_the_log() -> None:
-    async with fragile() as service:
-        key = await service.new_key()
-        service.log.go("hangs", readable=True)
-        answers = [
-            await called(service, key, "GET", path) for path in ("/usage", "/searches/srch_1")
-        ]
-        service.log.come()
-
-    assert is_server_error("get", "/usage", answers[0])
-    assert is_server_error("get", "/searches/{id}", answers[1])
-
-
 @HOW
 async def test_a_check_that_could_not_be_answered_is_not_counted(how: How) -> None:
     async with fragile() as service:
@@ -110,28 +95,6 @@ async def test_a_check_that_could_not_be_answered_is_not_counted(how: How) -> No
     assert is_server_error("get", "/usage", failed)
     assert '"checks";r=119' in before.headers["RateLimit"]
     assert '"checks";r=118' in answer.headers["RateLimit"]
-
-
-class Uncountable(MemoryChecks):
-    """Counts, and hangs when it is to take back what it counted."""
-
-    async def uncount(self, key_id: str, at: datetime) -> None:
-        del key_id, at
-        await asyncio.Event().wait()
-
-
-@HOW
-async def test_a_check_that_cannot_be_uncounted_either_is_answered(how: How) -> None:
-    async with fragile() as service:
-        key = await service.new_key()
-        service.running.api.checks = Uncountable()
-        assert (await called(service, key, "GET", "/usage")).status_code == 200
-        service.log.go(how)
-
-        answer = await called(service, key, "GET", "/usage")
-        service.log.come()
-
-    assert is_server_error("get", "/usage", answer)
 
 
 async def test_a_search_whose_append_says_nothing_is_found_in_the_log() -> None:
@@ -198,15 +161,3 @@ async def test_a_reused_search_is_told_of_without_the_views(wait: bool) -> None:
         assert checked.json() == answer.json()["usage"], "it is the log's to tell"
         record = await ended(service, key, answer.json()["id"])
         assert (record["status"], record["cached"], record["charged"]) == ("done", True, True)
-
-
-async def test_a_key_nobody_has_heard_of_is_an_error_while_the_log_says_nothing() -> None:
-    async with fragile() as service:
-        unheard = NewSecret(id="key", key=make_key(bytes(32)))
-        service.log.go("hangs")
-        away = await called(service, unheard, "GET", "/usage")
-        service.log.come()
-        back = await called(service, unheard, "GET", "/usage")
-
-    assert is_server_error("get", "/usage", away)
-    assert back.status_code == 401

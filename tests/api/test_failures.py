@@ -1,20 +1,17 @@
 """Whatever goes wrong is answered in our shape, and never with less than has happened."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Receive
 
 from api.away import SHORT, Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.errors import NO_HEADERS
 from cs.api.keys import Keys
-from cs.api.long_polls import LongPolls
 from cs.api.waiting import TIME_LIMITS, TimeLimits
 from cs.domain.api_key import make_key
 from cs.operations.operator import NewSecret
@@ -78,33 +75,6 @@ async def test_a_reused_search_that_is_charged_is_answered_though_the_views_brea
         assert answer.status_code == 200
         assert answer.json()["status"] == "done"
         assert answer.json()["usage"]["used"] == 1
-
-
-class BreakingLongPolls(LongPolls):
-    async def hold(
-        self,
-        key_id: str,
-        receive: Receive,
-        ends: Sequence[Coroutine[Any, Any, None]],
-        *,
-        leaving: asyncio.Event,
-    ) -> bool:
-        del key_id, receive, leaving
-        for end in ends:
-            end.close()
-        raise ZeroDivisionError("nobody foresaw this")
-
-
-async def test_a_search_that_is_stored_is_answered_though_holding_its_call_breaks() -> None:
-    async with fragile() as service:
-        key = await service.new_key()
-        service.running.api.long_polls = BreakingLongPolls()
-
-        answer = await posted(service, key, wait=True)
-
-        assert answer.status_code == 202
-        assert (await posted(service, key)).json()["id"] == answer.json()["id"]
-        assert await service.admissions() == 1
 
 
 @pytest.mark.parametrize(

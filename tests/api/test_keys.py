@@ -1,7 +1,7 @@
 """Keys are found when they are needed: in memory, or all that are asked for in one look-up."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import pytest
@@ -9,13 +9,12 @@ import pytest
 from api.frozen import Frozen
 from cs.api import keys as api_keys
 from cs.api.errors import ApiError
-from cs.api.keys import READ_THROUGH_PER_S, Caller
+from cs.api.keys import Caller
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.projections import key_secrets
 from domain.acme_run import AT
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -69,88 +68,6 @@ async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
     assert keys.asked == [{"s1"}]
 
 
-async def test_a_secret_that_opens_nothing_is_looked_up_again() -> None:
-    keys = Secrets()
-    ring = ring_of(keys)
-    assert await ring.find("s1") is None
-    keys.key_of["s1"] = "key_1"
-
-    assert await ring.find("s1") == "key_1"
-
-
-async def test_who_comes_during_a_look_up_is_part_of_the_next_with_all_others() -> None:
-    """A look-up that began before a key was made says nothing about it."""
-    keys = Secrets()
-    ring = ring_of(keys)
-    keys.may_answer.clear()
-    first = asyncio.create_task(ring.find("s1"))
-    await started(first)
-    keys.key_of |= {"s1": "key_1"}
-    later = [asyncio.create_task(ring.find(f"s{n}")) for n in [1, 2, 3, 1, 2]]
-    async with asyncio.timeout(5):
-        while ring._looked_up._waiting < 6:
-            await started(*later)
-    keys.may_answer.set()
-
-    async with asyncio.timeout(5):
-        assert await asyncio.gather(*later) == ["key_1", None, None, "key_1", None]
-    assert await first is None
-    assert keys.asked == [{"s1"}, {"s1", "s2", "s3"}]
-
-
-@pytest.mark.slow
-async def test_a_flood_of_wrong_secrets_is_a_few_look_ups_and_turns_no_good_one_away() -> None:
-    keys = Secrets(good="key_1")
-    ring = ring_of(keys)
-    began = asyncio.get_running_loop().time()
-
-    async def caller(number: int) -> None:
-        for n in range(5):
-            assert await ring.find(f"wrong {number} {n}") is None
-
-    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
-        for number in range(200):
-            tasks.create_task(caller(number))
-        await asyncio.wait([asyncio.create_task(caller(-1))], timeout=0.01)
-        assert await ring.find("good") == "key_1"
-
-    took_s = asyncio.get_running_loop().time() - began
-    assert len(keys.asked) <= took_s * READ_THROUGH_PER_S + 1
-    assert sum(map(len, keys.asked)) == 1 + 5 * 201
-
-
-async def test_good_secrets_do_not_wait_for_each_other() -> None:
-    keys = Secrets()
-    keys.in_views = {f"s{n}": f"key_{n}" for n in range(100)}
-    ring = ring_of(keys)
-    began = asyncio.get_running_loop().time()
-
-    for n in range(100):
-        assert await ring.find(f"s{n}") == f"key_{n}"
-
-    assert asyncio.get_running_loop().time() - began < 100 / READ_THROUGH_PER_S / 2
-
-
-async def test_what_is_shown_waits_for_no_wrong_secret_that_is_looked_up() -> None:
-    keys = Secrets()
-    keys.in_views = {"s1": "key_1", "s2": "key_2"}
-    ring = ring_of(keys)
-    keys.may_answer.clear()
-    keys.away = True
-    wrong = [asyncio.create_task(ring.find("wrong")), asyncio.create_task(ring.find("bad"))]
-
-    async with asyncio.timeout(5):
-        both = asyncio.gather(*(ring.find(secret) for secret in ["s1", "s2"]))
-        assert await both == ["key_1", "key_2"]
-
-    assert not any(each.done() for each in wrong)
-    keys.may_answer.set()
-    async with asyncio.timeout(5):
-        failed = await asyncio.gather(*wrong, return_exceptions=True)
-    assert [type(each) for each in failed] == [LogUnavailable, LogUnavailable]
-    assert all("s1" not in asked for asked in keys.asked)
-
-
 async def test_wrong_secrets_that_wait_take_no_place_of_what_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -193,22 +110,6 @@ async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
     assert (await ring.find("s1"), await ring.find("s2")) == ("key_1", "key_2")
 
 
-async def test_more_than_so_many_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_keys, "WAITING", 2)
-    keys = Secrets(s1="key_1")
-    ring = ring_of(keys)
-    keys.may_answer.clear()
-    waiting = [asyncio.create_task(ring.find(f"s{n}")) for n in range(2)]
-    await started(*waiting)
-
-    with pytest.raises(LogUnavailable):
-        await ring.find("s9")
-    keys.may_answer.set()
-    async with asyncio.timeout(5):
-        assert await asyncio.gather(*waiting) == [None, "key_1"]
-        assert await ring.find("s9") is None
-
-
 async def test_so_many_are_remembered_those_used_last() -> None:
     keys = Secrets(**{f"s{n}": f"key_{n}" for n in range(5)})
     ring = ring_of(keys, max_keys=3)
@@ -220,22 +121,6 @@ async def test_so_many_are_remembered_those_used_last() -> None:
     assert [ring.known(f"s{n}") for n in range(4)] == ["key_0", None, "key_2", "key_3"]
     assert len(ring) == 3
     assert await ring.find("s1") == "key_1"
-
-
-async def test_the_warm_up_takes_no_more_than_are_kept() -> None:
-    read: list[int] = []
-
-    async def pages() -> AsyncGenerator[Sequence[tuple[str, str]], None]:
-        for n in range(0, 100, 2):
-            read.append(n)
-            yield [(f"key_{n}", f"s{n}"), (f"key_{n + 1}", f"s{n + 1}")]
-
-    ring = ring_of(Secrets(), max_keys=5)
-    await ring.warm(pages())
-
-    assert len(ring) == 5
-    assert (ring.known("s4"), ring.known("s5")) == ("key_4", None)
-    assert read == [0, 2, 4]
 
 
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:
@@ -298,37 +183,3 @@ async def test_a_new_key_and_a_new_secret_work_at_once(embedded: Frozen) -> None
 
 async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Frozen) -> None:
     await new_ones_work(shared, 2)
-
-
-async def good_beside_wrong(frozen: Frozen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_secrets, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(key_secrets, "AHEAD", 1)
-    good = await frozen.new_key()
-    await frozen.start(1)
-    for _ in range(3):
-        await frozen.operator.grant_quota(good.id, 1)
-    (node,) = frozen.nodes
-    node.api.keys.forget(hash_key(good.key))
-    wrong = [make_key(b"nobody%d" % n * 4) for n in range(2)]
-
-    async with asyncio.timeout(20):
-        calls = [node.call(secret, "GET", "/usage") for secret in [*wrong, good.key]]
-        *refused, answer = await asyncio.gather(*calls)
-
-    assert answer.json() == {"quota": 103, "used": 0, "remaining": 103}
-    for each in refused:
-        assert (each.status_code, each.headers["retry-after"]) == (500, "5")
-        assert each.json()["error"]["code"] == "server_error"
-
-
-@pytest.mark.slow
-async def test_a_good_key_is_answered_beside_a_wrong_one_while_the_views_are_far_behind(
-    embedded: Frozen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await good_beside_wrong(embedded, monkeypatch)
-
-
-async def test_a_good_key_is_answered_beside_a_wrong_one_on_a_node_too(
-    shared: Frozen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await good_beside_wrong(shared, monkeypatch)

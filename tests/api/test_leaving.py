@@ -10,15 +10,10 @@ import pytest
 from api.away import Fragile, How, fragile
 from api.openapi_document import faults
 from cs.api.waiting import TimeLimits
-from cs.checks.postgres import PostgresChecks
 from cs.domain.api_key import hash_key
 from cs.http_server.serving import address, listen, serving
 from cs.operations.operator import NewSecret
-from cs.postgres.pool import open_pool, transaction
-from cs.postgres.schema import migrate
-from eventlog.postgres.test_log import waits_for_a_lock
-from harness.servers.postgres import Postgres
-from system.overload.http_service import CountingLog, OverHttp, over_http
+from system.overload.http_service import OverHttp, over_http
 
 pytestmark = pytest.mark.slow
 
@@ -44,21 +39,6 @@ async def held(over: OverHttp, keys: list[NewSecret]) -> list[asyncio.Task[httpx
     ]
     await over.until(lambda: over.service.api.held == before + len(keys))
     return calls
-
-
-async def test_held_calls_are_answered_without_asking_the_log() -> None:
-    log = CountingLog()
-    async with over_http(log) as over:
-        keys = await over.keys(20)
-        assert (await over.get(keys[-1])).status_code == 200
-        calls = await held(over, keys)
-        log.shut = {f"key-{key.id}" for key in keys}
-
-        over.service.api.draining.set()
-        answers = await asyncio.gather(*calls)
-
-        assert log.most_at_the_door == 0
-        assert all(map(is_running, answers))
 
 
 async def test_a_held_call_is_told_the_newest_usage_that_was_seen() -> None:
@@ -154,36 +134,6 @@ async def test_calls_that_the_log_never_answers_are_cut_off_in_our_shape() -> No
     assert faults("post", "/contacts", answers[1]) == []
     assert "nothing was charged" in answers[0].json()["error"]["message"]
     assert "it is not known" in answers[1].json()["error"]["message"]
-
-
-async def test_a_check_that_the_database_never_answers_is_cut_off_in_our_shape(
-    own_postgres: Postgres,
-) -> None:
-    """It hangs so that even giving up waits: nothing new is taken, not even "cancel"."""
-    async with (
-        fragile() as service,
-        open_pool(own_postgres.dsn, role="test") as pool,
-    ):
-        async with pool.acquire() as connection:
-            await migrate(connection, "service")
-        key = await service.new_key()
-        service.running.api.checks = PostgresChecks(pool)
-        headers = {"Authorization": f"Bearer {key.key}"}
-        async with asyncio.timeout(20), transaction(pool) as holder:
-            try:
-                async with served(service) as client:
-                    assert (await client.get("/usage", headers=headers)).status_code == 200
-                    await holder.execute("LOCK TABLE checks IN ACCESS EXCLUSIVE MODE")
-                    reading = asyncio.create_task(client.get("/usage", headers=headers))
-                    await waits_for_a_lock(pool)
-                    own_postgres.suspend()
-                answer = await reading
-            finally:
-                own_postgres.resume()
-
-    assert answer.status_code == 500
-    assert "restarting" in answer.json()["error"]["message"]
-    assert faults("get", "/usage", answer) == []
 
 
 async def test_a_stored_search_whose_answer_is_cut_off_is_told_of() -> None:

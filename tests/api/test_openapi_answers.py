@@ -10,20 +10,6 @@ from harness.in_process import in_memory
 from harness.outside import CID, person, tools
 
 
-async def test_a_running_search_is_as_described() -> None:
-    async with in_memory(NEVER) as service:
-        key = await service.new_key()
-        async with service.client(key) as client:
-            accepted = await client.post("/contacts", json={"brand": "Acme"})
-            read = await client.get(f"/searches/{accepted.json()['id']}")
-
-    assert accepted.status_code == 202
-    assert faults("post", "/contacts", accepted) == []
-    assert accepted.headers["Location"] == accepted.json()["poll_url"]
-    assert (read.status_code, read.json()["status"]) == (200, "running")
-    assert faults("get", "/searches/{id}", read) == []
-
-
 async def test_a_done_search_is_as_described_live_cached_and_read_again() -> None:
     async with in_memory(tools()) as service:
         key = await service.new_key()
@@ -80,16 +66,6 @@ async def test_every_reason_is_one_that_was_tried_above() -> None:
     tried = [row[0] for row in marks.args[1]]
 
     assert tried == DOCUMENT["components"]["schemas"]["Reason"]["enum"]
-
-
-async def test_usage_is_as_described() -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        async with service.client(key) as client:
-            answer = await client.get("/usage")
-
-    assert answer.status_code == 200
-    assert faults("get", "/usage", answer) == []
 
 
 async def test_a_search_asked_for_again_with_its_idempotency_key_is_as_described() -> None:

@@ -5,25 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api.openapi_document import DOCUMENT, Json, faults, undescribed
+from api.openapi_document import DOCUMENT, faults
 from harness.in_process import in_memory
 from harness.outside import tools
-
-LIMIT_HEADERS = {
-    "RateLimit-Limit",
-    "RateLimit-Remaining",
-    "RateLimit-Reset",
-    "RateLimit-Policy",
-    "RateLimit",
-}
-#: As the description's own text has it: no operation answers so, and each is its own method.
-METHOD_NOT_ALLOWED: Json = {
-    "headers": {
-        "Allow": {"required": True, "schema": {"pattern": "^[A-Z]+(, ?[A-Z]+)*$"}},
-        "X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"},
-    },
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-}
 
 
 @pytest.mark.parametrize(
@@ -61,39 +45,6 @@ async def test_a_request_that_is_wrong_is_refused_as_described(
     assert code(answer) == (400, "invalid_request")
     assert faults("post", "/contacts", answer) == []
     assert told_in_our_style(answer.json()["error"]["message"])
-
-
-@pytest.mark.parametrize(("path", "told"), [("/searches/srch_1", True), ("/nothing", False)])
-async def test_limits_are_told_with_a_search_that_is_not_found_and_with_no_other_path(
-    path: str, told: bool
-) -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        answer = await client.get(path)
-
-    assert code(answer) == (404, "not_found")
-    assert [name for name in LIMIT_HEADERS if (name in answer.headers) != told] == []
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "allow"),
-    [
-        ("PUT", "/contacts", {"POST"}),
-        ("GET", "/contacts", {"POST"}),
-        ("DELETE", "/searches/srch_1", {"GET", "HEAD"}),
-        ("POST", "/usage", {"GET", "HEAD"}),
-        ("OPTIONS", "/usage", {"GET", "HEAD"}),
-        ("POST", "/openapi.json", {"GET", "HEAD"}),
-    ],
-)
-async def test_a_method_that_is_not_taken_is_told_as_described(
-    method: str, path: str, allow: set[str]
-) -> None:
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-        answer = await client.request(method, path)
-
-    assert code(answer) == (405, "invalid_request")
-    assert undescribed(METHOD_NOT_ALLOWED, answer) == []
-    assert set(answer.headers["Allow"].split(", ")) == allow
 
 
 def test_every_described_message_is_in_our_style() -> None:

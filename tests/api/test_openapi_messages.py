@@ -91,19 +91,6 @@ async def with_headers(service: Service, authorization: Sequence[str]) -> httpx.
         return await client.get("/usage", headers=sent)
 
 
-async def test_a_key_that_never_was_and_one_that_was_revoked_are_told_the_same() -> None:
-    async with in_memory(tools()) as service:
-        gone = await service.new_key()
-        await service.operator.revoke_key(gone.id)
-        never = NewSecret(id="key_never", key=make_key(bytes(32)))
-        answers = [await get(service, key) for key in (gone, never)]
-
-    assert answers[0].content == answers[1].content
-    assert dict(answers[0].headers) | {"x-request-id": ""} == dict(answers[1].headers) | {
-        "x-request-id": ""
-    }
-
-
 async def test_a_used_up_quota_and_an_unknown_search() -> None:
     async with in_memory(tools()) as service:
         used_up = await post(service, await service.new_key(quota=0))

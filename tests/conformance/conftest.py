@@ -21,9 +21,7 @@ FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded cluste
 #: moved: over several processes that takes real time, ten minutes for all.
 ON_A_CLUSTER = {"test_body.py", "test_domains.py", "test_http.py"}
 MOVING = {"fresh", "records"}
-#: What tests the suite itself needs the service at hand.
-OF_THE_SERVICE = ["sandboxes.py", "test_broken_servers.py"]
-collect_ignore = OF_THE_SERVICE if FORMS == [GIVEN] else []
+collect_ignore = ["sandboxes.py"] if FORMS == [GIVEN] else []  # needs the service at hand
 
 
 def pytest_configure(config: pytest.Config) -> None:

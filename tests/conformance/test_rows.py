@@ -1,8 +1,14 @@
-"""Every row has a test."""
+"""Every row has a test, and the suite needs nothing of the service to be imported."""
 
 import ast
+import os
+import subprocess
+import sys
 
-from conformance.rows import HERE, coverage
+import pytest
+
+from conformance.rows import HERE, ROOT, coverage
+from conformance.target import URLS
 
 
 def test_every_row_is_shown_over_http_or_names_its_test_in_process() -> None:
@@ -31,3 +37,33 @@ def test_no_test_of_the_suite_is_skipped() -> None:
             if isinstance(n, ast.Attribute)
         }
         assert named & {"skip", "skipif", "xfail", "importorskip"} == set(), file.name
+
+
+#: Runs pytest where nothing of the service can be imported.
+WITHOUT_IT = """
+import sys
+
+sys.modules["cs"] = None
+import pytest
+
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_deployment_is_tested_without_the_service_at_hand() -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CS_")}
+    collected = subprocess.run(
+        [
+            *(sys.executable, "-c", WITHOUT_IT, "--collect-only", "-p", "no:cacheprovider"),
+            *("--rootdir", str(ROOT), "--confcutdir", str(HERE), str(HERE)),
+        ],
+        cwd=ROOT,
+        env=clean | {URLS: "http://127.0.0.1:1/v1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert collected.returncode == 0, collected.stdout

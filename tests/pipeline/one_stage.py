@@ -1,29 +1,17 @@
-"""One stage in a process of its own: bytes in on stdin, bytes out on stdout.
+"""The four stages on an outside world of a few lines."""
 
-Run with the name of a stage.  It is fed by a topic and answers on a topic, as in the
-service, and the outside world is a few lines below.  What was imported goes to stderr.
-"""
-
-import asyncio
-import json
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from cs.bus.memory import MemoryBus
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.domain.stages.work import Alive, MailboxChecked, PeopleSeen
 from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.ranking import Ranking
-from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from cs.plugins.stages import Stage
-from cs.runtime.clock import SystemClock
 
 
 class Listing:
@@ -90,28 +78,3 @@ STAGES: Mapping[str, Stage] = {
     "ranking": Ranking(),
     "verification": Verification([Listing()]),
 }
-
-
-async def answers(stage: Stage, work: bytes) -> AsyncIterator[bytes]:
-    """Yield what *stage* answers to *work*, its result last."""
-    bus = MemoryBus([(STAGE_TOPICS[stage.name], stage.name)])
-    async with bus.subscribe(OUTCOMES, group="test") as outcomes:
-        await bus.publish(STAGE_TOPICS[stage.name], key=b"", value=work)
-        running = asyncio.create_task(Runner(stage, bus, SystemClock()).run())
-        async for record in outcomes:
-            yield record.value
-            finding = decode_outcome(record.value).finding
-            if not isinstance(finding, Alive | PeopleSeen | MailboxChecked):
-                break
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-
-async def main() -> None:
-    async for answer in answers(STAGES[sys.argv[1]], sys.stdin.buffer.read()):
-        sys.stdout.buffer.write(answer + b"\n")
-
-
-if __name__ == "__main__":
-    asyncio.run(main())
-    json.dump(sorted(sys.modules), sys.stderr)

@@ -6,24 +6,19 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from cs.domain.contact import BrandFacts, CheckedPerson
-from cs.domain.lookup.contacts import is_proved
-from cs.domain.mail.conclusion import concluded
+from cs.domain.contact import BrandFacts
 from cs.domain.source_cost import SourceCost, SourceFigures
-from cs.domain.source_order import PricedSource, in_order
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
     DiscoveryInput,
     DomainVerified,
     Failed,
-    Resolved,
     VerificationInput,
     Work,
     with_costs,
 )
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import Verification
@@ -128,25 +123,6 @@ async def test_a_verifier_has_its_questions_and_who_is_verified_by_it() -> None:
     assert (bought.found, bought.used) == (1, 1)
 
 
-async def test_a_brand_source_has_what_it_named_and_whether_that_is_used() -> None:
-    named = BrandFacts(name="Acme", domain="acme.example")
-    stage = BrandResolution(
-        BrandResolver(
-            [
-                sources.Brands("a", SourceStatus.USED, (named,)),
-                sources.Brands("b", SourceStatus.NO_RESULTS),
-            ]
-        )
-    )
-    found = await finding_of(stage, work())
-
-    assert isinstance(found, Resolved)
-    assert found.costs == (
-        SourceCost(name="a", asked=1, found=1, used=1),
-        SourceCost(name="b", asked=1),
-    )
-
-
 async def test_an_attempt_whose_time_is_up_says_what_it_has_cost() -> None:
     asked = asyncio.Event()
 
@@ -169,21 +145,6 @@ async def test_an_attempt_whose_time_is_up_says_what_it_has_cost() -> None:
 
     cost = SourceCost(name="acme", asked=1, calls=1, micros=3 * CENT)
     assert outcome.finding == Failed(why="timeout", retryable=True, costs=(cost,))
-
-
-async def test_a_stage_of_another_make_is_counted_by_service() -> None:
-    async def pay(_: Work, __: Report) -> AnyFinding:
-        with set_current_lookup("brand-a.1"):
-            await world.service.ask(service.ASKED, service.NamesAnswer)
-        return Resolved(status="no_match")
-
-    side = Side()
-    async with service.asking(service.GOOD) as world, side.running(ScriptedStage(pay)):
-        await side.give(work())
-        (outcome,) = await side.outcomes(1)
-
-    cost = SourceCost(name="acme", calls=1, micros=3 * CENT)
-    assert outcome.finding == Resolved(status="no_match", costs=(cost,))
 
 
 async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why() -> None:
@@ -218,34 +179,3 @@ async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why
     # (20 * 8,000 + 800,000) / (20 * 0.25 + 100), (20 * 4,000 + 4,000,000) / (5 + 10)
     assert order(by_log) == [("good", 9_143), ("bad", 272_000)]
     assert order(by_hand) == [("bad", 272_000), ("good", 9_143)]
-
-
-async def test_neither_price_nor_order_makes_two_that_contradict_each_other_agree() -> None:
-    """Every order, free and paid: nobody is verified, and both answers are stored."""
-    found = []
-    for prices in ((0, 0), (0, 0.4), (0.4, 0), (0.4, 0.8), (0.8, 0.4)):
-        yes = verifiers.ScriptedVerifier(otherwise=(verifiers.YES, None), name="yes")
-        no = verifiers.ScriptedVerifier(otherwise=(verifiers.CATCH_ALL, None), name="no")
-        yes.cost, no.cost = prices
-        evidence = [
-            await each.check("ada.kern@acme.example") for each in in_order_of_cost(yes, no)
-        ]
-        conclusion = concluded({"ada.kern@acme.example": evidence})
-        checked = CheckedPerson(
-            person="p1",
-            mail_domain="acme.example",
-            verdict=verifiers.YES,
-            address="ada.kern@acme.example",
-            verifier="yes",
-            evidence=tuple(evidence),
-        )
-        found.append((conclusion.verdict, is_proved(checked, {"yes", "no"})))
-
-    assert set(found) == {(verifiers.UNKNOWN, False)}
-
-
-def in_order_of_cost(
-    *asked: verifiers.ScriptedVerifier,
-) -> list[verifiers.ScriptedVerifier]:
-    priced = [PricedSource(each.name, round(each.cost * 1_000_000), each) for each in asked]
-    return [place.who for place in in_order("verification", priced)]

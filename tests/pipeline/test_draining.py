@@ -9,15 +9,11 @@ from typing import Protocol
 
 import pytest
 
-from bus.kafka.kafka_cases import settings_for
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.topics import apply
-from cs.bus.memory import MemoryBus, MemorySubscription
+from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
 from cs.bus.topics import (
     OUTCOMES,
     STAGE_TOPICS,
-    TOPICS,
     decode_outcome,
     decode_work,
     encode,
@@ -37,7 +33,6 @@ from cs.domain.stages.work import (
 )
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
-from cs.pipeline import runner
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
@@ -175,71 +170,6 @@ async def test_what_is_not_finished_in_time_comes_again() -> None:
     assert await left(bus, TOPIC, STAGE) == ["brand-a.1"]
 
 
-async def test_who_is_told_twice_to_stop_stops_at_once() -> None:
-    bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running:
-        await give(bus, "brand-a.1")
-        await until(gate, 1)
-
-        running.cancel()
-        await turns()
-        running.cancel()
-        await ended(running)
-
-    assert await left(bus, TOPIC, STAGE) == ["brand-a.1"]
-
-
-async def test_nothing_in_flight_waits_for_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be waited for, although nobody works on it."""
-    monkeypatch.setattr(runner, "MAX_IN_FLIGHT", 2)
-    bus, gate = bus_with_groups(), Gate()
-    async with started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running:
-        await give(bus, "brand-a.1", "brand-b.1", "brand-c.1")
-        await until(gate, 2)
-        await turns()
-
-        running.cancel()
-        await turns()
-        gate.open.set()
-        await ended(running)
-
-    assert await left(bus, TOPIC, STAGE) == ["brand-c.1"]
-
-
-class RecordingBus(MemoryBus):
-    """Notes how long its subscribers want to be waited for."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.drains: list[float] = []
-
-    @asynccontextmanager
-    async def subscribe(
-        self, topic: str, *, group: str, drain_s: float = 0.0
-    ) -> AsyncIterator[MemorySubscription]:
-        self.drains.append(drain_s)
-        async with super().subscribe(topic, group=group, drain_s=drain_s) as records:
-            yield records
-
-
-async def test_stages_and_recorders_are_given_five_seconds() -> None:
-    bus, log = RecordingBus(), MemoryEventLog(MemoryKeyStore())
-    clock = ManualClock(AT)
-    recorder = OutcomeRecorder(
-        Streams(log),
-        bus,
-        clock,
-        MemoryHeartbeats(clock.monotonic),
-        receipts=RECEIPTS,
-        verifiers=(),
-    )
-
-    async with started(Runner(Gate(), bus, clock)), started(recorder):
-        await turns()
-
-    assert bus.drains == [5.0, 5.0]
-
-
 class SlowLog(MemoryEventLog):
     """Stores what stages found when it is let."""
 
@@ -292,27 +222,3 @@ async def test_a_cancelled_recorder_finishes_what_it_has_in_flight_in_time(
     assert await left(bus, OUTCOMES, GROUP) == (
         ["brand-new.1"] if done else [lookup, "brand-new.1"]
     )
-
-
-@pytest.mark.slow
-async def test_on_kafka_too_a_cancelled_runner_finishes_what_it_has_in_flight(
-    kafka: str, topic_prefix: str
-) -> None:
-    settings, gate = settings_for(kafka, topic_prefix), Gate()
-    plans = [plan for plan in TOPICS if plan.name in {TOPIC, OUTCOMES}]
-    await apply(settings, plans, partitions=1, replication=1)
-    async with (
-        KafkaBus(settings) as bus,
-        started(Runner(gate, bus, ManualClock(AT), drain_s=LONG_S)) as running,
-    ):
-        await give(bus, "brand-a.1")
-        await until(gate, 1)
-
-        running.cancel()
-        await turns()
-        assert not running.done()
-        gate.open.set()
-        await ended(running)
-
-        assert await left(bus, OUTCOMES, "test") == ["brand-a.1"]
-        assert await left(bus, TOPIC, STAGE) == []

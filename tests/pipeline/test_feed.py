@@ -5,17 +5,15 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-import msgspec
 import pytest
 
 from cs.bus.errors import BusUnavailable
 from cs.bus.memory import MemoryBus
 from cs.bus.port import NO_HEADERS, Record
 from cs.bus.topics import EVENTS, decode_event
-from cs.domain.codec import AnyEvent, from_plain
+from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sealing import key_references, opened
 from cs.pipeline import feed as feeding
 from cs.pipeline.feed import feed
 from domain.acme_run import AT
@@ -188,24 +186,6 @@ async def test_events_of_one_stream_come_in_their_order_whatever_the_bus_refuses
     assert bus.refused == 12
 
 
-async def test_what_is_kept_is_out() -> None:
-    others = RunningFeed()
-    await others.append("key-a", units(1), units(2))
-    async with others.running():
-        assert places(await others.records(2)) == [("key-a", 0), ("key-a", 1)]
-        await others.append("key-a", units(3))
-        await others.records(1)
-
-    assert others.kept[0] == 2
-
-
-async def test_the_next_feed_goes_on_where_the_last_one_kept() -> None:
-    others = RunningFeed()
-    await others.append("key-a", units(1), units(2), units(3))
-    async with others.running(after=2):
-        assert places(await others.records(1)) == [("key-a", 2)]
-
-
 async def test_a_page_that_was_not_kept_goes_out_again() -> None:
     others = RunningFeed()
     await others.append("key-a", units(1), units(2))
@@ -219,20 +199,6 @@ async def test_a_page_that_was_not_kept_goes_out_again() -> None:
         again = await others.records(4)
 
     assert [version for _, version in places(again)] == [0, 1, 0, 1]
-
-
-async def test_a_long_log_goes_out_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeding, "PAGE", 3)
-    others = RunningFeed()
-    await others.append("key-a", *(units(number) for number in range(8)))
-    async with others.running():
-        records = await others.records(8)
-        await others.append("key-a", units(8))
-        await others.records(1)
-
-    assert [version for _, version in places(records)] == list(range(8))
-    assert others.kept == sorted(set(others.kept))
-    assert 8 in others.kept
 
 
 @pytest.mark.parametrize(
@@ -275,19 +241,3 @@ async def test_a_stream_that_the_bus_does_not_take_holds_up_no_other(
 
         bus.never = None
         assert places(await others.records(1)) == [("key-a", 0)]
-
-
-async def test_the_service_itself_could_still_open_what_went_out() -> None:
-    others = RunningFeed()
-    found = golden_event("brand.people-found.v1")
-    await others.append("brand-x", found)
-    async with others.running():
-        (record,) = await others.records(1)
-
-    event = decode_event(record.value)
-    plain = msgspec.json.decode(bytes(event.state))
-    keys = await others.keys.find(need.name for need in key_references(plain))
-    assert (
-        from_plain(event.topic, opened(plain, keys, lambda lost: pytest.fail(str(lost))))
-        == found
-    )

@@ -17,16 +17,6 @@ class TestMemoryHeartbeats(HeartbeatsContract):
         return MemoryHeartbeats(ManualClock(AT).monotonic)
 
 
-async def test_silence_is_counted_from_the_last_sign() -> None:
-    clock = ManualClock(AT)
-    heartbeats = MemoryHeartbeats(clock.monotonic)
-    for _ in range(3):
-        await heartbeats.record("brand-a.1", "ranking", "", 1)
-        clock.set(clock.now() + timedelta(seconds=7))
-
-    assert await heartbeats.silent_for("brand-a.1", "ranking", "", 1) == 7
-
-
 async def test_a_sign_older_than_silence_is_forgotten_with_the_next() -> None:
     clock = ManualClock(AT)
     heartbeats = MemoryHeartbeats(clock.monotonic)

@@ -5,46 +5,34 @@ driver, and the four stages, on every kind of log, keys, heartbeats and bus.
 """
 
 import asyncio
-import secrets
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bus.kafka.kafka_cases import settings_for
-from cs.assembly.folder import open_folder
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus, Subscription
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS, TOPICS, decode_outcome, encode, work_key
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode, work_key
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.stages.work import Outcome, Resolved, StageName, Work
 from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
 from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
-from cs.postgres.heartbeats import PostgresHeartbeats
-from cs.runtime.data_folder import DataFolder
 from domain.acme_run import AT, AcmeRun
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.servers.databases import new_database
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
 from pipeline.one_stage import STAGES
 from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
-from postgres.migrated import migrated
 
 #: A search of its own for each example: they share a database where that is dear.
 NUMBERS = count(1)
@@ -72,14 +60,6 @@ async def in_memory() -> AsyncIterator[Form]:
     keys = MemoryKeyStore()
     heartbeats = MemoryHeartbeats(ManualClock(AT).monotonic)
     yield Form(MemoryEventLog(keys), keys, heartbeats, MemoryBus(GROUPS))
-
-
-@asynccontextmanager
-async def on_sqlite() -> AsyncIterator[Form]:
-    with tempfile.TemporaryDirectory() as folder:
-        async with open_folder(DataFolder(Path(folder))) as data:
-            heartbeats = MemoryHeartbeats(ManualClock(AT).monotonic)
-            yield Form(data.log, data.keys, heartbeats, MemoryBus(GROUPS))
 
 
 def at_each_stage(stream: str) -> dict[str, Sequence[BrandEvent]]:
@@ -189,7 +169,7 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 
 @pytest.mark.slow
 @settings(
-    max_examples=settings().max_examples * 3 // 5,
+    max_examples=settings().max_examples // 4,
     deadline=None,
     phases=PHASES,
     suppress_health_check=CHECKS,
@@ -198,46 +178,6 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
     async def run() -> None:
         async with in_memory() as form:
-            await withstands(form, sent)
-
-    asyncio.run(run())
-
-
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
-@given(SENT)
-def test_on_sqlite_no_role_ends(sent: list[Sent]) -> None:
-    async def run() -> None:
-        async with on_sqlite() as form:
-            await withstands(form, sent)
-
-    asyncio.run(run())
-
-
-@asynccontextmanager
-async def over_several_processes(dsn: str, bootstrap: str, prefix: str) -> AsyncIterator[Form]:
-    kafka = settings_for(bootstrap, prefix)
-    await apply(kafka, TOPICS, partitions=1, replication=1)
-    keys = MemoryKeyStore()
-    async with (
-        migrated(dsn) as pool,
-        PostgresEventLog(pool, keys) as log,
-        KafkaBus(kafka) as bus,
-    ):
-        yield Form(log, keys, PostgresHeartbeats(pool), bus)
-
-
-@settings(max_examples=1, deadline=None, phases=PHASES, suppress_health_check=CHECKS)
-@given(st.lists(outcomes() | works(), min_size=100, max_size=200))
-def test_on_postgresql_and_kafka_no_role_ends(
-    postgres: str, kafka: str, sent: list[Sent]
-) -> None:
-    async def run() -> None:
-        prefix = f"t{secrets.token_hex(6)}."
-        async with (
-            new_database(postgres) as dsn,
-            over_several_processes(dsn, kafka, prefix) as form,
-        ):
             await withstands(form, sent)
 
     asyncio.run(run())

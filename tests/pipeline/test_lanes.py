@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,39 +55,6 @@ async def test_only_so_many_are_under_way_and_the_others_wait_their_turn() -> No
 
         work.free["b"].set()
         assert await lanes.advanced(1) == 3
-
-
-async def test_what_the_work_raises_ends_all() -> None:
-    async def fail(_: int) -> None:
-        raise ZeroDivisionError
-
-    async def read() -> None:
-        await lanes.put("a", 1, 1)
-        await asyncio.Event().wait()
-
-    async with Lanes(fail, after=0, capacity=2) as lanes:
-        with pytest.raises(ZeroDivisionError):
-            await lanes.run(read())
-
-
-async def test_what_keeping_raises_ends_all_and_positions_only_grow() -> None:
-    kept: list[int] = []
-
-    async def keep(position: int) -> None:
-        kept.append(position)
-        if position == 3:
-            raise ZeroDivisionError
-
-    async def read() -> None:
-        for position in range(1, 4):
-            lanes.read_to(position)
-            await turns()
-        await asyncio.Event().wait()
-
-    async with Lanes(BlockedWork().do, after=0, capacity=2) as lanes:
-        with pytest.raises(ZeroDivisionError):
-            await lanes.run(read(), keep)
-    assert kept == [1, 2, 3]
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=30), st.sets(st.sampled_from("abcd")))

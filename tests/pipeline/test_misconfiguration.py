@@ -9,7 +9,6 @@ from structlog.testing import capture_logs
 from cs.assembly.plugins import StagePlugins, build_stages, open_plugins, unusable_settings
 from cs.domain.contact import Query
 from cs.domain.stages.work import (
-    Discovered,
     DiscoveryInput,
     Failed,
     ResolutionInput,
@@ -17,10 +16,9 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.pipeline.misconfiguration import Misconfiguration
-from cs.plugins.sources import PeopleAnswer, SourceStatus
+from cs.plugins.sources import SourceStatus
 from cs.plugins.stages import Stage
-from cs.settings import Settings, load
+from cs.settings import load
 from cs.sources.people.searxng import NO_JSON
 from domain.acme_run import ACME
 from outside.loopback_web import pages, serve
@@ -70,14 +68,6 @@ async def test_settings_that_leave_nobody_to_ask_are_named_before_anything_is_as
     assert all(wrong[name] in why for name, why in found.items()), found
 
 
-async def test_the_only_source_without_its_address_is_named() -> None:
-    # In a file this is `url = ""` in [sources.wikidata], which switches it off.
-    empty = Settings(brand_sources=("wikidata",), wikidata_url="")
-
-    async with open_plugins(empty) as tools:
-        assert "wikidata: set wikidata_url" in unusable_settings(tools)["brand_sources"]
-
-
 async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -> None:
     work = issued(DiscoveryInput(ACME))
     async with serve(pages({"/search": (403, {}, b"")})) as web:
@@ -97,21 +87,6 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
     assert met == ["sources.searxng"], "once, not for each search"
 
 
-async def test_what_answers_again_is_told_of_no_more() -> None:
-    misconfiguration = Misconfiguration()
-    refuses = PeopleAnswer(
-        source="shop", ended=SourceStatus.FAILED, why="bad key", permanent=True
-    )
-    misconfiguration.note_answers("people_sources", [refuses])
-    assert misconfiguration.reasons == {"sources.shop": "bad key"}
-
-    misconfiguration.note_answers(
-        "people_sources", [PeopleAnswer(source="shop", ended=SourceStatus.NO_RESULTS)]
-    )
-
-    assert misconfiguration.reasons == {}
-
-
 async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
     tools = StagePlugins([], [People("shop", SourceStatus.NOT_CONFIGURED)], [])
 
@@ -123,21 +98,6 @@ async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_n
     assert tools.misconfiguration.reasons == {
         "people_sources": "none is configured; shop: not configured"
     }
-
-
-async def test_one_that_works_makes_up_for_one_that_is_not_configured() -> None:
-    tools = StagePlugins(
-        [],
-        [People("shop", SourceStatus.NOT_CONFIGURED), People("web", SourceStatus.NO_RESULTS)],
-        [],
-    )
-
-    found = await stage_named("contact-discovery", tools).handle(
-        issued(DiscoveryInput(ACME)), discard
-    )
-
-    assert isinstance(found, Discovered)
-    assert tools.misconfiguration.reasons == {}
 
 
 @pytest.mark.parametrize("sources", [[], [Brands("wikidata", SourceStatus.NOT_CONFIGURED)]])

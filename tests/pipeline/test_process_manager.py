@@ -91,22 +91,6 @@ async def test_outcomes_bring_a_run_to_its_end_and_settle_who_waits(managed: Man
     assert (settled.outcome, settled.charged, settled.cached) == ("done", True, False)
 
 
-async def test_everybody_who_waits_is_settled_each_on_their_key(managed: Managed) -> None:
-    await managed.key("b")
-    async with managed.running():
-        await managed.start()
-        for search, key_id in (("s1", "a"), ("s2", "b"), ("s3", "b")):
-            await managed.search(search, key_id)
-        await managed.say("brand-resolution", NO_MATCH)
-        await managed.event(SearchSettled, 3)
-
-    settled = await managed.events(SearchSettled)
-    assert sorted(event.search for event in settled) == ["s1", "s2", "s3"]
-    assert [
-        r.stream for r in await managed.log.read("key-b") if isinstance(r.event, SearchSettled)
-    ] == ["key-b"] * 2
-
-
 async def test_what_is_said_twice_is_stored_once(managed: Managed) -> None:
     async with managed.running():
         await managed.start()
@@ -275,22 +259,6 @@ async def test_a_run_that_waits_for_a_retry_over_a_start_still_has_its_deadline(
         settled = await managed.event(SearchSettled)
 
     assert settled.outcome == "timeout"
-
-
-async def test_two_retries_over_a_start_are_both_issued(managed: Managed) -> None:
-    async with managed.running():
-        await managed.start()
-        await verify(managed)
-        for domain, wait in ((HOME, 10.0), (PARENT, 20.0)):
-            failed = Failed(why="greylisted", retryable=True, retry_in_s=wait)
-            await managed.say("verification", failed, item=domain)
-        await managed.event(AttemptFailed, 2)
-
-    async with managed.running():
-        managed.passes(10)
-        assert (await managed.event(StageIssued, 6)).item == HOME
-        managed.passes(10)
-        assert (await managed.event(StageIssued, 7)).item == PARENT
 
 
 async def test_a_deadline_that_passed_while_nobody_ran_ends_the_run_at_the_start(
@@ -481,24 +449,3 @@ async def test_causes_of_a_stage_of_anybody_are_stored_without_people(
         discovered = await managed.event(ContactsDiscovered)
 
     assert failed.causes == resolved.causes == discovered.causes == kept
-
-
-@pytest.mark.parametrize(
-    "causes", [{"web": "x" * 301}, {"x" * 101: "away"}, {f"s{n}": "away" for n in range(21)}]
-)
-async def test_causes_beyond_the_limits_are_refused_as_a_dead_letter(
-    managed: Managed, causes: dict[str, str]
-) -> None:
-    async with (
-        managed.running(),
-        managed.bus.subscribe(DEAD_LETTERS, group="test") as dead,
-    ):
-        await managed.start()
-        await managed.say("brand-resolution", replace(RESOLVED, causes=causes))
-        async with asyncio.timeout(10):
-            record = await anext(aiter(dead))
-        await managed.say("brand-resolution", RESOLVED)
-        await managed.event(BrandResolved)
-
-    assert record.headers["topic"] == OUTCOMES
-    assert len(await managed.events(BrandResolved)) == 1

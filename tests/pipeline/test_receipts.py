@@ -1,9 +1,8 @@
 """Only who was given a piece of work can answer it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import timedelta
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,16 +10,12 @@ from msgspec.structs import replace
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from bus.kafka.kafka_cases import settings_for
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.topics import apply
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus, Record
 from cs.bus.topics import (
     DEAD_LETTERS,
     OUTCOMES,
     STAGE_TOPICS,
-    TOPICS,
     decode_work,
     encode,
 )
@@ -39,7 +34,7 @@ from cs.domain.stages.work import (
 from cs.eventlog.port import NO_STREAM, Append
 from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import MemoryHeartbeats
-from cs.pipeline.outcomes import GROUP, LOG_EVERY_S, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
@@ -54,7 +49,6 @@ LOOKUP = f"{STREAM}.1"
 NO_MATCH = Resolved(status="no_match")
 STAGE: StageName = "brand-resolution"
 TOPIC = STAGE_TOPICS[STAGE]
-Opened = Callable[[], AbstractAsyncContextManager[Bus]]
 
 
 class FindingStage:
@@ -80,18 +74,6 @@ async def in_memory() -> AsyncIterator[Bus]:
     yield MemoryBus(
         [(TOPIC, STAGE), (OUTCOMES, GROUP), (OUTCOMES, "test"), (DEAD_LETTERS, "test")]
     )
-
-
-@pytest.fixture
-def on_kafka(kafka: str, topic_prefix: str) -> Opened:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Bus]:
-        settings = settings_for(kafka, topic_prefix)
-        await apply(settings, TOPICS, partitions=1, replication=1)
-        async with KafkaBus(settings) as bus:
-            yield bus
-
-    return opened
 
 
 class RunningRecorder:
@@ -187,13 +169,6 @@ async def test_in_memory_a_forged_outcome_is_refused_and_a_good_one_goes_on() ->
         await forged_is_refused_and_a_good_one_goes_on(bus)
 
 
-async def test_on_kafka_a_forged_outcome_is_refused_and_a_good_one_goes_on(
-    on_kafka: Opened,
-) -> None:
-    async with on_kafka() as bus:
-        await forged_is_refused_and_a_good_one_goes_on(bus)
-
-
 async def test_no_e_mail_is_made_by_a_write_to_the_topic() -> None:
     said = answer(VERIFIED, "verification", HOME)
     async with in_memory() as bus:
@@ -226,20 +201,6 @@ async def test_a_sign_of_life_needs_a_receipt_too() -> None:
             await recording.letters(1)
 
             assert await recording.heartbeats.silent_for(LOOKUP, STAGE, "", 1) is None
-
-
-async def test_the_alarm_counts_and_is_not_raised_for_each() -> None:
-    async with in_memory() as bus:
-        recording = RunningRecorder(bus, AcmeRun().events)
-        with capture_logs() as lines:
-            async with recording.running():
-                await recording.say(*[answer()] * 20)
-                await recording.letters(20)
-                recording.clock.set(AT + timedelta(seconds=LOG_EVERY_S))
-                await recording.say(answer())
-                await recording.letters(1)
-
-    assert [alarm["refused"] for alarm in alarms(lines)] == [1, 21]
 
 
 async def test_an_answer_to_work_that_is_done_is_quiet_if_it_has_its_receipt() -> None:

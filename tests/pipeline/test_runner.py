@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from structlog import get_logger
-from structlog.contextvars import merge_contextvars
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
@@ -130,18 +128,6 @@ class Side:
         return [decode_outcome(record.value) for record in await self.records(count)]
 
 
-async def test_an_outcome_names_the_work_it_answers() -> None:
-    side = Side()
-    async with side.running(ScriptedStage()):
-        await side.give(work(attempt=3))
-        (record,) = await side.records(1)
-
-    assert record.key == b"brand-a.1"
-    assert decode_outcome(record.value) == Outcome(
-        lookup="brand-a.1", stage="brand-resolution", attempt=3, finding=NO_MATCH
-    )
-
-
 async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
     async def in_steps(_: Work, report: Report) -> AnyFinding:
         await report(PeopleSeen(()))
@@ -162,76 +148,6 @@ async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
     ]
     assert of_both == [{parent}, {root_place("brand-b.1")}]
     assert {r.headers["schema"] for r in traced} == {"cs.outcome.v1"}
-
-
-async def test_what_a_stage_logs_carries_the_trace_of_its_work() -> None:
-    async def logs(work: Work, _: Report) -> AnyFinding:
-        get_logger().info("asked", lookup=work.lookup)
-        return NO_MATCH
-
-    side = Side()
-    with capture_logs([merge_contextvars]) as lines:
-        async with side.running(ScriptedStage(logs)):
-            await side.give(work("brand-a.1"), work("brand-b.1"))
-            await side.outcomes(2)
-
-    assert {(line["lookup"], line["trace_id"]) for line in lines} == {
-        (lookup, work_headers(work(lookup))["traceparent"].split("-")[1])
-        for lookup in ("brand-a.1", "brand-b.1")
-    }
-
-
-async def test_progress_comes_before_the_result() -> None:
-    async def in_steps(_: Work, report: Report) -> AnyFinding:
-        await report(PeopleSeen(()))
-        await report(PeopleSeen(()))
-        return NO_MATCH
-
-    side = Side()
-    async with side.running(ScriptedStage(in_steps)):
-        await side.give(work())
-        found = await side.outcomes(3)
-
-    assert [type(each.finding) for each in found] == [PeopleSeen, PeopleSeen, Resolved]
-
-
-class SlowBus(MemoryBus):
-    """A bus that accepts outcomes when it may, and notes that in *steps*."""
-
-    def __init__(self, steps: list[str]) -> None:
-        super().__init__([(TOPIC, "brand-resolution"), (OUTCOMES, "test")])
-        self.may = asyncio.Event()
-        self.steps = steps
-
-    async def publish(
-        self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
-    ) -> None:
-        if topic == OUTCOMES:
-            await self.may.wait()
-            self.steps.append("accepted")
-        await super().publish(topic, key=key, value=value, headers=headers)
-
-
-async def test_a_stage_goes_on_while_one_message_is_sent_and_waits_before_the_next() -> None:
-    steps: list[str] = []
-    bus, goes_on = SlowBus(steps), asyncio.Event()
-
-    async def in_steps(_: Work, report: Report) -> AnyFinding:
-        await report(PeopleSeen(()))
-        steps.append("goes on")
-        goes_on.set()
-        await report(PeopleSeen(()))
-        steps.append("goes on")
-        return NO_MATCH
-
-    side = Side(bus)
-    async with side.running(ScriptedStage(in_steps)):
-        await side.give(work())
-        await goes_on.wait()
-        bus.may.set()
-        await side.outcomes(3)
-
-    assert steps == ["goes on", "accepted", "goes on", "accepted", "accepted"]
 
 
 @pytest.mark.parametrize(("attempt", "again"), [(1, True), (2, False), (3, False)])
@@ -407,21 +323,6 @@ async def test_only_so_much_is_in_flight_at_once(monkeypatch: pytest.MonkeyPatch
     assert len(stage.given) == 5
 
 
-async def test_work_that_is_not_finished_comes_again() -> None:
-    async def hangs(_: Work, __: Report) -> AnyFinding:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    side, first, second = Side(), ScriptedStage(hangs), ScriptedStage()
-    async with side.running(first):
-        await side.give(work())
-        await _until(lambda: bool(first.given))
-    async with side.running(second):
-        await side.outcomes(1)
-
-    assert second.given == first.given
-
-
 @pytest.mark.parametrize(
     "value", [b"", b"\xff", b"[]", b'{"lookup":1}', b'{"x":' + b"[" * 99_999]
 )
@@ -521,27 +422,6 @@ async def test_the_relay_publishes_issued_work_in_order_and_nothing_else() -> No
         assert (message.input, message.deadline_at) == (event.input, event.deadline_at)
         assert record.key == (event.item or event.lookup).encode()
         assert record.headers == work_headers(message)
-    relaying.cancel()
-    await asyncio.gather(relaying, return_exceptions=True)
-
-
-async def test_the_relay_outlives_a_bus_that_is_away() -> None:
-    class UnavailableBus(MemoryBus):
-        away = True
-
-        async def publish(self, topic: str, **record: Any) -> None:
-            if self.away:
-                self.away = False
-                raise BusUnavailable("away")
-            await super().publish(topic, **record)
-
-    bus = UnavailableBus([(TOPIC, "test")])
-    log = MemoryEventLog(MemoryKeyStore())
-    issued = golden_event("brand.stage-issued.v1")
-    relaying = asyncio.create_task(relay(log, bus, after=0, receipts=RECEIPTS))
-    await log.append([Append("brand-5f0c", NO_STREAM, [issued, issued])])
-
-    assert len(await Side(bus).records(1, TOPIC)) == 1
     relaying.cancel()
     await asyncio.gather(relaying, return_exceptions=True)
 

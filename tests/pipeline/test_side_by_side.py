@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from cs.domain.brand.events import LookupFinished, StageIssued
+from cs.domain.brand.events import StageIssued
 from cs.domain.key import SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.mail_domain import DomainLearned
@@ -64,22 +64,6 @@ async def search_for(managed: Managed, brand: str) -> None:
     await managed.search(f"s-{brand}", brand, f"{brand}.1")
 
 
-async def test_lookups_that_end_together_are_settled_together(managed: Managed) -> None:
-    log = log_of(managed)
-    async with managed.running():
-        for brand in BRANDS:
-            await search_for(managed, brand)
-        log.holds = ("key-",)
-        for brand in BRANDS:
-            await managed.say("brand-resolution", NO_MATCH, lookup=f"{brand}.1")
-
-        assert await log.held_streams(len(BRANDS)) == {f"key-{brand}" for brand in BRANDS}
-
-        log.released.set()
-        await managed.event(SearchSettled, len(BRANDS))
-    assert len(await managed.events(SearchSettled)) == len(BRANDS)
-
-
 async def test_a_key_that_hangs_holds_up_nobody_elses_settlement(managed: Managed) -> None:
     log, (slow, quick) = log_of(managed), BRANDS[:2]
     async with managed.running():
@@ -118,34 +102,6 @@ async def test_no_search_waits_until_a_mail_domain_s_facts_are_stored(
         assert not await managed.events(DomainLearned)
         log.released.set()
         await managed.event(DomainLearned)
-
-
-async def test_timers_that_are_due_together_fire_together(managed: Managed) -> None:
-    log = log_of(managed)
-    async with managed.running():
-        for brand in BRANDS:
-            await search_for(managed, brand)
-        log.holds = ("brand-",)
-        managed.passes(120)
-
-        assert await log.held_streams(len(BRANDS)) == set(BRANDS)
-
-        log.released.set()
-        await managed.event(SearchSettled, len(BRANDS))
-    assert len(await managed.events(LookupFinished)) == len(BRANDS)
-
-
-async def test_a_start_takes_up_what_is_open_together(managed: Managed) -> None:
-    log = log_of(managed)
-    for brand in BRANDS:
-        await search_for(managed, brand)
-    log.holds = ("brand-",)
-    async with managed.running():
-        assert await log.held_streams(len(BRANDS)) == set(BRANDS)
-
-        log.released.set()
-        await managed.event(StageIssued, 2 * len(BRANDS))
-    assert await managed.issued(BRANDS[0]) == [1, 2]
 
 
 class EmptyViews:

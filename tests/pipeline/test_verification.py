@@ -1,6 +1,5 @@
 """Whose mailbox exists, asked of mail servers and verifiers that live in this file."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from cs.domain.contact import Candidate, CheckedPerson, Query
+from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.mail.conclusion import DISAGREE, concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict, bounce_evidence
 from cs.domain.stages.work import (
@@ -17,7 +16,6 @@ from cs.domain.stages.work import (
     DomainVerified,
     Failed,
     MailboxChecked,
-    ResolutionInput,
     VerificationInput,
     Work,
 )
@@ -495,31 +493,3 @@ async def test_verifiers_are_closed_whatever_happens() -> None:
         await verify(first, broken)
 
     assert (first.closed, broken.closed) == (1, 1)
-
-
-async def test_verifiers_are_closed_when_time_is_up() -> None:
-    class Silent(ScriptedVerifier):
-        async def check(self, address: str) -> Evidence:
-            await asyncio.Event().wait()
-            raise AssertionError(address)
-
-    silent = Silent()
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await verify(silent)
-
-    assert silent.closed == 1
-
-
-async def test_work_of_another_stage_is_a_bug() -> None:
-    async def report(_: AnyFinding) -> None: ...
-
-    work = Work(
-        lookup="brand-a.1",
-        stage="brand-resolution",
-        attempt=1,
-        deadline_at=AT,
-        input=ResolutionInput(Query("Acme")),
-    )
-    with pytest.raises(AssertionError):
-        await Verification(()).handle(work, report)

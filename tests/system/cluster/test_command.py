@@ -128,15 +128,3 @@ def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder:
     assert len(re.findall(r"  \S+@lentavere\.test$", out, re.MULTILINE)) == 4, out
     assert running(short_folder) == []
     assert list(short_folder.iterdir()) == []
-
-
-def test_what_is_missing_is_told_in_a_sentence(short_folder: Path) -> None:
-    cache = short_folder / "jars"
-    cache.mkdir()
-    with made(short_folder, "run", CS_KAFKA_CACHE=str(cache)) as command:
-        out = command.communicate(timeout=PATIENCE_S)[0]
-
-    assert command.returncode == 1
-    assert "is missing, changed or too much. Remove the folder" in out
-    assert "Traceback" not in out
-    assert running(short_folder) == []

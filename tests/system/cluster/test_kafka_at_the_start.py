@@ -94,38 +94,6 @@ def test_roles_wait_for_kafka_say_so_and_leave_when_told_to(
     assert max(away) <= 3  # one in ten seconds
 
 
-def test_roles_that_kafka_turns_away_end_and_say_what_to_look_at(two_nodes: Cluster) -> None:
-    user = {"CS_KAFKA_SASL": "SCRAM-SHA-512", "CS_KAFKA_USERNAME": "cs"}
-    with started(two_nodes, *USES, **user, CS_KAFKA_PASSWORD="of-nobody") as roles:
-        codes = [role.wait() for role in roles]
-        said = [role.log.read_text() for role in roles]
-
-    assert codes == [1] * len(USES)
-    told = (
-        f"cs: Kafka at {two_nodes.kafka.bootstrap} takes no SCRAM-SHA-512 on this port: "
-        "look at kafka_sasl and at the port in kafka"
-    )
-    assert {role.last_line for role in roles} == {told}
-    assert [text for text in said if "Traceback" in text or "of-nobody" in text] == []
-
-
-def test_a_role_whose_topics_are_missing_says_what_makes_them_and_begins_then(
-    two_nodes: Cluster, topic_prefix: str
-) -> None:
-    with started(two_nodes, "process-manager", CS_KAFKA_PREFIX=topic_prefix) as (role,):
-        role.wait_ready()
-        while "no topic" not in (before := readyz(two_nodes, role)).text:
-            assert role.runs
-        bootstrap = f"--bootstrap={two_nodes.kafka.bootstrap}"
-        two_nodes.command("topics", "apply", bootstrap, f"--prefix={topic_prefix}")
-        while (after := readyz(two_nodes, role)).status_code != httpx.codes.OK:
-            assert role.runs
-
-    assert before.status_code == httpx.codes.SERVICE_UNAVAILABLE
-    assert "`cs topics apply` makes what is missing" in before.json()["bus"]["why"]
-    assert after.json()["bus"]["why"] is None
-
-
 def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
     clustered: Clustered,
 ) -> None:
@@ -152,13 +120,3 @@ def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
     assert taken.status_code == httpx.codes.ACCEPTED
     assert (done.status_code, done.json()["status"]) == (httpx.codes.OK, "done")
     assert [role.name for role in roles if not role.runs] == []
-
-
-def test_an_api_does_not_need_kafka(two_nodes: Cluster, nowhere: str) -> None:
-    with started(two_nodes, "api", CS_KAFKA=nowhere) as (role,):
-        role.wait_ready()
-        answer = readyz(two_nodes, role)
-        del two_nodes.ports[role.name]
-
-    assert answer.status_code == httpx.codes.OK
-    assert "bus" not in answer.json()

@@ -1,7 +1,6 @@
 """Every command of the operator, beside a service that runs as several processes."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -145,26 +144,3 @@ def test_the_log_holds_every_promise_and_views_are_not_ahead(clustered: Clustere
 
     assert verified["violations"] == 0
     assert verified["events"] > clustered.after > 0
-
-
-def test_databases_and_topics_of_the_settings_are_as_they_should_be(
-    clustered: Clustered,
-) -> None:
-    migrated = rows(clustered, "db", "migrate")
-    checked = rows(clustered, "db", "migrate", "--check")
-
-    assert [(row["store"], row["applied"]) for row in migrated] == [
-        ("service", []),
-        ("keys", []),
-        ("stages", []),
-    ]
-    assert [row["missing"] for row in checked] == [[], [], []]
-    assert all(not each["done"] for each in rows(clustered, "topics", "apply"))
-    assert {row["partitions"] for row in rows(clustered, "topics", "show")} == {12}
-
-
-def test_a_backup_of_a_folder_is_refused(clustered: Clustered) -> None:
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        clustered.command("backup", "/nowhere")
-
-    assert "pg_dump" in refused.value.stderr

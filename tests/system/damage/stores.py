@@ -1,7 +1,7 @@
 """A service's stores on disk, whose stored bytes can be spoiled and mended, in both forms."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Protocol
@@ -111,12 +111,3 @@ async def opened(stores: Stores) -> AsyncIterator[tuple[EventLog, Views]]:
     async with AsyncExitStack() as stack:
         log = await stack.enter_async_context(stores.log())
         yield log, await stack.enter_async_context(stores.views())
-
-
-#: Ways in which the bytes of an event can be wrong.
-SPOILED: Mapping[str, Callable[[bytes], bytes]] = {
-    "noise": lambda state: b"\xff\x00" * (len(state) // 2),
-    "cut": lambda state: state[: len(state) // 2],
-    "empty": lambda _: b"",
-    "another-shape": lambda _: b'{"units": 7}',
-}

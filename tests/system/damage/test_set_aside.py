@@ -14,17 +14,14 @@ from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS, encode
 from cs.domain.brand.brand import decide
 from cs.domain.brand.events import LookupFinished, StartLookup
 from cs.domain.causation import StartCause, TimerCause
-from cs.domain.key import SearchSettled, settled
+from cs.domain.key import SearchSettled
 from cs.domain.stages.work import Outcome, Resolved
-from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
-from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.pipeline.outcomes import GROUP
 from cs.pipeline.relay import relay
-from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
-from cs.projections.returned import RETURNED, ReturnedRow
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
@@ -32,12 +29,10 @@ from cs.projections.usage import USAGE
 from cs.projections.views import Views
 from domain.acme_run import AT, QUERY
 from harness.manual_clock import ManualClock
-from harness.memory_keys import MemoryKeyStore
-from harness.memory_log import MemoryEventLog
 from pipeline.managed import process_manager
 from pipeline.receipted import RECEIPTS, receipted
 from projections.history import admitted, issued
-from system.damage.stores import SPOILED, PostgresStores, SqliteStores, Stores, append, opened
+from system.damage.stores import PostgresStores, SqliteStores, Stores, append, opened
 
 HURT, OTHER = "brand-hurt", "brand-other"
 
@@ -139,31 +134,6 @@ async def process(stores: Stores, *, restart_work: bool = False) -> AsyncIterato
             for role in roles:
                 role.cancel()
             await asyncio.gather(*roles, return_exceptions=True)
-
-
-@pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED)
-async def test_a_page_is_read_past_what_is_damaged_in_it(
-    stores: Stores, spoil: Callable[[bytes], bytes]
-) -> None:
-    async with stores.log() as log:
-        for n in range(3):
-            await append(log, f"key-{n}", issued(), admitted(f"s{n}", "brand-x.1"))
-    await stores.write(4, spoil(await stores.state(4)))
-
-    async with stores.log() as log:
-        found: list[RecordedEvent] = []
-        position = 0
-        set_aside = DamagedStreams(log)
-        while page := await read_past(log, position, set_aside=set_aside):
-            found += page
-            position = page[-1].position
-
-        assert [each.position for each in found] == [1, 2, 3, 4, 5, 6]
-        gap = found[3]
-        assert isinstance(gap, UnreadableEvent)
-        assert (gap.stream, gap.version) == ("key-1", 1)
-        assert "key-1" in set_aside
-        assert set_aside.why == ["the event at position 4 cannot be read"]
 
 
 async def test_a_search_whose_key_is_damaged_is_settled_when_that_is_mended(
@@ -308,103 +278,3 @@ async def test_what_is_set_aside_stays_so_over_a_restart_and_is_then_taken_up(
         assert "key-a" in service.streams.set_aside
         await stores.write(2, whole)
         await service.ended("key-a", "no_linkedin")
-
-
-async def test_an_event_that_nobody_can_have_written_is_set_aside_too(stores: Stores) -> None:
-    async with stores.log() as log:
-        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
-        await append(log, "brand-hurt", issued())  # a key's event on a brand's stream
-        await append(log, "key-b", issued(), admitted("s-b", f"{HURT}.1"))
-        await append(log, "key-c", issued(), admitted("s-c", f"{OTHER}.1"))
-        await start(log, OTHER)
-
-    async with process(stores) as service:
-        await service.say_no_match(OTHER)
-        await service.ended("key-c", "no_linkedin")
-        await service.ended("key-a", "no_linkedin")
-        assert await service.ends("key-b") == []
-
-
-async def test_who_takes_up_and_meets_a_newer_event_is_told_again_and_ends_nobody() -> None:
-    """Searches are settled side by side, so that what goes wrong comes as a group."""
-    set_aside = DamagedStreams(MemoryEventLog(MemoryKeyStore()))
-    told: list[DamagedEvent] = []
-    done = asyncio.Event()
-
-    async def take_up(damaged: DamagedEvent) -> None:
-        told.append(damaged)
-        if len(told) == 1:
-            raise ExceptionGroup("", [ExceptionGroup("", [DamagedEvent(9, "key-b", 3, "")])])
-        if len(told) == 2:
-            raise ExceptionGroup("", [NewerEvent(3, "key-c", "key.renamed.v1")])
-        if len(told) == 3:
-            done.set()
-
-    first = DamagedEvent(1, "key-a", 0, "")
-    set_aside.note(first)
-    with set_aside.on_mended(take_up):
-        watching = asyncio.create_task(set_aside.watch())
-        async with asyncio.timeout(10):
-            await asyncio.wait(
-                [watching, asyncio.create_task(done.wait())],
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-        assert not watching.done(), watching.exception()
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-
-    assert [each.stream for each in told] == ["key-a", "key-b", "key-b"]
-
-
-async def test_a_search_that_a_damaged_lookup_answered_counts_once_it_is_mended(
-    stores: Stores,
-) -> None:
-    later = AT + timedelta(days=29)
-    async with stores.log() as log:
-        await start(log, HURT)
-        await append(log, "key-a", issued(), admitted("s-a", f"{HURT}.1"))
-    async with process(stores) as service:
-        await service.say_no_match(HURT)
-        await service.ended("key-a", "no_linkedin")
-        again = settled("s-b", f"{HURT}.1", "no_linkedin", 0, cached=True, at=later)
-        await append(service.log, "key-b", issued(), admitted("s-b", f"{HURT}.1"), again)
-        await until(lambda: is_at_head(service))
-        before = await service.views.all(RETURNED)
-        assert before == [(f"{HURT}.1", ReturnedRow(day=later.date().isoformat()))]
-        hurt = await position_of(service.log, HURT, 0)
-    whole = await stores.state(hurt)
-    await stores.write(hurt, b"{")
-
-    async with opened(stores) as (_, views):
-        await views.reset()
-    async with process(stores) as service:
-        await until(lambda: is_at_head(service))
-        await stores.write(hurt, whole)
-
-        async def taken_up() -> bool:
-            return not await service.views.tagged(ASIDE, SET_ASIDE)
-
-        await until(taken_up)
-        assert await service.views.all(RETURNED) == before
-
-
-async def test_a_search_that_views_made_anew_elsewhere_pass_over_is_not_said_to_be_none(
-    stores: Stores,
-) -> None:
-    async with opened(stores) as (log, views):
-        await append(log, "key-a", issued(), admitted("s-a", f"{OTHER}.1"))
-        await ViewRunner(log, views, stores.keys).catch_up()
-        follower = ViewFollower(log, views)
-        await follower.catch_up()
-        reading = Reading(log, views, follower, stores.keys)
-        assert await reading.search("s-a", "a") is not None
-
-        await stores.write(2, b"\xff")
-        async with opened(stores) as (its_log, its_views):  # another process
-            await its_views.reset()
-            await ViewRunner(its_log, its_views, stores.keys).catch_up()
-
-        with pytest.raises(DamagedEvent):
-            await reading.search("s-a", "a")
-        assert "key-a" in follower.set_aside
-        assert await reading.search("s-x", "b") is None

@@ -13,7 +13,7 @@ from cs.assembly.folder import open_folder
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
 from cs.domain.brand.events import DEADLINE
-from cs.domain.key import KeyIssued, SearchAdmitted
+from cs.domain.key import SearchAdmitted
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
@@ -95,17 +95,3 @@ async def test_one_damaged_key_gets_a_clear_error_and_all_others_their_answers(
         answer = await service.search(hurt, brand="Acme")
         assert answer.json()["status"] == "done"
         assert answer.json()["usage"]["used"] == 2
-
-
-async def test_a_key_whose_first_event_is_damaged_stops_no_start(tmp_path: Path) -> None:
-    hurt, other, _, _ = await two_keys(tmp_path)
-    async with open_folder(DataFolder(tmp_path)) as data:
-        events = await data.log.tail(0)
-    issued = next(e.position for e in events if isinstance(e.event, KeyIssued))
-    state(tmp_path, issued, b"")
-    (tmp_path / "views.db").unlink()
-
-    async with serving(tmp_path) as service:
-        done = await service.search(other, brand="Acme")
-        assert done.json()["status"] == "done"
-        assert (await service.search(hurt, brand="Acme")).status_code in {401, 500}

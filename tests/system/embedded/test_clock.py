@@ -4,11 +4,7 @@ What a caller sees holds of both forms of a service; files of one process are `t
 """
 
 import json
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +12,6 @@ import pytest
 from cs.admin.app import build
 from cs.assembly.plugins import StagePlugins
 from harness.in_process import in_memory
-from harness.served import Served
 from system.cluster.fixtures import Service
 
 pytestmark = pytest.mark.slow
@@ -45,78 +40,6 @@ class SandboxTime:
         text: str = answer.raise_for_status().json()["now"]
         assert text.endswith("Z")
         return datetime.fromisoformat(text)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < give_up, "it did not come about in time"
-
-
-def read_ended(service: Service, client: httpx.Client, search: str) -> dict[str, Any]:
-    """Return the search: done when the clock's call returns, in one process.
-
-    Where several processes work on it, it may need a moment more.
-    """
-    if not isinstance(service, Served):
-        until(lambda: "key.search-settled.v1" in service.stored_topics())
-    record: dict[str, Any] = client.get(f"/searches/{search}").raise_for_status().json()
-    return record
-
-
-def is_greylisted(service: Service) -> bool:
-    return "brand.attempt-failed.v1" in service.stored_topics()
-
-
-def test_a_call_is_held_85_seconds_and_its_search_times_out_after_120(
-    service: Service,
-) -> None:
-    clock = SandboxTime(service)
-    with (
-        service.client(service.new_key()) as client,
-        ThreadPoolExecutor() as threads,
-    ):
-        body = {"brand": "Zephrine", "wait": True}
-        call: Future[httpx.Response] = threads.submit(client.post, "/contacts", json=body)
-        until(lambda: is_greylisted(service))  # for longer than the hold, then silent
-        began = time.monotonic()
-        admitted_before = clock.now()
-        clock.advance(timedelta(seconds=80))
-        held_still = not call.done()
-        clock.advance(timedelta(seconds=5))
-        answer = call.result(timeout=30)
-        record = answer.json()
-        still = client.get(f"/searches/{record['id']}").json()
-        clock.advance(timedelta(seconds=35))
-        ended = client.get(f"/searches/{record['id']}").json()
-        took = time.monotonic() - began
-
-    assert held_still
-    assert (answer.status_code, record["status"], still["status"]) == (
-        202,
-        "running",
-        "running",
-    )
-    assert (ended["status"], ended["reason"]) == ("failed", "timeout")
-    assert datetime.fromisoformat(ended["searched_at"]) > admitted_before + 110 * SECOND
-    assert took < service.at_once_s
-
-
-def test_a_search_that_is_asked_to_come_back_does_in_no_time(service: Service) -> None:
-    clock = SandboxTime(service)
-    with service.client(service.new_key()) as client:
-        search = client.post("/contacts", json={"brand": "Quellmark"}).json()["id"]
-        until(lambda: is_greylisted(service))  # for 90 seconds
-        began = time.monotonic()
-        clock.advance(timedelta(seconds=100))
-        record = read_ended(service, client, search)
-        took = time.monotonic() - began
-
-    assert record["status"] == "done"
-    assert [c["email"] for c in record["contacts"] if c["email"]] == [
-        "friederike.vogt@quellmark.test"
-    ]
-    assert took < service.at_once_s
 
 
 def test_a_restart_and_a_command_beside_it_go_by_the_same_time(service: Service) -> None:

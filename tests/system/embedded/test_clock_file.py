@@ -35,10 +35,3 @@ def test_live_data_with_a_moved_clock_is_refused(tmp_path: Path, command: list[s
 
     assert refused.code == 1
     assert "moves the clock, which only a sandbox may; delete it" in refused.err
-
-
-def test_a_damaged_clock_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "clock").write_text("an hour\n")
-    told = ran("serve", "--sandbox", "--port=0", "--admin-port=0", f"--data-dir={tmp_path}")
-
-    assert "not a number of seconds" in told.told()

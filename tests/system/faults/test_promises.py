@@ -11,9 +11,7 @@ from system.faults.promises import (
     ClientRequest,
     FinalState,
     Kind,
-    as_intended,
     check,
-    is_untrue,
 )
 from system.faults.world import Wish
 
@@ -155,51 +153,3 @@ def test_every_kind_is_planted() -> None:
 )
 def test_what_is_right_is_left_alone(story: Story) -> None:
     assert kinds(story) == set()
-
-
-@pytest.mark.parametrize(
-    ("body", "intended"),
-    [
-        (DONE, True),
-        (FAILED, False),
-        ({**DONE, "contacts": []}, False),
-        ({**DONE, "contacts": [*DONE["contacts"], {"email": "al@acme.test"}]}, False),
-    ],
-)
-def test_an_end_is_as_intended_if_outcome_and_people_are(
-    body: dict[str, Any], intended: bool
-) -> None:
-    assert as_intended(WISH, body) is intended
-
-
-@pytest.mark.parametrize(
-    ("body", "untrue"),
-    [
-        (DONE, False),
-        ({**FAILED, "reason": "timeout"}, False),
-        ({**FAILED, "reason": "scrape_error"}, False),
-        ({**FAILED, "reason": "error"}, False),
-        (FAILED, True),
-        ({**FAILED, "reason": "no_contacts"}, True),
-        ({**DONE, "contacts": []}, True),
-        ({**DONE, "contacts": [*DONE["contacts"], {"email": "al@acme.test"}]}, True),
-    ],
-)
-def test_a_breakdown_says_nothing_of_the_world_and_an_answer_does(
-    body: dict[str, Any], untrue: bool
-) -> None:
-    assert is_untrue(WISH, body) is untrue
-
-
-def test_one_of_two_people_is_true_as_far_as_it_goes() -> None:
-    both = Wish(WISH.body, "done", WISH.verified | {"al@acme.test"})
-
-    assert not as_intended(both, DONE)
-    assert not is_untrue(both, DONE)
-
-
-def test_a_failure_that_the_world_means_is_true() -> None:
-    wish = Wish(WISH.body, "no_emails", frozenset())
-
-    assert not is_untrue(wish, FAILED)
-    assert is_untrue(wish, DONE)

@@ -2,7 +2,8 @@
 silence, clock steps.
 
 The model knows what docs/contract.md promises, not how it is kept.  Every call's answer is
-foretold; after every step the log is audited and every finished search read again.  Work
+foretold; after every step the log is audited and every finished search read again, and at the
+end every event is asked for its cause.  Work
 that is lost more often than silence makes it be issued again may end with its deadline.
 """
 
@@ -33,6 +34,7 @@ from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
+from system.loop.causes import check_against_the_events, check_chains, explained
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import Lost, UnreliableBus
 
@@ -236,6 +238,14 @@ class ServiceMachine(RuleBasedStateMachine):
         assert [*found, *audit.end()] == []
         assert audit.unfinished == 0
 
+    async def every_event_has_its_cause(self) -> None:
+        """Every chain of causes ends where somebody outside began it."""
+        events = await self.log.tail(0, 100_000)
+        assert [each for each in events if each.caused_by is None] == []
+        why = await explained(self.log)
+        check_chains(why)
+        check_against_the_events(events, why)
+
     @invariant()
     def what_was_told_stays_so(self) -> None:
         for search, (key, record) in list(self.told.items())[-3:]:
@@ -247,6 +257,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "loop"):
+            self.loop.run(self.every_event_has_its_cause())
             self.loop.run(self.stack.aclose())
             self.loop.close()
 

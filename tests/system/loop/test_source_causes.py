@@ -2,16 +2,12 @@
 
 from typing import Any, TypeVar
 
-import pytest
-
 from cs.assembly.plugins import StagePlugins
-from cs.domain.brand.events import AttemptFailed, BrandResolved, ContactsDiscovered
+from cs.domain.brand.events import ContactsDiscovered
 from cs.domain.codec import AnyEvent, encode
-from cs.domain.contact import Query
-from cs.domain.stages.work import SOURCES_REFUSE
 from cs.plugins.isolated import IsolatedBrandSource, IsolatedPeopleSource
 from cs.plugins.plugin_settings import SettingValues
-from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
+from cs.plugins.sources import PeopleAnswer, SourceStatus
 from harness.in_process import in_memory
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -20,10 +16,6 @@ from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 SECRET = "s3cr'et/+"
 GIVEN = SettingValues({"token": SECRET}, frozenset({"token"}))
 E = TypeVar("E", bound=AnyEvent)
-
-
-class Odd(BaseException):
-    """No `Exception`."""
 
 
 class Shop:
@@ -61,15 +53,6 @@ async def happened(
     return event
 
 
-async def test_a_brand_that_was_found_says_why_another_source_was_away() -> None:
-    away = Shop("shop", Odd(f"503 for {SECRET}\nof jane.doe@acme.test"))
-
-    event = await happened(BrandResolved, brands=[away], people=[])
-
-    assert event.sources == {"listed": "used", "shop": "failed"}
-    assert event.causes == {"shop": "Odd: 503 for ******** of [mailbox]"}
-
-
 async def test_people_who_were_found_come_with_why_others_may_be_missing() -> None:
     limited = PeopleAnswer(
         source="web", ended=SourceStatus.RATE_LIMITED, why=f"429 for {SECRET}"
@@ -95,22 +78,3 @@ async def test_people_who_were_found_come_with_why_others_may_be_missing() -> No
         "odd": "it answered str, not PeopleAnswer",
     }
     assert b"Jane Doe" not in encode(event)
-
-
-@pytest.mark.parametrize("stage", ["brand-resolution", "contact-discovery"])
-async def test_an_attempt_that_failed_for_its_sources_says_why_each_did(stage: str) -> None:
-    said: dict[str, Any] = {
-        "ended": SourceStatus.FAILED,
-        "why": f"401 for {SECRET}",
-        "permanent": True,
-    }
-    if stage == "brand-resolution":
-        shop = Shop("shop", BrandAnswer(source="shop", **said))
-        event = await happened(AttemptFailed, brands=[shop], people=[], known=False)
-    else:
-        brand = Shop("list", await Directory({"acme": ACME}).find(Query("Acme"), None))
-        shop = Shop("shop", PeopleAnswer(source="shop", **said))
-        event = await happened(AttemptFailed, brands=[brand], people=[shop], known=False)
-
-    assert (event.stage, event.why, event.retry_at) == (stage, SOURCES_REFUSE, None)
-    assert event.causes == {"shop": "401 for ********"}

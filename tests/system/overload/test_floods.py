@@ -10,9 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from cs.api.api import MAX_WAITING_SEARCHES
-from cs.api.errors import TooManyWaiting
 from cs.api.keys import READ_THROUGH_PER_S
-from cs.api.waiting import KeyLimiter
 from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
 from harness.manual_clock import ManualClock
@@ -82,22 +80,6 @@ async def test_checks_beyond_the_minute_read_nothing() -> None:
         assert (await over.get(other)).status_code == 200
 
 
-async def test_a_check_that_was_not_answered_does_not_count() -> None:
-    log = CountingLog()
-    async with over_http(log, clock=ManualClock(NOW)) as over:
-        (key,) = await over.keys(1)
-        log.shut.add(f"key-{key.id}")
-        gone = asyncio.create_task(over.get(key))
-        await over.until(lambda: log.at_the_door == 1)
-        reads, over.service.api.read_limiter = over.service.api.read_limiter, KeyLimiter(0, 0)
-        refused = await over.get(key)
-        over.service.api.read_limiter = reads
-        log.open.set()
-
-        assert refused.status_code == 429
-        assert 'checks";r=119' in (await gone).headers["RateLimit"]
-
-
 async def test_one_key_that_floods_takes_a_few_places_and_the_others_are_served() -> None:
     """Its log is slow as well; still the other key's calls do not wait for it."""
     log = CountingLog()
@@ -121,26 +103,3 @@ async def test_one_key_that_floods_takes_a_few_places_and_the_others_are_served(
         log.open.set()
         assert codes(await asyncio.gather(*reads)) == {200: 60}
         assert codes(await asyncio.gather(*posts)) == {200: 6, 429: 94}
-
-
-async def test_a_line_is_first_come_first_served_and_leaves_nothing_behind() -> None:
-    limiter, order = KeyLimiter(1, 2), []
-    door = asyncio.Event()
-
-    async def call(name: str) -> None:
-        async with limiter.slot("key"):
-            order.append(name)
-            await door.wait()
-
-    async with asyncio.TaskGroup() as tasks:
-        for name in "abc":
-            tasks.create_task(call(name))
-        await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-        with pytest.raises(TooManyWaiting):
-            await call("d")
-        async with limiter.slot("another key"):
-            assert order == ["a"]
-        door.set()
-
-    assert order == ["a", "b", "c"]
-    assert len(limiter) == 0

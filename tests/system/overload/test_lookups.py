@@ -1,20 +1,15 @@
 """Lookups in progress have an end: beyond it new ones are refused, and only new ones."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from cs.api.running_lookups import RunningLookups
-from cs.domain.brand.events import LookupFinished, LookupStarted
-from cs.domain.contact import Query
+from cs.domain.brand.events import LookupStarted
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
 from system.overload.http_service import ALLOWED, over_http
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def test_beyond_the_bound_new_brands_are_refused_and_all_others_answered() -> None:
@@ -53,33 +48,6 @@ async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
         assert (statuses.count(202), statuses.count(503)) == (5, 25)
 
 
-def started(lookup: str) -> RecordedEvent:
-    event = LookupStarted(
-        lookup=lookup,
-        number=1,
-        query=Query("Acme"),
-        deadline_at=AT + timedelta(seconds=60),
-        at=AT,
-    )
-    return RecordedEvent(1, "brand-acme", 0, event)
-
-
-def finished(lookup: str) -> RecordedEvent:
-    event = LookupFinished(lookup=lookup, outcome="done", reusable=True, verified=1, at=AT)
-    return RecordedEvent(2, "brand-acme", 1, event)
-
-
-def test_a_start_counts_from_its_append_to_its_end() -> None:
-    lookups = RunningLookups(1)
-    with lookups.starting("one"):
-        assert lookups.full
-    assert lookups.full, "stored, and not heard of yet"
-    lookups.on_events([started("one")])
-    assert len(lookups) == 1
-    lookups.on_events([finished("one")])
-    assert not lookups.full
-
-
 def test_a_start_that_was_not_stored_does_not_count() -> None:
     lookups = RunningLookups(1)
     with pytest.raises(LogUnavailable), lookups.starting("one"):
@@ -95,12 +63,5 @@ def test_of_two_who_start_one_lookup_the_loser_takes_nothing_away() -> None:
     with lookups.starting("one"):
         pass
     loser.__exit__(LogUnavailable, LogUnavailable("lost the race"), None)
-
-    assert lookups.full
-
-
-def test_lookups_that_ran_before_the_start_count() -> None:
-    lookups = RunningLookups(2)
-    lookups.load(["one", "two"])
 
     assert lookups.full

@@ -1,67 +1,39 @@
 """Followers stand still at an event of a newer version, say so, and go on from there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 import pytest
 from structlog.testing import capture_logs
 
-from contracts.event_log import said, units
+from contracts.event_log import units
 from cs.bus.memory import MemoryBus
-from cs.bus.topics import STAGE_TOPICS
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
+from cs.domain.stages.work import Resolved
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.follow import VersionGate, follow
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.follow import VersionGate
+from cs.eventlog.port import NO_STREAM, Append
+from cs.pipeline.heartbeats import MemoryHeartbeats
+from cs.pipeline.outcomes import AT_ONCE, GROUP
 from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
 from pipeline.managed import Managed
 from pipeline.receipted import RECEIPTS
-from system.upgrades.newer import TOPIC, quickly, upgraded, write_newer
+from system.upgrades.newer import TOPIC, quickly, stored, upgraded, write_newer
+
+NO_MATCH = Resolved(status="no_match")
+HELD, OTHER = "brand-held", "brand-other"
+FINISHED = "brand.lookup-finished.v1"
 
 
 @pytest.fixture
 async def managed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Managed]:
     quickly(monkeypatch)
     managed = Managed()
+    managed.bus = MemoryBus([(OUTCOMES, GROUP)])
     yield managed
     await managed.views.close()
-
-
-async def test_a_follower_waits_at_it_and_misses_nothing_after(managed: Managed) -> None:
-    log, pages = managed.log, list[Sequence[RecordedEvent]]()
-    gate = VersionGate("test")
-
-    async def watch() -> None:
-        async for page in follow(log, 0, gate=gate):
-            pages.append(page)
-            if page[-1].position == 3:
-                break
-
-    await log.append([Append("key-a", NO_STREAM, units(1))])
-    await write_newer(log, "key-a", 0)
-    await log.append([Append("key-b", NO_STREAM, units(3))])
-    watching = asyncio.create_task(watch())
-    await asyncio.wait([watching], timeout=0.1)
-    assert [said(page) for page in pages] == [[1]]
-    assert TOPIC in str(gate.why)
-    with pytest.raises(NewerEvent):
-        gate.check()
-
-    with upgraded():
-        async with asyncio.timeout(5):
-            await watching
-
-    assert [each.position for page in pages for each in page] == [1, 2, 3]
-    assert gate.why is None
-    gate.check()
-
-
-async def test_a_follower_that_leads_gives_up_at_it(managed: Managed) -> None:
-    await write_newer(managed.log, "key-a", NO_STREAM)
-
-    with pytest.raises(NewerEvent):
-        await anext(follow(managed.log, 0))
 
 
 async def test_it_is_told_at_once_and_every_minute() -> None:
@@ -128,3 +100,32 @@ async def test_a_relay_that_leads_gives_up_after_keeping_how_far_it_came(
             )
 
     assert kept == [1]
+
+
+async def held_stream(managed: Managed, stream: str = HELD) -> None:
+    """Start a lookup whose stream a newer version writes to."""
+    await managed.start(stream=stream)
+    version = len(await managed.log.read(stream)) - 1
+    await write_newer(managed.log, stream, version)
+
+
+async def test_an_outcome_on_such_a_stream_is_kept_and_the_others_go_on(
+    managed: Managed,
+) -> None:
+    heartbeats = MemoryHeartbeats(managed.clock.monotonic)
+    recorder = managed.recorder(heartbeats, drain_s=0)
+    held = [f"{HELD}{n}" for n in range(AT_ONCE)]
+    for stream in held:
+        await held_stream(managed, stream)
+    await managed.start(stream=OTHER)
+    recording = asyncio.create_task(recorder.run())
+    for stream in [*held, OTHER]:  # more than are recorded at once
+        await managed.say("brand-resolution", NO_MATCH, lookup=f"{stream}.1")
+
+    assert await stored(managed.log, FINISHED) == [OTHER]
+    assert not recording.done()
+
+    with upgraded():
+        assert set(await stored(managed.log, FINISHED, 1 + len(held))) == {OTHER, *held}
+    recording.cancel()
+    await asyncio.gather(recording, return_exceptions=True)

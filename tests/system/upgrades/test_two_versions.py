@@ -95,15 +95,6 @@ async def new(pool: Pool, database: str, newer: Path) -> AsyncIterator[Version]:
         yield version
 
 
-async def test_new_readers_and_old_writers_go_together(old: Version, new: Version) -> None:
-    await old("issue", "a")
-    await old("grant", "a", 3)
-    await new("grant", "a", 4)
-
-    assert [await old("quota", "a"), await new("quota", "a")] == [7, 7]
-    assert await new("tail", 0) == await old("tail", 0) == [1, 2, 3]
-
-
 async def test_a_new_event_stops_old_deciders_on_that_stream_only(
     old: Version, new: Version, database: str, newer: Path
 ) -> None:
@@ -145,23 +136,6 @@ async def test_it_holds_old_views_and_the_new_ones_go_on_beside_them(
     async with running(newer, database) as upgraded:
         await upgraded("follow")
         assert await upgraded("usage", "a") == 14
-
-
-async def test_the_old_views_go_on_from_where_they_were_held_when_the_way_is_back(
-    old: Version, new: Version, database: str
-) -> None:
-    """The new version's views are left alone, too, while both are there."""
-    await old("issue", "a")
-    for version in (old, new):
-        await version("lead", "views")
-        assert await version("reflect", 1) == 1
-    await old("grant", "a", 2)
-
-    async with running(this_version(), database) as back:
-        await back("follow")
-        assert await back("usage", "a") == 2
-    assert await new("reflect", 2) == 2
-    assert [await old("shown", "a"), await new("shown", "a")] == [[2, 2], [2, 2]]
 
 
 async def test_an_old_driver_gives_up_and_a_new_one_leads(old: Version, new: Version) -> None:

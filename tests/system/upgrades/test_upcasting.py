@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from cs.domain.codec import decode, event_of, every_version, from_plain, shapes, topic_of
+from cs.domain.codec import decode, from_plain, topic_of
 from cs.domain.key import QuotaGranted
 from cs.domain.person import PersonErased
 from cs.eventlog.port import NO_STREAM, Append
@@ -21,7 +21,6 @@ from harness.memory_log import MemoryEventLog
 from system.upgrades.quota_granted import (
     V1,
     V2,
-    GrantedV1,
     GrantedV2,
     second_version,
     with_version,
@@ -46,19 +45,6 @@ def test_the_golden_file_of_the_first_version_reads_as_the_second() -> None:
     assert event.searches == stored.state["units"]
     assert decode(V1, msgspec.json.encode(stored.state)) == event
     assert topic_of(event) == V2
-
-
-@pytest.mark.usefixtures("upgraded")
-def test_both_versions_are_one_event() -> None:
-    assert event_of(V1) is event_of(V2) is GrantedV2
-    assert (shapes()[V1], shapes()[V2]) == (GrantedV1, GrantedV2)
-    assert all(topic.startswith(every_version(GrantedV2)) for topic in (V1, V2))
-
-
-@pytest.mark.usefixtures("upgraded")
-def test_a_first_version_that_does_not_fit_its_own_shape_is_told() -> None:
-    with pytest.raises(msgspec.ValidationError, match="units"):
-        from_plain(V1, {"searches": 3, "at": AT})
 
 
 async def test_a_log_with_both_versions_reads_as_one_history() -> None:

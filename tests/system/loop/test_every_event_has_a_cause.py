@@ -1,10 +1,8 @@
 """No event without a cause, whatever it is that a service and its operator do."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,6 @@ from harness.in_process import in_memory
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, tools
-from system.cluster.fixtures import Service
 
 
 def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:
@@ -77,33 +74,3 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
     requests = {e.event.request for e in events if isinstance(e.event, SearchAdmitted)}
     told = {e.caused_by.id for e in events if isinstance(e.caused_by, RequestCause)}
     assert told == requests, "a request's id in the event is that of its cause"
-
-
-@pytest.mark.slow
-def test_of_a_whole_service_no_event_is_without_a_cause(service: Service) -> None:
-    key = service.new_key()
-    with service.client(key) as http:
-        found = http.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
-        again = http.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
-    service.command("pause")
-    service.command("resume")
-    assert (found["status"], again["cached"]) == ("done", True)
-
-    lines: list[Any] = [
-        json.loads(line) for line in service.command("events", "export").splitlines()
-    ]
-
-    assert [each for each in lines if "caused_by" not in each["data"]] == []
-    settled = [each["data"] for each in lines if each["type"] == "key.search-settled.v1"]
-    finished = {e["data"]["lookup"]: e for e in lines if "lookup-finished" in e["type"]}
-    live = next(each for each in settled if each["search"] == found["id"])
-    at = next(e for e in lines if e["data"].get("search") == found["id"])["position"]
-    why = json.loads(service.command("events", "why", str(at), "--json"))
-    assert why["event"]["type"] == "key.search-admitted.v1"
-    assert why["event"]["caused_by"]["kind"] == "request"
-    charges = [each for each in why["after"] if each.get("charged")]
-    assert [each["search"] for each in charges] == [found["id"]]
-    assert live["caused_by"] == {
-        "kind": "event",
-        "position": finished[live["lookup"]]["position"],
-    }
