@@ -207,6 +207,6 @@ def test_the_people_source_of_the_page_is_what_the_command_writes() -> None:
 
     shown = re.findall(r"```(?:python|toml)\n(.*?)```", section, re.DOTALL)
 
-    assert len(shown) == 5
+    assert len(shown) == 3
     for block in shown:
         assert any(block in text for text in files.values()), block

@@ -5,7 +5,7 @@ The expected cost is that of `Prior.questions` questions at the configured price
 
     (k * price + spent) / (k * y + verified)
 
-The more questions the log has, the less the prior counts (docs/decisions/0046).
+The more questions the log has, the less the prior counts (docs/sources.md).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

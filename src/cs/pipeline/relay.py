@@ -46,7 +46,7 @@ class LearnedFigures:
     """The figures of sources and verifiers that go with each piece of work.
 
     The relay has the views, a stage has not: so a stage needs no log to know what a verified
-    e-mail has cost from each of them (docs/decisions/0046).  What *read* returned is
+    e-mail has cost from each of them (docs/sources.md).  What *read* returned is
     remembered for a minute; where it cannot be read, the last of it is used.
     """
 

@@ -2,7 +2,7 @@
 
 The service goes on meanwhile: it reads and moves on its own tables.  An interrupted rebuild
 leaves unused tables; the next rebuild drops them, or else the process that keeps the views
-does after a day (docs/decisions, 30).
+does after a day.
 """
 
 import asyncio

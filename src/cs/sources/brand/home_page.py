@@ -1,7 +1,7 @@
 """What a brand's home page says of the brand: names and links.  Pure.
 
 A stranger wrote the page: time and memory grow with its length alone, and the length is
-bounded (docs/decisions, 20).  HTML is read as far as that takes: start tags, and the text of
+bounded.  HTML is read as far as that takes: start tags, and the text of
 titles and scripts.  Every character is looked at a fixed number of times, whatever the page is:
 possessive patterns never go back, and what is not closed ends the page, as a browser would have
 it (the tokenizer of HTML 13.2.5, without its error corrections for what is not read).
