@@ -99,6 +99,6 @@ def test_what_cannot_be_asked_is_told(tried: Here) -> None:
         ),
         (["acme-people", " "], "brand"),
         (["acme-people", "Acme", "--domain=nowhere"], "domain"),
-        (["acme-people", "Acme", "--limit=0"], "--limit: a whole number from 1 to 1000, not 0"),
+        (["acme-people", "Acme", "--limit=0"], 'Invalid value "0" for --limit. Must be >= 1'),
     ):
         assert told in tried("people-source", "try", *words).told(2), words

@@ -228,8 +228,8 @@ def test_rules_that_fail_are_told_with_their_line(
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("ranking", "--examples=-1"), "--examples: a whole number from 0 to 1000000, not -1"),
-        (("people",), "KIND: one of ranking, verdicts, not 'people'"),
+        (("ranking", "--examples=-1"), 'Invalid value "-1" for --examples. Must be >= 0'),
+        (("people",), 'Invalid value "people" for KIND. Choose from: "ranking", "verdicts"'),
     ],
 )
 def test_what_cannot_be_is_told(history: Path, here: Here, words: tuple[str], why: str) -> None:

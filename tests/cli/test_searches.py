@@ -221,8 +221,8 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--reveal=so"), 2, "--reveal: a reason has 10 to 300"),
         (("show", "{search}", "--html={there}"), 2, "is there already: name another file"),
         (("show", "{search}", "--html={nowhere}"), 2, "cannot be written: there is no folder"),
-        (("list", "--since=soon"), 2, "--since: a time such as"),
-        (("list", "--last=-1"), 2, "--last: a whole number from 0 to"),
+        (("list", "--since=soon"), 2, "Invalid value for --since: a time is written"),
+        (("list", "--last=-1"), 2, 'Invalid value "-1" for --last. Must be >= 0'),
     ],
 )
 def test_what_cannot_be_shown_is_told(

@@ -28,7 +28,10 @@ T = TypeVar("T")
 
 def _time(_: object, tokens: Sequence[Token]) -> datetime:
     """Return the time that an option names; without a zone it is UTC."""
-    return _as_time(tokens[0].value)
+    try:
+        return _as_time(tokens[0].value)
+    except ValueError:
+        raise ValueError("a time is written 2026-03-01T12:00:00Z") from None
 
 
 def _as_time(said: str) -> datetime:

@@ -22,7 +22,7 @@ from typing import (
 )
 
 import msgspec
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 from rich.text import Text
 
 from cs.cli.output import Table, as_csv, print_bytes, print_json, print_parts, stop
@@ -38,6 +38,9 @@ Config = Annotated[Path | None, Parameter(help="Settings file (TOML); else CS_CO
 DataDir = Annotated[Path | None, Parameter(help="Folder of the service's data.")]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative="", help="Print CSV.")]
+NewFile = Annotated[
+    Path | None, Parameter(validator=validators.Path(file_okay=False, dir_okay=False))
+]
 DryRun = Annotated[
     bool, Parameter(negative="", help="Only say what would change; write nothing.")
 ]
@@ -45,12 +48,7 @@ DryRun = Annotated[
 
 def number(least: int, most: int, help_line: str) -> Parameter:
     """Return the parameter of a whole number from *least* to *most*."""
-
-    def check(_: object, value: int | None) -> None:
-        if value is not None and not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most}, not {value}")
-
-    return Parameter(help=help_line, validator=check)
+    return Parameter(help=help_line, validator=validators.Number(gte=least, lte=most))
 
 
 @Parameter(name="*")

@@ -5,16 +5,8 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Literal, get_args, get_origin
 
-from cyclopts import (
-    CoercionError,
-    CycloptsError,
-    MissingArgumentError,
-    UnusedCliTokensError,
-    ValidationError,
-)
+from cyclopts import CycloptsError
 
 from cs.assembly.folder_keys import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
@@ -33,7 +25,7 @@ from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.redaction import redacted
 from cs.sandbox.errors import WorldError
-from cs.settings import BadSettings, Settings, allowed
+from cs.settings import BadSettings
 
 #: What a user can do something about.
 USER_ERRORS = (
@@ -61,20 +53,6 @@ USAGE_ERRORS = (BadExtraStage, BadSettings, CycloptsError, OtherExport)
 _UNWRITTEN = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
-def _choices(hint: object) -> tuple[str, ...]:
-    """Return the words that *hint*, a `Literal` or an option that may be left out, allows."""
-    if get_origin(hint) is Literal:
-        return get_args(hint)
-    return tuple(word for part in get_args(hint) for word in _choices(part))
-
-
-def _right(hint: object) -> str:
-    if datetime in get_args(hint):
-        return "a time such as 2026-03-01T12:00:00Z"
-    names = _choices(hint)
-    return f"one of {', '.join(names)}" if names else "a whole number"
-
-
 def first_cause(error: BaseException) -> BaseException:
     """Return the first error inside nested groups of them."""
     return next(leaf_errors(error)) if isinstance(error, BaseExceptionGroup) else error
@@ -83,21 +61,10 @@ def first_cause(error: BaseException) -> BaseException:
 def sentence(error: BaseException) -> str:
     """Return *error* as one sentence: what happened, and what to do."""
     match error:
-        case CoercionError(token=token, argument=argument) if token and argument:
-            setting = argument.name.lstrip("-").replace("-", "_")
-            known = setting in Settings.__struct_fields__
-            right = allowed(setting) if known else _right(argument.hint)
-            return f"{argument.name}: {right}, not {token.value!r}"
-        case ValidationError(argument=argument, exception_message=why) if argument:
-            return f"{argument.name}: {why}"
-        case MissingArgumentError(argument=argument) if argument and _choices(argument.hint):
-            return f"{argument.name} is missing: {_right(argument.hint)}"
-        case UnusedCliTokensError(unused_tokens=unused) if unused:
-            return f"one thing too many: {unused[0]!r}; --help shows what is allowed"
         case DamagedEvent():
             return f"{error}: {OF_DAMAGE}"
         case CycloptsError():
-            return str(error)[:1].lower() + str(error)[1:].strip()
+            return str(error).strip().removesuffix(".")
         case _:
             return str(error)
 

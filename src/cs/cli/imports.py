@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.settings_of_plugins import of_source
-from cs.cli.command import DryRun, Invocation, Output, on_data
+from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
 from cs.cli.directory import directory_of
-from cs.cli.output import check_new, facts, stop, warn
+from cs.cli.output import facts, stop, warn
 from cs.cli.progress import Progress
 from cs.directory.errors import DirectoryUnavailable
 from cs.operations.retention import MONTH
@@ -54,7 +54,7 @@ class ImportOptions:
         str | None, Parameter(help="Of the text, such as cp1252; UTF-8 and UTF-16 are seen.")
     ] = None
     errors: Annotated[
-        Path | None, Parameter(help="Every row that is not taken, into this new file (CSV).")
+        NewFile, Parameter(help="Every row that is not taken, into this new file (CSV).")
     ] = None
     dry_run: DryRun = False
 
@@ -204,8 +204,6 @@ def _reading(
     file: Path, kind: TableKind, options: ImportOptions
 ) -> Iterator[tuple[TableFile, Imported, Refuse]]:
     """Yield the rows of *file*, their count, and what refuses one; errors end the command."""
-    if options.errors is not None:
-        check_new(options.errors)
     try:
         table = TableFile(file, kind, options.columns, options.encoding)
         done = Imported(

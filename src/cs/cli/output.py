@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +20,7 @@ from msgspec.structs import asdict
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from cs.domain.names.plain_text import escaped_controls
@@ -153,21 +153,20 @@ def as_csv(table: Iterable[Sequence[str]]) -> bytes:
 class Table(msgspec.Struct, frozen=True):
     """Rows of text under the names of *columns*.
 
-    Columns in *folds* are wrapped between words to fit the terminal, or shortened with
-    *one_line*, down to the width of their names.  A number, an id and a word are never cut.
+    Columns in *folds* are wrapped between words to fit the terminal.  A number, an id and a
+    word are never cut.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Text]]
     folds: Sequence[str] = ()
-    one_line: bool = False
 
     @classmethod
     def of(cls, rows: Iterable[Any], fields: str, folds: str = "") -> "Table":
         """Return a table of the named *fields* of *rows*, which are structs or mappings.
 
         >>> Table.of([{"key": "a", "issued_by": None}], "key issued_by")
-        Table(columns=['Key', 'Issued by'], rows=[['a', '-']], folds=[], one_line=False)
+        Table(columns=['Key', 'Issued by'], rows=[['a', '-']], folds=[])
         """
         plain = [row if isinstance(row, Mapping) else asdict(row) for row in rows]
         cells = [[_shown(row.get(name)) for name in fields.split()] for row in plain]
@@ -196,20 +195,15 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
-def sections_text(
-    sections: "Iterable[Section]", *, one_line: bool = False
-) -> Iterator[str | Text | Table]:
-    """Yield *sections*, each under its heading; a fact without a value is left out.
-
-    With *one_line* a row of a table is shortened to a line (`Table`).
-    """
+def sections_text(sections: "Iterable[Section]") -> Iterator[str | Text | Table]:
+    """Yield *sections*, each under its heading; a fact without a value is left out."""
     for section in sections:
         yield from ("", styled("[bold]{}[/]", section.heading))
         if section.about:
             yield section.about
         yield from facts(section.facts)
         if section.rows:
-            yield Table(section.columns, section.rows, section.words, one_line=one_line)
+            yield Table(section.columns, section.rows, section.words)
 
 
 def facts(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Iterator[str]:
@@ -232,45 +226,19 @@ def print_parts(parts: Iterable[str | Text | Table]) -> None:
 
 def _print_table(table: Table) -> None:
     """Print *table*, as wide as the terminal; it is wider where words would have to be cut."""
-    columns = [Text(column, "bold") for column in table.columns]
-    cells = [[_text(cell) for cell in row] for row in table.rows]
-    widths = _widths(table, [list(column) for column in zip(columns, *cells, strict=True)])
-    for row in [columns, *cells]:
-        if table.one_line:
-            for cell, width in zip(row, widths, strict=True):
-                cell.truncate(width, overflow="ellipsis")
-        parts = [cell.wrap(console, w) for cell, w in zip(row, widths, strict=True)]
-        for line in zip_longest(*parts, fillvalue=Text()):
-            shown = Text()
-            for part, width in zip(line, widths, strict=True):
-                part.rstrip()
-                shown.append_text(part)
-                shown.append(" " * (width - part.cell_len + _GAP))
-            shown.rstrip()
-            console.print(shown)
-
-
-def _text(cell: str | Text) -> Text:
-    return cell if isinstance(cell, Text) else Text(harmless(cell))
-
-
-def _widths(table: Table, columns: Sequence[Sequence[Text]]) -> list[int]:
-    """Return the width of each of *columns*, whose first cell is its name."""
-    widths, least = [], []
-    for cells in columns:
-        widths.append(max(1, *(cell.cell_len for cell in cells)))
-        if cells[0].plain in table.folds:
-            whole = cells[:1] if table.one_line else cells
-            words = [cell_len(word) for cell in whole for word in cell.plain.split()]
-            least.append(max(words, default=1))
-        else:
-            least.append(widths[-1])
-    while sum(widths) + _GAP * (len(widths) - 1) > console.width:
-        spare = [n for n, width in enumerate(widths) if width > least[n]]
-        if not spare:
-            break
-        widths[max(spare, key=widths.__getitem__)] -= 1
-    return widths
+    shown = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    rows = [[c if isinstance(c, Text) else Text(harmless(c)) for c in row] for row in table.rows]
+    width = 0
+    for n, name in enumerate(table.columns):
+        cells = [name, *(row[n].plain for row in rows)]
+        folds = name in table.folds
+        least = max(map(cell_len, " ".join(cells).split() if folds else cells))
+        shown.add_column(name, no_wrap=not folds, min_width=least)
+        width += least + _GAP
+    for row in rows:
+        shown.add_row(*row)
+    shown.width = width if width > console.width else None
+    console.print(shown)
 
 
 def warn(message: str) -> None:
@@ -282,14 +250,6 @@ def stop(message: str, code: int = 1) -> NoReturn:
     """Print *message*, the problem and what to do, and end the command."""
     warn(message)
     raise SystemExit(code)
-
-
-def check_new(file: Path) -> None:
-    """End the command if *file* is there, or its folder is not: before anything is read."""
-    if file.exists():
-        stop(f"{file} is there already: name another file", 2)
-    if not file.parent.is_dir():
-        stop(f"{file} cannot be written: there is no folder {file.parent}", 2)
 
 
 def write_new(file: Path, content: bytes) -> None:

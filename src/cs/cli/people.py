@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.command import DryRun, Invocation, Output, on_data
-from cs.cli.output import Table, check_new, facts, json_line, json_text, stop, write_new
+from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
+from cs.cli.output import Table, facts, json_line, json_text, stop, write_new
 from cs.cli.person import NOBODY, Disclosures, Named, PrintOf, may_hold, person_export
 from cs.cli.revealing import check_reason
 from cs.domain.brand.brand import stream_of
@@ -137,7 +136,7 @@ async def export(
     *,
     named: Named = NOBODY,
     out: Annotated[
-        Path | None, Parameter(help="Into this file, which must not be there; else printed.")
+        NewFile, Parameter(help="Into this file, which must not be there; else printed.")
     ] = None,
     reveal: Annotated[
         str,
@@ -158,8 +157,6 @@ async def export(
     Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
     print_of = named.print_of
-    if out is not None:
-        check_new(out)
     data, months = await at.data(), at.settings().people_kept_for
     found = await person_export(data, print_of(data.keys), reveal, out, kept_for_months=months)
     text = json_text(found)

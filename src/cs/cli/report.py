@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -10,8 +9,8 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from cs.cli.choosing import Since, Until, check_period
-from cs.cli.command import Invocation, Output, number, on_data
-from cs.cli.output import Table, check_new, sections_text, stop, styled, write_new
+from cs.cli.command import Invocation, NewFile, Output, number, on_data
+from cs.cli.output import Table, sections_text, stop, styled, write_new
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
@@ -36,7 +35,7 @@ async def report(
         Parameter(help="Only the figures by key, brand, source or month, all of them."),
     ] = None,
     html: Annotated[
-        Path | None,
+        NewFile,
         Parameter(
             help="Write one self-contained page into this file, which must not be there."
         ),
@@ -48,14 +47,12 @@ async def report(
     The period is the last 30 days unless --since or --until says otherwise.
     Counts searches when they are answered, runs when they end, addresses when they are
     checked. It contains no names of people. Each figure is a query that an export has as a view
-    (docs/export-tables.md). Long texts are shortened to one line a row; --json has all.
+    (docs/export-tables.md).
 
     Example: `cs report --since 2026-03-01 --until 2026-04-01 --html march.html`
     """
     if at.json and html is not None:
         stop("--json and --html: one of them", 2)
-    if html is not None:
-        check_new(html)
     data = await at.data()
     first, end = _period(since, until, data.clock.now())
     with Progress() as progress:
@@ -89,4 +86,4 @@ def _parts(found: Report, page: Page) -> Iterator[str | Text | Table]:
     line = "[bold]{}[/] as of position {}, {} events"
     yield styled(line, page.lead, found.position, found.events)
     yield from (styled("[yellow]{}[/]", note) for note in page.notes)
-    yield from sections_text(page.sections, one_line=True)
+    yield from sections_text(page.sections)

@@ -1,7 +1,6 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -22,11 +21,10 @@ from cs.cli.choosing import (
     end_of,
     newest,
 )
-from cs.cli.command import Invocation, Output, on_data
+from cs.cli.command import Invocation, NewFile, Output, on_data
 from cs.cli.output import (
     Table,
     all_harmless,
-    check_new,
     json_text,
     sections_text,
     stop,
@@ -62,7 +60,7 @@ async def show(
     *,
     at: At = None,
     html: Annotated[
-        Path | None,
+        NewFile,
         Parameter(help="Write one self-contained page of it into this file, which is new."),
     ] = None,
     reveal: Reveal = None,
@@ -77,8 +75,6 @@ async def show(
 
     Example: `cs searches show srch_yg2vnp75fv9fazbxhr4fyb0qgm --html search.html`
     """
-    if html is not None:
-        check_new(html)
     data = await call.data()
     found = await _search_at(data, search, at)
     if reveal is not None:
