@@ -23,7 +23,7 @@ def test_people_and_their_whole_addresses_are_shown_at_eighty_columns(
     assert shown.err == ""
     assert len(people) > 1
     for person in people:
-        assert f" {person.address}\n" in shown.out
+        assert f" {person.address}" in shown.out
     assert "answered from reuse" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
     assert list(tmp_path.iterdir()) == []

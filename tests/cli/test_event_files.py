@@ -154,7 +154,7 @@ async def fill(place: Place) -> None:
         (("--out={}/none/x.duckdb",), 1, "No such file or directory"),
         (("--out={}/data", "--format=tables"), 2, "/data is there already: name another"),
         (("--out={}/none/x.parquet",), 1, "x.parquet cannot be written: No such file"),
-        (("--out={}/x.csv", "--format=csv"), 2, 'Invalid value "csv" for --format. Choose from'),
+        (("--out={}/x.csv", "--format=csv"), 2, 'Invalid value "csv" for --format'),
         (("--out={}/data/log.db/x.duckdb",), 1, "Not a directory"),
     ],
 )

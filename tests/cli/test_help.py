@@ -94,7 +94,9 @@ def test_shells_complete_every_command(here: Here) -> None:
 def test_a_wrong_or_missing_stage_is_answered_with_those_there_are(here: Here) -> None:
     stages = ", ".join(f'"{name}"' for name in OWN_STAGES)
 
-    assert here("stage", "rank").told(2).startswith(
-        f'Invalid value "rank" for NAME. Choose from: {stages}'
+    assert (
+        here("stage", "rank")
+        .told(2)
+        .startswith(f'Invalid value "rank" for NAME. Choose from: {stages}')
     )
     assert "NAME requires an argument" in here("stage").told(2)

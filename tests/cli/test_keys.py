@@ -54,7 +54,7 @@ def test_a_life_of_a_key(folder: Path, here: Here) -> None:
         (["show", "key_nobody"], 1, "no key with the id 'key_nobody'; `cs keys list` shows"),
         (["rotate", "key_nobody"], 1, "no key with this id"),
         (["grant", "KEY", "-8"], 1, "the quota cannot go below the 0 units"),
-        (["grant", "KEY", "9" * 30], 2, f'Invalid value "{"9" * 30}" for UNITS. Must be <= 1000000000'),
+        (["grant", "KEY", "9" * 30], 2, "for UNITS. Must be <= 1000000000"),
         (["create", "--quota=ten"], 2, 'Invalid value for --quota: unable to convert "ten"'),
         (["create", "--label", "x" * 201], 2, "--label: at most 200 characters"),
         (["show"], 2, "KEY_ID requires an argument"),

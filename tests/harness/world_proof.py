@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import httpx
 import msgspec
 
 from cs.admin.sandbox_clock import PATIENT
-from cs.cli.sandbox_service import SandboxService, client_of, sandbox_service, search_to_end
-from cs.operations.operator import Operator
-from cs.runtime.clock import Clock
+from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.client import AsyncClient, Done, Failed
 from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
 from cs.sandbox.shapes import World
 from cs.sandbox.world import WorldSearch, listing
@@ -62,11 +60,11 @@ async def prove_world(world: World, *, quick: bool = False) -> list[SearchProof]
     places = asyncio.Semaphore(len(rows) if quick else AT_ONCE)
     ended: list[SearchProof] = []
 
-    async with sandbox_service(world) as sandbox, client_of(sandbox.base_url) as client:
+    async with sandbox_service(world) as sandbox:
 
         async def one(row: WorldSearch, way: str) -> None:
             async with places:
-                proof = await prove_search(client, sandbox.operator, sandbox.clock, row, way)
+                proof = await prove_search(sandbox, row, way)
             ended.append(proof)
 
         async with asyncio.TaskGroup() as tasks:
@@ -104,29 +102,27 @@ async def move_clock(sandbox: SandboxService, searches: Sequence[asyncio.Task[An
         await sandbox.clock_advancer.advance(STEP)
 
 
-async def prove_search(
-    client: httpx.AsyncClient, operator: Operator, clock: Clock, row: WorldSearch, way: str
-) -> SearchProof:
+async def prove_search(sandbox: SandboxService, row: WorldSearch, way: str) -> SearchProof:
     """Search for *row* by *way* (brand, domain or both), with a key of its own, to its end.
 
-    *clock* is the service's.
-
     Raises:
-        httpx.HTTPError: The service refuses, or does not answer.
+        ClientError: The service refuses, or does not answer.
     """
     brand = row.brand if way in {"brand", "both"} else None
     domain = row.domain if way in {"domain", "both"} else None
-    key = (await operator.create_key("proof", 1)).key
-    began = clock.monotonic()
-    record = await search_to_end(client, key, brand, domain)
-    emails = (contact["email"] for contact in record["contacts"])
+    key = (await sandbox.operator.create_key("proof", 1)).key
+    began = sandbox.clock.monotonic()
+    async with AsyncClient(sandbox.base_url, key) as client:
+        found = await client.contacts.search(brand, domain=domain)
+    assert isinstance(found, Done | Failed)
+    emails = (contact.email for contact in found.contacts)
     return SearchProof(
         asked=" + ".join(filter(None, (brand, domain))),
         intended=row.outcome,
-        ended="done" if record["status"] == "done" else record["reason"],
+        ended="done" if isinstance(found, Done) else found.reason,
         expected=tuple(sorted(person.address for person in row.people)),
         maybe=tuple(sorted(person.address for person in row.maybe)),
         verified=tuple(sorted(email for email in emails if email)),
-        seconds=round(clock.monotonic() - began, 2),
-        charged=record["charged"],
+        seconds=round(sandbox.clock.monotonic() - began, 2),
+        charged=bool(found.charged),
     )

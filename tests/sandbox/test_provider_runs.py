@@ -3,9 +3,10 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
-from cs.cli.sandbox_service import client_of, sandbox_service
+from cs.cli.sandbox_service import sandbox_service
 from cs.domain.source_cost import MICROS
 from cs.sandbox.providers.verifiers import MailboxTruth
 from cs.sandbox.world import listing, load
@@ -28,14 +29,11 @@ async def test_providers_verify_more_people_none_wrongly_and_charge_what_is_coun
         budgets = memory_budgets()
         async with (
             sandbox_service(world, providers=providers, budgets=budgets) as sandbox,
-            client_of(sandbox.base_url) as client,
+            httpx.AsyncClient(trust_env=False) as client,
             asyncio.TaskGroup() as tasks,
         ):
             searches = [
-                tasks.create_task(
-                    prove_search(client, sandbox.operator, sandbox.clock, row, row.asked_by[-1])
-                )
-                for row in rows
+                tasks.create_task(prove_search(sandbox, row, row.asked_by[-1])) for row in rows
             ]
             moving = tasks.create_task(move_clock(sandbox, searches))
             await asyncio.wait(searches)

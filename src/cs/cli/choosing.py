@@ -15,7 +15,6 @@ from cyclopts import Group, Parameter, Token
 
 from cs.cli.command import Invocation, Output, number
 from cs.cli.output import Table, errors, stop
-from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.brands import BrandStream, UnknownBrand, brands_meant
@@ -61,8 +60,6 @@ Last = Annotated[
 
 #: Rows of a long list that are shown unless --last says more.
 NEWEST = 100
-#: Ids that an error names.
-_NAMED = 8
 _WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
 
 
@@ -142,7 +139,7 @@ class Chosen:
         chosen = self.checked()
         for key in chosen.keys:
             if not await history.is_there(f"key-{key}"):
-                stop(f"there is no key {key}; there are {await _keys(history)}")
+                stop(f"there is no key {key}; `cs keys list` shows those there are")
         if not growing:
             await self._check_there(history, chosen)
         query = query_of(self.brand, self.domain)
@@ -214,22 +211,9 @@ async def chosen_brands(
 
 
 async def check_lookup(history: History, lookup: str) -> None:
-    """End the command if there is no *lookup*, and name those there are of its brand."""
-    if "." in lookup and await history.run(lookup) is not None:
-        return
-    runs = await history.runs(stream_of(lookup)) if "." in lookup else []
-    of_brand = ", ".join(run.lookup for run in runs[-_NAMED:])
-    instead = (
-        f"; of its brand there are {of_brand}" if runs else "; `cs searches list` shows them"
-    )
-    stop(f"there is no lookup {lookup}{instead}")
-
-
-async def _keys(history: History) -> str:
-    issued = Selection(types=("key.issued",))
-    found = [event.stream.removeprefix("key-") async for event in history.events(issued)]
-    more = ", …" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more if found else "none"
+    """End the command if there is no *lookup*."""
+    if "." not in lookup or await history.run(lookup) is None:
+        stop(f"there is no lookup {lookup}; `cs searches list --json` shows them")
 
 
 async def position_of(history: History, option: str, said: str) -> int:

@@ -1,7 +1,5 @@
 """``cs config``: the settings in force."""
 
-from typing import Any
-
 from cyclopts import App
 
 from cs.assembly.people_directory import open_directory_if_named
@@ -9,7 +7,7 @@ from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.assembly.process import check_world
 from cs.assembly.shared_settings import check_shared, roles_of, shared_advice
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import facts
+from cs.cli.output import as_text, facts
 from cs.settings import load_with_places
 
 app = App(name="config", help="Show and check the settings.")
@@ -30,7 +28,7 @@ def show(at: Invocation) -> Output:
     chosen, places = load_with_places(at.config, given={"data_dir": at.data_dir})
     values = chosen.shown()
     lines = (
-        f"{name:<19} {_plain(value)}  # {places.get(name, 'default')}"
+        f"{name:<19} {as_text(value)}  # {places.get(name, 'default')}"
         for name, value in values.items()
     )
     return Output([{**values, "places": places}], lines)
@@ -72,13 +70,3 @@ def advice(tools: StagePlugins) -> list[str]:
             "brand_sources: website alone finds no brand that is named without a domain"
         )
     return found
-
-
-def _plain(value: Any) -> str:
-    match value:
-        case None | [] | ():
-            return "-"
-        case list() | tuple():
-            return ", ".join(map(str, value))
-        case _:
-            return str(value)

@@ -7,14 +7,16 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 from rich.text import Text
 
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import stop, styled
 from cs.cli.progress import Progress
-from cs.cli.sandbox_service import client_of, sandbox_service, search_to_end
+from cs.cli.sandbox_service import sandbox_service
 from cs.cli.search_record import record_lines
+from cs.client import AsyncClient, Done
 from cs.domain.brand.events import (
     BrandResolved,
     ContactsDiscovered,
@@ -72,30 +74,28 @@ async def demo(
     if at.data_dir is not None:
         stop("--data-dir goes with --history", 2)
     name, world, began = clean_brand(brand), load(None), time.monotonic()
-    async with (
-        sandbox_service(world) as sandbox,
-        client_of(sandbox.base_url) as client,
-    ):
+    async with sandbox_service(world) as sandbox:
         started = f"started in {time.monotonic() - began:.1f} s"
         count = len(listing(world))
         said = f"Service and sandbox world ({count} things to search) {started}."
         yield Output(text=[f"{said}\n{sandbox.base_url}\n"])
         key = (await sandbox.operator.create_key("demo", 100)).key
-        search = asyncio.create_task(search_to_end(client, key, name))
-        try:
-            async for line in _stages(sandbox.service.streams.log):
-                yield Output(text=[line])
-            record = await search
-        finally:
-            search.cancel()  # after Ctrl-C its connection ends, which is no error
-        yield Output([record], record_lines(record))
-        if record["status"] == "done":
-            began = time.monotonic()
-            again = await search_to_end(client, key, name)
-            ms = (time.monotonic() - began) * 1000
-            paid = "charged again" if again["charged"] else "not charged"
-            said = f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
-            yield Output([again], [said])
+        async with AsyncClient(sandbox.base_url, key) as client:
+            search = asyncio.create_task(client.contacts.search(name))
+            try:
+                async for line in _stages(sandbox.service.streams.log):
+                    yield Output(text=[line])
+                found = await search
+            finally:
+                search.cancel()  # after Ctrl-C its connection ends, which is no error
+            yield Output([found], record_lines(msgspec.to_builtins(found)))
+            if isinstance(found, Done):
+                began = time.monotonic()
+                again = await client.contacts.search(name)
+                ms = (time.monotonic() - began) * 1000
+                paid = "charged again" if getattr(again, "charged", False) else "not charged"
+                said = f"\nThe same search again: answered from reuse in {ms:.0f} ms, {paid}."
+                yield Output([again], [said])
 
 
 def _new(folder: Path) -> Path:

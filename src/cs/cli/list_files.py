@@ -9,7 +9,6 @@ import fcntl
 import hashlib
 import io
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
@@ -24,9 +23,8 @@ from cs.client.retries import KEY_KNOWN_S
 from cs.runtime.csv_records import records
 from cs.runtime.private_files import open_private
 
-#: A larger file is no list of brands: a key's limits allow so many in four years.
-MAX_BYTES = 16 * 1024 * 1024
-MAX_LINES = 100_000
+#: A larger file is no list of brands: a key's limits allow so many in years.
+MAX_BYTES = 4 * 1024 * 1024
 _NAMES = ("brand", "domain")
 
 
@@ -83,7 +81,6 @@ def _records(text: str) -> Iterator[Row]:
     separator = max(",;\t", key=text.partition("\n")[0].count)
     columns: dict[str, int] = {}
     for number, cells in records(io.StringIO(text, newline=""), separator):
-        _check_number(number)
         if isinstance(cells, str):
             raise BadList(f"line {number}: {cells}")
         words = [" ".join(cell.split()) for cell in cells]
@@ -108,20 +105,9 @@ def _records(text: str) -> Iterator[Row]:
 
 def _lines(text: str) -> Iterator[Row]:
     """Yield a row for each line that is not blank."""
-    first = True
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
-        _check_number(number)
-        brand = " ".join(line.split())
-        if first and set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", brand.casefold())):
-            raise BadList(f"line {number} names columns; a list with columns is called .csv")
-        if brand:
-            first = False
+        if brand := " ".join(line.split()):
             yield Row(number, brand, None)
-
-
-def _check_number(line: int) -> None:
-    if line > MAX_LINES:
-        raise BadList(f"it has more than {MAX_LINES} lines: split it")
 
 
 #: How long a server is sure to know an idempotency key.
@@ -258,42 +244,31 @@ def is_json(path: Path) -> bool:
     return path.suffix in {".jsonl", ".json"}
 
 
-class Results(AbstractContextManager["Results"]):
-    """The results at *path*; use as ``with``.  An older file is replaced, all or nothing.
+def write_results(path: Path, finished: Iterable[RowState]) -> None:
+    """Write the results of *finished* rows to *path*, in the place of an older file.
 
-    Args:
-        path: Its file; its name says whether it is CSV, a line a person, or JSON, a line a
-            brand.
-        finished: Rows that are finished already.
+    The file's name says whether it is CSV, a line a person, or JSON, a line a brand.
     """
+    new_path, in_json = path.with_name(f"{path.name}.new"), is_json(path)
+    with open_private(new_path, "wb") as new:
+        if not in_json:
+            new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
+        new.writelines(_in_json(each) if in_json else _in_csv(each) for each in finished)
+    new_path.replace(path)
 
-    def __init__(self, path: Path, finished: Iterable[RowState]) -> None:
-        self._json = is_json(path)
-        new_path = path.with_name(f"{path.name}.new")
-        with open_private(new_path, "wb") as new:
-            if not self._json:
-                new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
-            new.writelines(map(self._encoded, finished))
-            new.flush()
-            os.fsync(new.fileno())
-        new_path.replace(path)
-        self._file = path.open("ab")
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+def _in_json(state: RowState) -> bytes:
+    row, error = state.row, state.error
+    assert row is not None, "a row is finished with its line"
+    asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
+    came = {"search": state.found or state.other} if error is None else {"error": error}
+    return json_line(asked | came)
 
-    def add(self, finished: RowState) -> None:
-        self._file.write(self._encoded(finished))
-        self._file.flush()
 
-    def _encoded(self, state: RowState) -> bytes:
-        row, search, error = state.row, state.found or state.other, state.error
-        assert row is not None, "a row is finished with its line"
-        if self._json:
-            asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
-            came = {"search": search} if error is None else {"error": error}
-            return json_line(asked | came)
-        problem = "" if error is None else f"{error.code}: {error.message}"
-        ahead = [str(row.number), row.brand or "", row.domain or "", problem]
-        people = rows(search) if search is not None else [[""] * len(COLUMNS)]
-        return as_csv([*ahead, *cells] for cells in people)
+def _in_csv(state: RowState) -> bytes:
+    row, search, error = state.row, state.found or state.other, state.error
+    assert row is not None, "a row is finished with its line"
+    problem = "" if error is None else f"{error.code}: {error.message}"
+    ahead = [str(row.number), row.brand or "", row.domain or "", problem]
+    people = rows(search) if search is not None else [[""] * len(COLUMNS)]
+    return as_csv([*ahead, *cells] for cells in people)

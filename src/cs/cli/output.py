@@ -56,19 +56,6 @@ def harmless_lines(text: str) -> str:
     return escaped_controls(text, keep="\n")
 
 
-def all_harmless(value: Any) -> Any:
-    """Return *value*, of JSON's types, with each text in it harmless; keys stay."""
-    match value:
-        case str():
-            return harmless(value)
-        case dict():
-            return {key: all_harmless(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [all_harmless(inner) for inner in value]
-        case _:
-            return value
-
-
 def json_line(value: Any) -> bytes:
     r"""Return *value* as one line of JSON that a terminal shows and programs read as ever.
 
@@ -169,7 +156,7 @@ class Table(msgspec.Struct, frozen=True):
         Table(columns=['Key', 'Issued by'], rows=[['a', '-']], folds=[])
         """
         plain = [row if isinstance(row, Mapping) else asdict(row) for row in rows]
-        cells = [[_shown(row.get(name)) for name in fields.split()] for row in plain]
+        cells = [[as_text(row.get(name)) for name in fields.split()] for row in plain]
         return cls(_titles(fields), cells, _titles(folds))
 
 
@@ -177,7 +164,8 @@ def _titles(fields: str) -> Sequence[str]:
     return [name.replace("_", " ").capitalize() for name in fields.split()]
 
 
-def _shown(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return *value* of a row or setting as people read it."""
     match value:
         case None | "":
             return "-"
@@ -186,7 +174,7 @@ def _shown(value: Any) -> str:
         case dict():
             return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
         case list() | tuple():
-            return ", ".join(map(_shown, value)) or "-"
+            return ", ".join(map(as_text, value)) or "-"
         case datetime():
             return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
         case Enum():
@@ -210,9 +198,9 @@ def facts(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Iterator[str
     """Yield a line for each name and value; what is empty or not known is left out."""
     if isinstance(values, Mapping):
         values = [(name.replace("_", " "), value) for name, value in values.items()]
-    named = [(name, _shown(value)) for name, value in values if value not in _NOTHING]
+    named = [(name, as_text(value)) for name, value in values if value not in _NOTHING]
     width = max((len(name) for name, _ in named), default=0)
-    yield from (f"{name:<{width}}  {value}" for name, value in named)
+    yield from (f"{name:<{width}}  {harmless(value)}" for name, value in named)
 
 
 def print_parts(parts: Iterable[str | Text | Table]) -> None:
@@ -227,7 +215,9 @@ def print_parts(parts: Iterable[str | Text | Table]) -> None:
 def _print_table(table: Table) -> None:
     """Print *table*, as wide as the terminal; it is wider where words would have to be cut."""
     shown = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-    rows = [[c if isinstance(c, Text) else Text(harmless(c)) for c in row] for row in table.rows]
+    rows = [
+        [c if isinstance(c, Text) else Text(harmless(c)) for c in row] for row in table.rows
+    ]
     width = 0
     for n, name in enumerate(table.columns):
         cells = [name, *(row[n].plain for row in rows)]

@@ -5,9 +5,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
 import msgspec
 
 from cs import settings
@@ -37,8 +35,6 @@ PAID: Mapping[str, tuple[str, ...]] = {
     "people_sources": tuple(ADAPTERS["sources"]),
     "verifiers": tuple(ADAPTERS["verifiers"]),
 }
-#: Real time between two checks of a search that outlasted its hold: 120 a minute are allowed.
-CHECK_S = 1.0
 
 
 class SandboxService(msgspec.Struct, frozen=True):
@@ -112,33 +108,3 @@ async def sandbox_service(
             clock_advance(service, clock),
             providers_url(chosen) if providers else None,
         )
-
-
-def client_of(base_url: str) -> httpx.AsyncClient:
-    """Return a client of *base_url* for any number of searches that wait."""
-    return httpx.AsyncClient(
-        base_url=base_url,
-        timeout=100,
-        limits=httpx.Limits(max_connections=None),
-        trust_env=False,  # a proxy for the outside has no part in this
-    )
-
-
-async def search_to_end(
-    client: httpx.AsyncClient, key: str, brand: str | None, domain: str | None = None
-) -> dict[str, Any]:
-    """Return the Search record of a search for *brand* or *domain*, once it has ended.
-
-    Raises:
-        httpx.HTTPError: The service refuses, or does not answer.
-    """
-    headers = {"Authorization": f"Bearer {key}"}
-    named = {"brand": brand, "domain": domain}
-    body = {name: value for name, value in named.items() if value}
-    answer = await client.post("/contacts", json={**body, "wait": True}, headers=headers)
-    record: dict[str, Any] = answer.raise_for_status().json()
-    while record["status"] == "running":
-        await asyncio.sleep(CHECK_S)
-        answer = await client.get(f"/searches/{record['id']}", headers=headers)
-        record = answer.raise_for_status().json()
-    return record

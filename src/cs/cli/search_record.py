@@ -7,7 +7,7 @@ import msgspec
 from rich.text import Text
 
 from cs.cli.app import LIMITED, NO_QUOTA
-from cs.cli.output import Table, all_harmless, console, csv_cell, facts, harmless, styled
+from cs.cli.output import Table, console, csv_cell, facts, harmless, styled
 from cs.client import (
     ClientError,
     Contact,
@@ -47,7 +47,6 @@ ADVICE = {
 
 def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
     """Yield the facts about the brand, then the people, verified ones first."""
-    record = all_harmless(record)
     yield Text("  ").join([styled("[bold]{}[/]", record["brand"]), _status(record)])
     yield from facts((label, record.get(field)) for field, label in _BRAND.items())
     if contacts := record.get("contacts"):
@@ -100,11 +99,12 @@ def _people(contacts: list[dict[str, Any]]) -> Table:
     cells = []
     for contact in contacts:
         verified = contact.get("email_status") == "verified"
+        style = "[green]{}[/]" if verified else "[dim]not found[/]"
         row = [
-            Text(contact.get("full_name") or ""),
-            Text(contact.get("title") or ""),
-            Text(contact.get("email") or "", "green") if verified else Text("not found", "dim"),
-            Text(contact.get("location") or ""),
+            contact.get("full_name") or "",
+            contact.get("title") or "",
+            styled(style, contact.get("email") or ""),
+            contact.get("location") or "",
         ]
         cells.append(row[: len(columns)])
     return Table(columns, cells, ["Name", "Title", "Where"])

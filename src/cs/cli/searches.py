@@ -24,7 +24,6 @@ from cs.cli.choosing import (
 from cs.cli.command import Invocation, NewFile, Output, on_data
 from cs.cli.output import (
     Table,
-    all_harmless,
     json_text,
     sections_text,
     stop,
@@ -111,7 +110,7 @@ async def _search_at(data: CommandContext, search: str, at: str | None) -> Searc
 
 def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
     """Yield the record, then the sections of *page* behind it."""
-    record = all_harmless(msgspec.json.decode(shown.record))
+    record = msgspec.json.decode(shown.record)
     now = ", now" if shown.now else ""
     lead = f"as of position {shown.position}{now}"
     yield styled("[bold]{}[/]  {}  [dim]{}[/]", page.title, shown.search, lead)

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -298,34 +299,25 @@ def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[T | Output]:
         stop("standard input is closed")
     # A read that waits for input is not cancelled; Ctrl-C ends us as it ends cat.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    stdin, number = sys.stdin.buffer, 0
-    while line := stdin.readline(LINE_BYTES + 1):
-        number, part = number + 1, line
-        while len(part) > LINE_BYTES and not part.endswith(b"\n"):
-            part = stdin.readline(LINE_BYTES + 1)
+    lines = iter(partial(sys.stdin.buffer.readline, LINE_BYTES), b"")
+    for number, line in enumerate(lines, 1):
+        if len(line) == LINE_BYTES:
+            stop(f"line {number}: it is longer than {LINE_BYTES // 1024} KiB")
         if not line.strip():
             continue
         try:
-            if len(line) > LINE_BYTES:
-                yield _bad(line, number, f"it is longer than {LINE_BYTES // 1024} KiB", form)
-            else:
-                yield read(line)
-        except RecursionError:
-            yield _bad(line, number, "it is nested too deeply", form)
-        except UnicodeDecodeError:
-            yield _bad(line, number, "it is not UTF-8", form)
-        except ValueError as error:
-            yield _bad(line, number, str(error), form)
+            yield read(line)
+        except (ValueError, RecursionError) as error:
+            why = f"line {number}: {error}; a line is {form}"
+            warn(why)
+            yield Output([{"id": _id_in(line), "error": why}], code=1)
 
 
-def _bad(line: bytes, number: int, why: str, form: str) -> Output:
-    """Warn of a bad line; return its row, with its id if that can be read."""
-    why = f"line {number}: {why}; a line is {form}"
-    warn(why)
-    id_ = None
+def _id_in(line: bytes) -> str | int | None:
+    """Return the id in a bad *line*, if it can be read."""
     with suppress(ValueError, RecursionError):
-        id_ = msgspec.json.decode(line, type=_LineId).id
-    return Output([{"id": id_, "error": why}], code=1)
+        return msgspec.json.decode(line, type=_LineId).id
+    return None
 
 
 class _LineId(msgspec.Struct):

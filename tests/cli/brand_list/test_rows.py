@@ -50,10 +50,8 @@ def test_rows_are_read(
             b"Id,Company,Site\n1,Acme,a.co\n",
             "line 1 has 3 columns, and none is called",
         ),
-        ("b.csv", b"\n".join(b"%d" % n for n in range(100_001)), "more than 100000 lines"),
         ("b.csv", b"\xff\xfe", "is not UTF-8"),
         ("b.csv", b"\xef\xbb\xbfbrand,domain\r\n,\r\n", "names no brand"),
-        ("b.txt", b"brand,domain\nAcme,acme.example\n", "line 1 names columns"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused(
@@ -68,7 +66,7 @@ def test_a_list_that_cannot_be_read_is_refused(
 def test_a_file_without_an_end_is_not_read_to_it() -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(BadList, match="is larger than 16 MiB"):
+        with pytest.raises(BadList, match="is larger than 4 MiB"):
             read_rows(Path("/dev/zero"))
         _, peak = tracemalloc.get_traced_memory()
     finally:
