@@ -116,7 +116,7 @@ def test_a_package_that_is_changed_for_the_worse_is_told_what_was_expected(
             '"invalid": Verdict.DELIVERABLE',
             "nobody@acme.example",
         ),
-        ("cs-stage-ranking", 'why="scores-away"'): (
+        ("cs-stage-ranking", 'why="service-away"'): (
             "why=problem.why",
             "a key that is refused (401): `why` is a stable word",
         ),

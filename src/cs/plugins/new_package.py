@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from string import Template
 from typing import NamedTuple
 
-from cs.domain.stages.table import TAKEN
+from cs.domain.stages.table import OWN_STAGES, TAKEN
 from cs.plugins.entry_points import Group
 
 #: Letters and digits in words with - between them: the settings file and variables have it too.
@@ -94,7 +94,10 @@ def _words(kind: PackageKind, name: str) -> dict[str, str]:
     # With its kind behind it: alone, `none` or `sighting` would be a name that Python or the
     # module has already.
     class_name = "".join(each.capitalize() for each in name.removesuffix(f"-{part}").split("-"))
+    row = OWN_STAGES.get(name) if kind is PackageKind.STAGE else None
     return {
+        "Input": row.input.__name__ if row else "",
+        "Result": row.result.__name__ if row else "",
         "name": name,
         "word": word,
         "Class": class_name + part.capitalize(),
