@@ -11,8 +11,8 @@ class TestRanking(StageContract):
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from cs.bus.memory import MemoryBus
 from cs.bus.topics import DEAD_LETTERS
 from cs.domain.stages.table import STAGE_OF_FINDING, STAGES, extra_stage
-from cs.pipeline.runner import BEFORE_RESULT, HEARTBEAT_EVERY_S, Runner
-from cs.plugins.contracts.kit import HOSTILE_NAMES
+from cs.pipeline.runner import BEFORE_RESULT, Runner
+from cs.plugins.contracts.kit import HOSTILE_NAMES, in_time
 from cs.plugins.contracts.stand_in import named_states
 from cs.plugins.isolated import IsolatedStage
 from cs.plugins.stages import (
@@ -89,13 +89,9 @@ class Side:
     async def results(self, count: int) -> list[Outcome]:
         """Return the next *count* outcomes that end an attempt."""
         found: list[Outcome] = []
-        async with (
-            asyncio.timeout(ANSWER_S),
-            self.bus.subscribe(OUTCOMES, group="contract") as records,
-        ):
-            async for record in records:
-                await records.commit(record)
-                outcome = decode_outcome(record.value)
+        async with asyncio.timeout(ANSWER_S), aclosing(self._read(OUTCOMES)) as values:
+            async for value in values:
+                outcome = decode_outcome(value)
                 self.outcomes.append(outcome)
                 if not isinstance(outcome.finding, BEFORE_RESULT):
                     found.append(outcome)
@@ -105,17 +101,14 @@ class Side:
 
     async def dead_letters(self, count: int) -> list[bytes]:
         """Return the next *count* records that could not be read."""
-        found: list[bytes] = []
-        async with (
-            asyncio.timeout(ANSWER_S),
-            self.bus.subscribe(DEAD_LETTERS, group="contract") as records,
-        ):
+        async with asyncio.timeout(ANSWER_S), aclosing(self._read(DEAD_LETTERS)) as values:
+            return [await anext(values) for _ in range(count)]
+
+    async def _read(self, topic: str) -> AsyncGenerator[bytes, None]:
+        async with self.bus.subscribe(topic, group="contract") as records:
             async for record in records:
                 await records.commit(record)
-                found.append(record.value)
-                if len(found) == count:
-                    break
-        return found
+                yield record.value
 
 
 @asynccontextmanager
@@ -133,6 +126,7 @@ async def working(stage: Stage) -> AsyncIterator[Side]:
         await asyncio.gather(worker, return_exceptions=True)
 
 
+@in_time
 class StageContract:
     """Inherit, and give a fixture ``case``."""
 
@@ -238,17 +232,6 @@ class StageContract:
 
                 assert not _is_bug(outcome.finding), f"it raised at {value!r}"
                 assert _named(outcome) == _named(work), "an outcome names its work"
-
-    async def test_the_event_loop_stays_free_for_heartbeats(self, case: StageCase) -> None:
-        """Work that is silent for 20 s is issued again, to another worker."""
-        async with working(case.stage) as side, _longest_gap() as gaps:
-            for work in case.work:
-                await side.send(encode(_now(work)))
-            await side.results(len(case.work))
-
-        assert max(gaps, default=0.0) < HEARTBEAT_EVERY_S, (
-            "what computes for long goes to a thread: asyncio.to_thread"
-        )
 
     async def test_at_its_deadline_work_ends_as_timeout(self, case: StageCase) -> None:
         if case.silent is None:
@@ -363,24 +346,3 @@ def _names_in(work: Work) -> list[str]:
     """Return the names of people in *work*."""
     people = getattr(work.input, "people", getattr(work.input, "candidates", ()))
     return [person.full_name for person in people if person.full_name]
-
-
-@asynccontextmanager
-async def _longest_gap() -> AsyncIterator[list[float]]:
-    """Collect how long the event loop was not free, in seconds, each time that it was not."""
-    gaps: list[float] = []
-
-    async def watch() -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            before = loop.time()
-            await asyncio.sleep(0.05)
-            gaps.append(loop.time() - before - 0.05)
-
-    watching = asyncio.create_task(watch())
-    try:
-        yield gaps
-    finally:
-        await asyncio.sleep(0)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
