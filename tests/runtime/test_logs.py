@@ -5,7 +5,6 @@ import resource
 import select
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -109,7 +108,6 @@ def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_told(
     log_to(pipe[1])
     for n in range(2000):  # more than any pipe here holds
         log.info("call", n=n, padding="x" * 200)
-    log.error("waited_for")
     before = events(pipe[0].read(1 << 20))
 
     log.info("call", n=2000)
@@ -118,7 +116,7 @@ def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_told(
     after = events(pipe[0].read(1 << 20))
     assert [line["n"] for line in before] == list(range(len(before)))
     assert 0 < len(before) < 2000
-    assert after[0]["lines_lost"] == 2000 - len(before) + 1
+    assert after[0]["lines_lost"] == 2000 - len(before)
     assert [line["n"] for line in after] == [2000, 2001]
     assert "lines_lost" not in after[1]
 
@@ -202,48 +200,6 @@ def no_file_larger(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_an_urgent_line_waits_for_a_slow_reader(
-    monkeypatch: pytest.MonkeyPatch, pipe: tuple[BinaryIO, TextIO]
-) -> None:
-    monkeypatch.setattr(logs, "PATIENCE_MS", 20_000)
-    reader = threading.Thread(target=pipe[0].read, args=(1 << 20,))
-
-    def read_from_now_on() -> float:
-        reader.start()
-        return 0.0
-
-    fill(pipe[1])
-    logs.LogWriter(pipe[1], read_from_now_on).warning("urgent")
-    reader.join()
-    os.set_blocking(pipe[0].fileno(), False)
-
-    assert pipe[0].read(1 << 20) == b"urgent\n"
-
-
-def test_a_slow_reader_is_waited_for_now_and_then_only(
-    monkeypatch: pytest.MonkeyPatch, pipe: tuple[BinaryIO, TextIO]
-) -> None:
-    monkeypatch.setattr(logs, "PATIENCE_MS", 200)
-    now = 0.0
-    lines = logs.LogWriter(pipe[1], lambda: now)
-
-    def held_up() -> bool:
-        """Log to a full pipe, empty it, and log again; tell whether the first one waited."""
-        fill(pipe[1])
-        began = time.monotonic()
-        lines.warning("lost")
-        took_s = time.monotonic() - began
-        pipe[0].read(1 << 20)
-        lines.warning("written")
-        assert pipe[0].read(1 << 20) == b"written\n"
-        return took_s > 0.15
-
-    assert held_up()
-    assert not all(held_up() for _ in range(5))
-    now = logs.PATIENT_EVERY_S
-    assert held_up()
 
 
 def test_threads_log_at_once_and_their_lines_come_out_whole(

@@ -8,12 +8,10 @@ and the next one that can be written begins a new line and tells how many were.
 """
 
 import logging
-import math
 import os
 import select
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
@@ -21,11 +19,6 @@ import structlog
 
 from cs.domain.names.plain_text import escaped_controls
 from cs.runtime.redaction import without_secrets
-
-#: A line at warning or above waits this long for a slow reader, once until one was written.
-PATIENCE_MS = 100
-#: And not again for so long: a slow reader who takes each line late would have each wait.
-PATIENT_EVERY_S = 10.0
 
 
 def configure(level: str = "info", style: str = "json", secrets: Sequence[str] = ()) -> None:
@@ -71,24 +64,22 @@ class LogWriter:
     lets a process that writes more wait for its reader.  So no more is written at a time.
     """
 
-    def __init__(self, file: TextIO, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, file: TextIO) -> None:
         self._write, self._ready = _unbuffered(file)
-        self._monotonic = monotonic
-        self._waited_at = -math.inf  # when a line waited last
         self._lost = 0
         self._cut_off = False  # the last line, in its middle
         # A finalizer may log while the same thread logs.
         self._one_at_a_time = threading.RLock()
 
     def debug(self, line: str) -> None:
-        self._put(line, urgent=False)
+        with self._one_at_a_time:
+            try:
+                written = self._written(line)
+            except (OSError, ValueError):  # ValueError: the file is closed
+                written = False
+            self._lost = 0 if written else self._lost + 1
 
-    info = debug
-
-    def warning(self, line: str) -> None:
-        self._put(line, urgent=True)
-
-    error = critical = warning
+    info = warning = error = critical = debug
 
     def tell_lost(
         self, _: object, __: str, event: structlog.typing.EventDict
@@ -98,15 +89,7 @@ class LogWriter:
             event["lines_lost"] = self._lost
         return event
 
-    def _put(self, line: str, *, urgent: bool) -> None:
-        with self._one_at_a_time:
-            try:
-                written = self._written(line, urgent=urgent)
-            except (OSError, ValueError):  # ValueError: the file is closed
-                written = False
-            self._lost = 0 if written else self._lost + 1
-
-    def _written(self, line: str, *, urgent: bool) -> bool:
+    def _written(self, line: str) -> bool:
         """Write *line* as far as it is taken, and return whether that was all of it.
 
         Raises:
@@ -117,34 +100,25 @@ class LogWriter:
         if self._cut_off:
             data = b"\n" + data
         while data:
-            if not self._takes_more(urgent=urgent):
+            if not self._ready():
                 return False
             data = data[self._write(data) :]
             self._cut_off = bool(data)
         return True
 
-    def _takes_more(self, *, urgent: bool) -> bool:
-        """Return whether something can be written now, or soon if it is *urgent*."""
-        if self._ready(0):
-            return True
-        if not urgent or self._lost:
-            return False
-        now = self._monotonic()
-        if now - self._waited_at < PATIENT_EVERY_S:
-            return False
-        self._waited_at = now
-        return bool(self._ready(PATIENCE_MS))
 
+def _unbuffered(file: TextIO) -> tuple[Callable[[bytes], int], Callable[[], object]]:
+    """Return what writes some bytes to *file*, and what says whether it takes more now.
 
-def _unbuffered(file: TextIO) -> tuple[Callable[[bytes], int], Callable[[int], object]]:
-    """Return what writes some bytes to *file*, and what waits until it takes more.
-
-    The first returns how many it wrote, the second waits the given number of milliseconds.
+    The first returns how many it wrote.
     """
     try:
         descriptor = file.fileno()
     except (OSError, ValueError):  # in memory
-        return lambda data: file.write(data.decode()) and len(data), lambda _: True
+        return lambda data: file.write(data.decode()) and len(data), lambda: True
     ready = select.poll()
     ready.register(descriptor, select.POLLOUT)
-    return lambda data: os.write(descriptor, data[: select.PIPE_BUF]), ready.poll
+    return (
+        lambda data: os.write(descriptor, data[: select.PIPE_BUF]),
+        lambda: ready.poll(0),
+    )
