@@ -1,12 +1,7 @@
-import asyncio
-
 from structlog.testing import capture_logs
 
-from cs.assembly.shared_settings import (
-    InsecureReadiness,
-    insecure_connections,
-    log_insecure_connections,
-)
+from cs.admin.health import Readiness
+from cs.assembly.shared_settings import insecure_connections, insecure_role
 from cs.settings import Settings
 
 ELSEWHERE = Settings(
@@ -19,14 +14,6 @@ ELSEWHERE = Settings(
 CONNECTIONS = {"postgres": ("db.internal",), "kafka": ("kafka-1:9092",)}
 
 
-class AsReady:
-    def __init__(self, *, ready: bool) -> None:
-        self._ready = ready
-
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        return self._ready, {"ready": self._ready}
-
-
 def test_what_is_reached_in_clear_is_named_by_its_setting() -> None:
     assert insecure_connections(ELSEWHERE, "live") == CONNECTIONS
     assert insecure_connections(ELSEWHERE, "sandbox") == {}
@@ -34,25 +21,18 @@ def test_what_is_reached_in_clear_is_named_by_its_setting() -> None:
 
 
 async def test_readiness_mentions_it_and_is_as_it_was() -> None:
-    for ready in (True, False):
-        role = AsReady(ready=ready)
-
-        assert await InsecureReadiness(role, CONNECTIONS).check() == (
-            ready,
-            {"ready": ready, "insecure": CONNECTIONS},
-        )
-        assert await InsecureReadiness(role, {}).check() == (ready, {"ready": ready})
+    assert await Readiness(insecure=CONNECTIONS).check() == (
+        True,
+        {"ready": True, "insecure": CONNECTIONS},
+    )
+    assert await Readiness().check() == (True, {"ready": True})
 
 
-async def test_the_log_keeps_mentioning_it() -> None:
+def test_the_log_mentions_it_at_the_start() -> None:
     with capture_logs() as lines:
-        async with asyncio.timeout(5), log_insecure_connections(CONNECTIONS, every_s=0.001):
-            while len(lines) < 4:  # noqa: ASYNC110  lines come without telling
-                await asyncio.sleep(0)
+        assert insecure_role(ELSEWHERE, "live") == CONNECTIONS
 
-    assert lines[2:4] == lines[:2]
-    assert [line["event"] for line in lines[:2]] == ["insecure_connection"] * 2
-    assert [(line["setting"], line["hosts"]) for line in lines[:2]] == [
-        ("postgres", ["db.internal"]),
-        ("kafka", ["kafka-1:9092"]),
+    assert [(line["event"], line["setting"], line["hosts"]) for line in lines] == [
+        ("insecure_connection", "postgres", ["db.internal"]),
+        ("insecure_connection", "kafka", ["kafka-1:9092"]),
     ]

@@ -5,7 +5,7 @@ whether the role is ready and why, and how far each follower of the log is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -58,6 +58,7 @@ class Readiness:
         misconfiguration: Settings that do not work.
         set_aside: Damaged streams.
         outcomes: Counts forged outcomes.
+        insecure: Hosts that need not prove who they are, by setting.
     """
 
     events: EventLog | None = None
@@ -70,10 +71,12 @@ class Readiness:
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     set_aside: DamagedStreams | None = None
     outcomes: "OutcomeRecorder | None" = None
+    insecure: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _from_future: bool = False
 
     async def check(self) -> tuple[bool, dict[str, object]]:
-        body: dict[str, Any] = {"ready": True}
+        insecure = {"insecure": self.insecure} if self.insecure else {}
+        body: dict[str, Any] = {"ready": True} | insecure
         if self.events is not None:
             await self._check_log(self.events, body)
         if self.keys is not None:

@@ -2,17 +2,14 @@
 
 In the live world a connection that leaves this machine without proof of who answers is
 refused unless the operator says otherwise by ``insecure_postgres`` or ``insecure_kafka``; then
-`/readyz` and the log keep mentioning it.
+the log mentions it at the start, and `/readyz` as long as the role runs.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from structlog import get_logger
 
-from cs.admin.health import ReadinessCheck
 from cs.assembly.databases import checked_address, read_key, read_secret, required
 from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import KafkaSettings, client_options
@@ -24,8 +21,6 @@ from cs.settings import BadSettings, Settings
 
 log = get_logger()
 
-#: Between two mentions in the log.
-EVERY_S = 3600.0
 #: Settings that hold the address of a database.
 DATABASES = ("postgres", "keys_postgres", "stages_postgres")
 #: More is no password: another file was named by mistake.
@@ -172,36 +167,12 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
     return {name: hosts for name, hosts in every.items() if hosts}
 
 
-class InsecureReadiness:
-    """The readiness of a role, with its insecure connections listed; they change nothing."""
-
-    def __init__(self, role: ReadinessCheck, connections: Mapping[str, Sequence[str]]) -> None:
-        self._role = role
-        self._connections = connections
-
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        ready, body = await self._role.check()
-        return ready, body | ({"insecure": self._connections} if self._connections else {})
-
-
-@asynccontextmanager
-async def log_insecure_connections(
-    connections: Mapping[str, Sequence[str]], *, every_s: float = EVERY_S
-) -> AsyncIterator[None]:
-    """Mention *connections* in the log now, and then every *every_s*, until left."""
-    async with asyncio.TaskGroup() as tasks:
-        mentioning = tasks.create_task(_mention(connections, every_s), name="insecure")
-        try:
-            yield
-        finally:
-            mentioning.cancel()
-
-
-async def _mention(connections: Mapping[str, Sequence[str]], every_s: float) -> None:
-    while True:
-        for setting, hosts in connections.items():
-            log.warning("insecure_connection", setting=setting, hosts=list(hosts))
-        await asyncio.sleep(every_s)
+def insecure_role(settings: Settings, world: World) -> Mapping[str, Sequence[str]]:
+    """Return `insecure_connections` of a role that starts, and log them."""
+    found = insecure_connections(settings, world)
+    for setting, hosts in found.items():
+        log.warning("insecure_connection", setting=setting, hosts=list(hosts))
+    return found
 
 
 def _hosts(settings: Settings, name: str) -> Sequence[str]:

@@ -10,14 +10,8 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
-from msgspec.structs import replace
 
 from cs.assembly.roles.running import RunningRole
-from cs.assembly.shared_settings import (
-    InsecureReadiness,
-    insecure_connections,
-    log_insecure_connections,
-)
 from cs.cli.command import Invocation, Output, command
 from cs.cli.process import Process
 from cs.domain.service import World
@@ -141,10 +135,7 @@ def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given:
     calls = name == "api"
 
     async def start(stack: AsyncExitStack) -> RunningRole:
-        role = await stack.enter_async_context(run(chosen, world))
-        insecure = insecure_connections(chosen, world)
-        await stack.enter_async_context(log_insecure_connections(insecure))
-        return replace(role, ready=InsecureReadiness(role.ready, insecure))
+        return await stack.enter_async_context(run(chosen, world))
 
     Process(
         name=name,

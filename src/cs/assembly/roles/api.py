@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import build
 from cs.assembly.call_answering import api_terms, build_api
@@ -44,14 +43,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             checks=checks,
             metrics=shared.metrics,
         )
-        ready = Readiness(
-            data.log,
-            data.keys,
-            clock=clock,
-            time=data.time,
-            views=views,
-            set_aside=set_aside,
-        )
+        ready = shared.readiness(views=views)
         clock_advancer = None
         if isinstance(clock, SandboxClock):
             clock_advancer = ClockAdvancer(

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.health import Readiness
 from cs.assembly.databases import keep_time, shared_calls
 from cs.assembly.erasing import build_suppression, reached_end
 from cs.assembly.roles.running import RunningRole, lease_holder
@@ -89,17 +88,7 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
 
         driver = Leader(data.pool, "driver", lease_holder(), drive, metrics=metrics)
         retainer = Leader(data.pool, "retention", lease_holder(), retain, metrics=metrics)
-        ready = Readiness(
-            data.log,
-            data.keys,
-            clock=clock,
-            time=data.time,
-            views=views,
-            leader=driver,
-            bus=bus.measure,
-            set_aside=streams.set_aside,
-            outcomes=recorder,
-        )
+        ready = shared.readiness(views=views, leader=driver, bus=bus.measure, outcomes=recorder)
         await views.catch_up()
         work = (
             views.run(),

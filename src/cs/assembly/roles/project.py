@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from cs.admin.health import Readiness
 from cs.assembly.databases import keep_time
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
@@ -45,13 +44,6 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
 
         lease = f"views {version_of(projections())}"
         leader = Leader(data.pool, lease, lease_holder(), project, metrics=metrics)
-        ready = Readiness(
-            data.log,
-            data.keys,
-            clock=shared.clock,
-            time=data.time,
-            leader=leader,
-            set_aside=set_aside,
-        )
+        ready = shared.readiness(leader=leader)
         async with keep_time(shared.time, leader.run(), set_aside.watch()):
             yield RunningRole(ready, shared.measures(ready))

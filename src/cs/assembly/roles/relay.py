@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from cs.admin.health import Readiness
 from cs.assembly.databases import keep_time
 from cs.assembly.roles.running import RunningRole, lease_holder
 from cs.assembly.roles.shared import open_shared
@@ -61,14 +60,6 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
         if settings.events_feed:
             feeder = Leader(data.pool, "feed", lease_holder(), publish_feed, metrics=metrics)
             work.append(feeder.run())
-        ready = Readiness(
-            data.log,
-            data.keys,
-            clock=shared.clock,
-            time=data.time,
-            leader=leader,
-            bus=bus.measure,
-            set_aside=set_aside,
-        )
+        ready = shared.readiness(leader=leader, bus=bus.measure)
         async with keep_time(shared.time, *work):
             yield RunningRole(ready, shared.measures(ready))

@@ -1,14 +1,16 @@
 """What every role but the stages opens: the databases, the streams of the log, the time."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import msgspec
 
-from cs.admin.health import Measures, ReadinessCheck
+from cs.admin.health import Measures, Readiness, ReadinessCheck
 from cs.assembly.databases import SharedTime, open_shared_time, open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
 from cs.assembly.process import check_world, measured_process, open_traces
+from cs.assembly.shared_settings import insecure_role
 from cs.domain.service import World
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
@@ -23,6 +25,7 @@ class SharedParts(msgspec.Struct, frozen=True):
 
     Attributes:
         stages_pool: The stages' own database; ``None`` where the settings do not name it.
+        insecure: Hosts that need not prove who they are, by setting.
     """
 
     data: SharedStores
@@ -30,10 +33,23 @@ class SharedParts(msgspec.Struct, frozen=True):
     time: SharedTime
     stages_pool: Pool | None
     metrics: Metrics
+    insecure: Mapping[str, Sequence[str]]
 
     @property
     def clock(self) -> Clock:
         return self.time.clock
+
+    def readiness(self, **more: Any) -> Readiness:
+        """Return what answers ``/readyz``, with *more* of the role's own parts."""
+        return Readiness(
+            self.data.log,
+            self.data.keys,
+            clock=self.clock,
+            time=self.data.time,
+            set_aside=self.streams.set_aside,
+            insecure=self.insecure,
+            **more,
+        )
 
     def measures(self, ready: ReadinessCheck) -> Measures:
         """Return what answers ``/metrics`` for the role that *ready* tells of."""
@@ -68,4 +84,5 @@ async def open_shared(
         streams = Streams(data.log, data.snapshots, metrics)
         await Operator(streams, shared_time.clock).choose_world(world)
         await stack.enter_async_context(measured_process(metrics, role, world))
-        yield SharedParts(data, streams, shared_time, stages_pool, metrics)
+        insecure = insecure_role(settings, world)
+        yield SharedParts(data, streams, shared_time, stages_pool, metrics, insecure)

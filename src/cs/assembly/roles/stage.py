@@ -15,7 +15,7 @@ from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
 from cs.assembly.process import check_world, measured_process, open_traces
 from cs.assembly.roles.running import RunningRole
-from cs.assembly.shared_settings import kafka_settings
+from cs.assembly.shared_settings import insecure_role, kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.directory.postgres import PostgresDirectory
@@ -84,6 +84,9 @@ async def run_stage(
             metrics=metrics,
         )
         await stack.enter_async_context(measured_process(metrics, role, world))
+        insecure = insecure_role(settings, world)
         async with keep_time(shared_time, runner.run()):
-            ready = Readiness(time=time, bus=bus.measure, misconfiguration=misconfiguration)
+            ready = Readiness(
+                time=time, bus=bus.measure, misconfiguration=misconfiguration, insecure=insecure
+            )
             yield RunningRole(ready, Measures(metrics, ready))
