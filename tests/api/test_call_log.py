@@ -16,14 +16,11 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from api.failing import NEVER, Unwritable
-from api.openapi_document import DOCUMENT
-from cs.api.call_log import KEYLESS_PER_S, clients_id, route, search_id
-from cs.api.waiting import KeyLimiter
+from cs.api.call_log import clients_id
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime import logs
-from cs.settings import Settings
 from harness.in_process import Service, in_memory
 from harness.outside import tools
 
@@ -110,61 +107,6 @@ def is_told(lines: Logged, answer: httpx.Response, status: int, code: str) -> Li
     assert (line["status"], line["code"]) == (answer.status_code, code) == (status, code)
     assert line["request"] == answer.headers["X-Request-Id"]
     return line
-
-
-async def test_a_call_without_a_good_key_is_a_line_without_one(lines: Logged) -> None:
-    async with in_memory(tools()) as service:
-        answer = await called(service, None, "GET", "/usage")
-
-    assert "key" not in is_told(lines, answer, 401, "unauthorized")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("path", "status"), [("/usage", 401), ("/openapi.json", 200)])
-async def test_a_flood_without_good_keys_is_some_lines_a_second_and_a_count(
-    lines: Logged, path: str, status: int
-) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        began = asyncio.get_running_loop().time()
-        flood = 400
-        for _ in range(flood):
-            assert (await called(service, None, "GET", path)).status_code == status
-            if len(calls(lines)) == KEYLESS_PER_S:
-                await called(service, key, "GET", "/usage")
-        took_s = asyncio.get_running_loop().time() - began
-        async with asyncio.timeout(10):
-            while told_of(lines) < flood:  # the next line says how many were left out
-                flood += 1
-                await called(service, None, "GET", path)
-
-    refused = [line for line in calls(lines) if "key" not in line]
-    assert len(refused) <= KEYLESS_PER_S * (took_s + 1) + 1
-    assert told_of(lines) == flood, "every call has a line or is counted"
-    assert [line["key"] for line in calls(lines) if "key" in line] == [key.id]
-
-
-def told_of(lines: Logged) -> int:
-    """Return of how many calls without a key the log knows."""
-    refused = [line for line in calls(lines) if "key" not in line]
-    left_out: int = sum(line.get("left_out", 0) for line in refused)
-    return len(refused) + left_out
-
-
-async def test_a_refused_search_is_a_line_with_its_code(lines: Logged) -> None:
-    async with in_memory(tools()) as service:
-        used_up, key = await service.new_key(quota=0), await service.new_key()
-        answers = [await called(service, used_up, "POST", "/contacts", json={"brand": "Acme"})]
-        await service.operator.pause()
-        answers.append(await called(service, key, "POST", "/contacts", json={"brand": "Acme"}))
-        service.running.api.search_limiter = KeyLimiter(0, 0)
-        answers.append(await called(service, key, "POST", "/contacts", json={"brand": "Acme"}))
-
-    told = [(line["status"], line["code"]) for line in calls(lines)]
-    assert told == [(402, "quota_exhausted"), (503, "api_disabled"), (429, "rate_limited")]
-    assert [line["request"] for line in calls(lines)] == [
-        answer.headers["X-Request-Id"] for answer in answers
-    ]
 
 
 @pytest.mark.parametrize("error", [LogUnavailable("the disk is full"), RuntimeError("a bug")])
@@ -281,37 +223,6 @@ async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> 
 )
 def test_an_id_of_the_callers_has_few_forms(given: bytes, logged: str | None) -> None:
     assert clients_id([(b"host", b"x"), (b"x-request-id", given)]) == logged
-
-
-def test_every_described_path_is_its_own_route() -> None:
-    for path in DOCUMENT["paths"]:
-        assert route(f"/v1{path.format(id='srch_1')}") == f"/v1{path}"
-
-
-@pytest.mark.parametrize("path", ["/", "/v1/searches/", "/v1/searches/a/b", "/v1/contacts/"])
-def test_any_other_path_is_none(path: str) -> None:
-    assert route(path) == "other"
-
-
-def test_only_what_looks_like_an_id_of_ours_is_a_search() -> None:
-    example = DOCUMENT["components"]["examples"]["done"]["value"]["id"]
-
-    assert search_id(f"/v1/searches/{example}") == example
-    assert search_id("/v1/searches/srch_ada") is None
-    assert search_id(f"/v1/searches/{example}x") is None
-    assert search_id("/v1/usage") is None
-
-
-@pytest.mark.parametrize(("level", "count"), [(Settings().log_level, 1), ("warning", 0)])
-async def test_it_is_written_unless_the_level_is_above(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: str, count: int
-) -> None:
-    with logged_to(tmp_path / "log", monkeypatch, level):
-        async with in_memory(tools()) as service:
-            answer = await called(service, await service.new_key(), "GET", "/usage")
-
-    told = calls([json.loads(line) for line in (tmp_path / "log").read_text().splitlines()])
-    assert [line["request"] for line in told] == [answer.headers["X-Request-Id"]] * count
 
 
 async def test_a_log_that_cannot_be_written_fails_no_call(

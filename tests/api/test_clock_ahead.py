@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from cs.api.waiting import TimeLimits
@@ -18,7 +17,7 @@ from harness.in_process import Service, in_memory
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.outside import ADA, SlowStaff, tools
+from harness.outside import tools
 
 AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
 AHEAD = timedelta(days=30)
@@ -77,29 +76,3 @@ async def test_a_key_is_not_locked_until_the_time_catches_up(ahead: timedelta) -
     assert (ready, health["events_ahead_s"]) == (True, ahead.total_seconds())
     (line,) = [line for line in lines if line["event"] == "events_ahead_of_clock"]
     assert (line["log_level"], line["seconds"]) == ("warning", ahead.total_seconds())
-
-
-async def test_readiness_says_nothing_of_events_of_the_right_time() -> None:
-    clock = ManualClock(AT)
-    async with Data().served(clock) as service:
-        await service.new_key()
-        clock.set(AT - timedelta(seconds=30))
-        _, health = await service.running.ready.check()
-
-    assert "events_ahead_s" not in health
-
-
-async def test_a_search_that_ran_when_the_clock_was_set_right_ends() -> None:
-    data, slow = Data(), replace(tools(), people_sources=[SlowStaff((ADA,))])
-    async with data.served(ManualClock(AT + AHEAD), slow) as before:
-        key = await before.new_key()
-        async with before.client(key) as client:
-            search = (await client.post("/contacts", json={"brand": "Acme"})).json()["id"]
-
-    async with data.served(ManualClock(AT)) as service:
-        await service.search(key, brand="Acme")  # the same one, or another after it
-        async with service.client(key) as client:
-            record = (await client.get(f"/searches/{search}")).json()
-
-    assert (record["status"], record["reason"]) == ("failed", "timeout")
-    assert not record["charged"]

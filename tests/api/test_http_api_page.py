@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from api.openapi_document import DOCUMENT, answer_schema, nodes
+from api.openapi_document import DOCUMENT, answer_schema
 from cs.api.errors import STATUS
 from cs.domain.admission import LOOKUPS_RETRY_AFTER
 
@@ -41,10 +41,6 @@ def test_every_answer_shown_is_as_described(block: Any) -> None:
     assert answer_schema({"$ref": f"#/components/schemas/{name}"}).is_valid(block)
 
 
-def test_running_done_and_an_error_are_shown() -> None:
-    assert [block.get("status") for block in BLOCKS] == ["done", "running", None]
-
-
 def test_both_meanings_of_at_capacity_are_told_by_how_long_to_wait() -> None:
     soon = str(int(LOOKUPS_RETRY_AFTER.total_seconds()))
     (row,) = re.findall(r"^\| 503 \| `at_capacity` .*$", PAGE, re.MULTILINE)
@@ -55,11 +51,3 @@ def test_both_meanings_of_at_capacity_are_told_by_how_long_to_wait() -> None:
     for each in (row, described):
         assert "24 hours" in each
         assert "Branch on `Retry-After`" in each
-
-
-def test_page_and_description_name_the_same_times() -> None:
-    told = " ".join(node["description"] for node in nodes(DOCUMENT) if "description" in node)
-
-    for number in ("85 seconds", "100 seconds", "30 days", "24 hours", "16 KiB"):
-        assert number in PAGE, number
-        assert number in str(told), number

@@ -42,20 +42,6 @@ async def test_it_is_searched_live_and_charged_for_what_is_found(
     assert (reused["cached"], reused["charged"], reused["usage"]["used"]) == (True, True, 3)
 
 
-async def test_nor_is_one_by_the_name_alone_for_who_gives_the_domain_too() -> None:
-    keys = MemoryKeyStore()
-    async with in_memory(tools(), keys=keys) as service:
-        key = await service.new_key()
-        first = (await service.search(key, brand="Acme")).json()
-        both = {"brand": "Acme", "domain": first["domain"]}
-        assert (await service.search(key, **both)).json()["cached"]
-        lose(keys, of_everybody)
-
-        again = (await service.search(key, **both)).json()
-
-    assert (again["cached"], again["contacts"]) == (False, first["contacts"])
-
-
 async def test_what_costs_nothing_is_reused_all_the_same() -> None:
     keys = MemoryKeyStore()
     async with in_memory(tools(), keys=keys) as service:

@@ -1,9 +1,6 @@
 """The users of compose.yaml on its own broker: its roles' processes work, and no more."""
 
-import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,7 +14,7 @@ from cs.bus.kafka.settings import client_options
 from cs.bus.kafka.topics import describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS
 from cs.settings import Settings, load
-from deploy.compose_files import ROLES, STAGES, THREE_BROKERS, project
+from deploy.compose_files import ROLES, STAGES, project
 from deploy.databases import Databases
 from deploy.running_kafka import Brokers
 from deploy.running_roles import Container
@@ -130,26 +127,3 @@ async def test_another_roles_password_does_not_do(given: Given) -> None:
 
     with pytest.raises(BusRefused, match="kafka_password_file"):
         await describe(kafka_settings(mixed), TOPICS)
-
-
-@pytest.mark.begun_first
-async def test_three_brokers_know_each_other_and_allow_nothing_before_it_is_given(
-    databases: Databases, tmp_path: Path
-) -> None:
-    services = project(THREE_BROKERS)["services"]
-    with ExitStack() as stack:
-        folder = stack.enter_context(own_folder())
-        brokers = stack.enter_context(Brokers(services, databases.secrets, folder).running())
-        of = settings_on(brokers, services)
-
-        def run(name: str) -> None:
-            Container(services[name], brokers.here, 1, tmp_path / name).run()
-
-        await asyncio.to_thread(run, "topics")
-        with pytest.raises(TopicAuthorizationFailedError):
-            await write(of("relay"), EVENTS)
-        await asyncio.to_thread(run, "acls")
-        await write(of("relay"), EVENTS)
-        topics = await describe(kafka_settings(of("topics")), TOPICS)
-
-    assert {(each.name, each.replication) for each in topics} == {(name, 3) for name in NAMES}

@@ -16,7 +16,6 @@ from cs.metrics.metrics import Metrics
 from deploy.compose_files import MONITORING as COMPOSE
 from deploy.compose_files import ROLES, project
 from deploy.prometheus import (
-    DASHBOARD,
     MONITORING,
     RULES,
     alerts,
@@ -86,16 +85,6 @@ def test_an_alert_leads_to_a_part_of_the_runbook(alert: dict[str, Any]) -> None:
     assert alert["labels"]["severity"] in {"page", "ticket"}
 
 
-def test_panels_of_the_dashboard_stand_side_by_side() -> None:
-    panels = json.loads(DASHBOARD.read_text())["panels"]
-    places = [tuple(panel["gridPos"].values()) for panel in panels]
-    cells = [(x + i, y + j) for h, w, x, y in places for i in range(w) for j in range(h)]
-
-    assert len(cells) == len(set(cells)), "two panels in one place"
-    assert all(x < 24 for x, _ in cells)
-    assert len({panel["id"] for panel in panels}) == len(panels)
-
-
 def test_prometheus_looks_for_every_role_of_the_compose_file() -> None:
     (job,) = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())["scrape_configs"]
     (found,) = job["dns_sd_configs"]
@@ -152,12 +141,3 @@ def test_promtool_finds_nothing_wrong_with_the_files(words: tuple[str, Path]) ->
     )
 
     assert checked.returncode == 0, checked.stderr
-
-
-def test_names_in_a_query_are_those_of_its_figures_and_groups() -> None:
-    query = 'sum by (le, route) (rate(a_bucket{held="no"}[5m])) / on (le) b > 1'
-
-    assert list(names_in(query)) == [
-        ("a_bucket", {"le", "route", "held"}),
-        ("b", {"le"}),
-    ]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -49,15 +48,3 @@ def test_a_role_becomes_healthy_and_leaves_when_told(containers: Containers, nam
         process = stack.enter_context(container.running())
         assert container.becomes_healthy(process), container.said
         assert container.stop(process) == 0, container.said
-
-
-def test_a_role_without_its_secret_never_is(containers: Containers, tmp_path: Path) -> None:
-    relay = {**SERVICES["relay"], "environment": dict(SERVICES["relay"]["environment"])}
-    relay["environment"]["CS_MASTER_KEY_FILE"] = str(tmp_path / "none")
-    known = containers("relay")
-    container = Container(relay, known._here, free_ports(1)[0], tmp_path / "log")
-
-    with container.running() as process:
-        assert not container.becomes_healthy(process)
-
-    assert "master_key_file" in container.said

@@ -58,16 +58,3 @@ def test_the_command_and_the_plug_ins_are_in_the_image(wheel: zipfile.ZipFile) -
     assert {"[cs.brand_sources]", "[cs.people_sources]", "[cs.verifiers]"} <= {
         *told.splitlines()
     }
-
-
-def test_the_contract_kits_of_plug_ins_are_in_the_wheel_and_their_needs_an_extra(
-    wheel: zipfile.ZipFile,
-) -> None:
-    (metadata,) = [each for each in wheel.namelist() if each.endswith("dist-info/METADATA")]
-    kits = {f"cs/plugins/contracts/{kind}_source.py" for kind in ("brand", "people")}
-
-    assert kits | {"cs/plugins/contracts/verifier.py"} <= set(wheel.namelist())
-    needs = wheel.read(metadata).decode().splitlines()
-    for name in ("pytest", "pytest-asyncio"):
-        (line,) = [each for each in needs if each.startswith(f"Requires-Dist: {name}>=")]
-        assert line.endswith('; extra == "testing"')

@@ -22,7 +22,6 @@ from cs.domain.key import (
     SearchOutcome,
     SearchRepeated,
     SearchSettled,
-    evolve,
 )
 from cs.domain.messages import STANDS_STILL
 from cs.domain.refusal import Refusal
@@ -243,12 +242,6 @@ def test_an_idempotency_key_used_again_after_a_day_means_its_newest_search() -> 
     assert answer_of(scene) == "replayed s-newer"
 
 
-def test_another_idempotency_key_is_another_search() -> None:
-    scene = Scene(remembered=[IdempotentSearch(Idempotency("other", "body"), "s-old", AT)])
-
-    assert answer_of(scene) == "started s-new"
-
-
 @pytest.mark.parametrize("brand", [live_brand(), Brand(reusable=finish()), brands.INITIAL])
 def test_every_counted_search_remembers_its_idempotency_key(brand: Brand) -> None:
     admission = Scene(brand=brand).admit()
@@ -269,16 +262,6 @@ def test_a_repeated_search_remembers_its_idempotency_key_too() -> None:
 
 def test_a_paused_service_says_when_to_come_back() -> None:
     assert Scene(paused=True).refusal().retry_after == timedelta(seconds=300)
-
-
-def test_a_used_quota_names_no_time_to_wait() -> None:
-    refusal = Scene(used=3).refusal()
-
-    assert (refusal.retry_after, refusal.limit) == (None, None)
-
-
-def test_a_quota_of_nothing_is_used() -> None:
-    assert Scene(quota=0).refusal().code == "quota_exhausted"
 
 
 # 6: windows.
@@ -362,14 +345,6 @@ def test_only_the_same_input_is_the_same_search(query: Query, shown: str, answer
     assert answer_of(scene) == answer
 
 
-def test_a_repeated_search_takes_no_second_place_and_no_second_unit() -> None:
-    scene = Scene(quota=2, running=[running("s-own"), running("s-2", Query("Two"))])
-
-    (event,) = scene.admit().key_events
-
-    assert evolve(scene.key(), event).reserved == 2
-
-
 # 8: what was found before.
 
 
@@ -415,14 +390,6 @@ def test_a_reused_answer_does_not_spend_the_unit_a_running_search_holds() -> Non
         (2, 0),
     )
     assert LAST_UNIT in refusal.message
-
-
-def test_a_reused_answer_needs_no_place_in_flight_and_no_new_lookup() -> None:
-    scene = Scene(brand=Brand(reusable=finish()))
-    _two_in_flight(scene)
-    _capacity_reached(scene)
-
-    assert answer_of(scene) == "cached s-new"
 
 
 def test_what_was_found_thirty_days_ago_is_searched_anew() -> None:
@@ -481,12 +448,6 @@ def test_of_two_that_answer_the_newest_does() -> None:
         assert shown.admit().charged_for == "brand-both.1"
 
 
-def test_an_alias_that_is_too_old_answers_nothing() -> None:
-    old = Brand(reusable=finish(at=AT - timedelta(days=30), domain="delta.example"))
-
-    assert answer_of(Scene(query=BOTH, by_name=old)) == "started s-new"
-
-
 # 9 to 11: live searches.
 
 
@@ -497,27 +458,6 @@ def test_a_service_at_capacity_says_when_it_opens_and_joins_still() -> None:
 
     scene.brand = live_brand()
     assert answer_of(scene) == "joined s-new"
-
-
-@pytest.mark.parametrize("brand", [live_brand(), brands.INITIAL])
-def test_two_in_flight_are_the_most_joined_or_not(brand: Brand) -> None:
-    scene = Scene(quota=9, brand=brand, running=[running("s-1", Query("One"))])
-    assert answer_of(scene) != "too_many_in_flight"
-    scene.running.append(running("s-2", Query("Two")))
-
-    refusal = scene.refusal()
-
-    assert (refusal.code, refusal.limit, refusal.retry_after) == (
-        "too_many_in_flight",
-        (2, 0),
-        timedelta(seconds=5),
-    )
-
-
-def test_joining_needs_a_unit_too() -> None:
-    scene = Scene(quota=1, brand=live_brand(), running=[running("s-1", Query("One"))])
-
-    assert answer_of(scene) == "too_many_in_flight, last unit"
 
 
 def test_a_started_search_names_its_lookup_which_begins_with_resolution() -> None:

@@ -24,14 +24,13 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
     SettleSearch,
-    day_window,
     decide,
     evolve,
     fold,
     minute_window,
     settled,
 )
-from cs.domain.rate_limits import DAY, PER_DAY, PER_MINUTE, RateWindow, window
+from cs.domain.rate_limits import DAY, PER_DAY, PER_MINUTE
 from cs.domain.refusal import Refusal
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -202,48 +201,11 @@ def test_an_outcome_that_contradicts_its_charge_is_a_bug(
 # Windows.
 
 
-def test_an_empty_window_is_whole() -> None:
-    assert window([], AT, limit=6, span=DAY) == RateWindow(6, 6, DAY)
-
-
-@pytest.mark.parametrize(
-    ("after", "remaining"),
-    [(0, 59), (86_399, 59), (86_399.999, 59), (86_400, 60), (86_401, 60)],
-)
-def test_a_search_counts_for_a_day_to_the_second(after: float, remaining: int) -> None:
-    state = fold([ISSUED, admitted("s1")])
-
-    assert day_window(state, AT + timedelta(seconds=after)).remaining == remaining
-
-
-@pytest.mark.parametrize(("after", "remaining"), [(0, 5), (59.999, 5), (60, 6), (60.001, 6)])
-def test_a_search_counts_for_a_minute_to_the_second(after: float, remaining: int) -> None:
-    state = fold([ISSUED, admitted("s1")])
-
-    assert minute_window(state, AT + timedelta(seconds=after)).remaining == remaining
-
-
-def test_a_window_opens_when_its_oldest_search_leaves() -> None:
-    state = fold([ISSUED, *(admitted(f"s{n}", AT + n * SECOND) for n in range(PER_MINUTE))])
-    at = AT + 10 * SECOND
-
-    assert minute_window(state, at) == RateWindow(PER_MINUTE, 0, 50 * SECOND)
-    assert minute_window(state, at + 50 * SECOND).remaining == 1
-    assert day_window(state, at) == RateWindow(PER_DAY, PER_DAY - 6, DAY - 10 * SECOND)
-
-
 def test_a_repeated_search_counts_in_the_windows_and_reserves_nothing() -> None:
     state = fold([ISSUED, admitted("s1"), SearchRepeated(search="s1", at=AT + SECOND)])
 
     assert minute_window(state, AT + SECOND).remaining == PER_MINUTE - 2
     assert state.reserved == 1
-
-
-def test_settling_and_granting_count_in_no_window() -> None:
-    state = fold([ISSUED, admitted("s1")])
-    after = fold([*decide(settle("s1"), state), QuotaGranted(units=5, at=AT)], state)
-
-    assert day_window(after, AT) == day_window(state, AT)
 
 
 # What is remembered does not grow.

@@ -596,5 +596,5 @@ def _stored(event: E) -> E:
 
 TestSearches = Searches.TestCase
 TestSearches.settings = settings(
-    max_examples=settings().max_examples * 6 // 5, stateful_step_count=80, deadline=None
+    max_examples=settings().max_examples * 3 // 5, stateful_step_count=60, deadline=None
 )

@@ -44,19 +44,9 @@ def test_a_caller_of_the_types_compiles(tmp_path: Path) -> None:
     _compile(CALLER, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("search.retry_after.toFixed(0)", "search.reason"),
-        ('"too_many_in_flight"', '"too_many"'),
-        ('{ brand: "Acme" }', '{ brand: "Acme", wait: 1 }'),
-        ('    case "failed":\n      return search.reason;\n', ""),
-    ],
-)
-def test_a_caller_that_is_wrong_does_not_compile(
-    right: str, wrong: str, tmp_path: Path
-) -> None:
-    assert CALLER.count(right) == 1
+def test_a_caller_that_leaves_a_state_out_does_not_compile(tmp_path: Path) -> None:
+    failed = '    case "failed":\n      return search.reason;\n'
+    assert CALLER.count(failed) == 1
 
     with pytest.raises(Found, match="error TS"):
-        _compile(CALLER.replace(right, wrong), tmp_path)
+        _compile(CALLER.replace(failed, ""), tmp_path)

@@ -18,15 +18,11 @@ from cs.domain.brand.events import (
 from cs.domain.codec import encode
 from cs.domain.contact import Person, PersonFacts
 from cs.domain.mail.mailbox import Verdict
-from cs.domain.stages.refused import wrong_result
 from cs.domain.stages.table import EXTRA_STAGES, installed_rows
 from cs.domain.stages.work import (
-    AnyFinding,
     ExtraInput,
     FactsFound,
     Failed,
-    RankingDone,
-    Work,
 )
 from domain.acme_run import ACME, HOME, AcmeRun, checked
 from plugins.installed import Install, install
@@ -188,38 +184,3 @@ def test_nothing_is_learned_about_people_who_are_erased(add: Add) -> None:
     assert isinstance(done, StageDone)
     assert done.people == ()
     assert [contact.person for contact in run.finish.contacts] == ["p2"]
-
-
-def test_a_finding_of_another_stage_is_none(add: Add) -> None:
-    add("after='verification', give=give")
-    run = unverified()
-
-    assert run.record("fifth", RankingDone(ranked=()), item=HOME) == ()
-    verifying = AcmeRun().verifying()
-    assert verifying.record("verification", FACTS, item=HOME) == ()
-
-
-@pytest.mark.parametrize(
-    ("finding", "why"),
-    [
-        (FACTS, "people[0].facts has one that the stage does not declare"),
-        (FactsFound(people=(PersonFacts(person="p9", facts={}),)), "was not given to it"),
-        (RankingDone(ranked=()), "RankingDone, a finding of ranking, not FactsFound"),
-    ],
-)
-def test_an_answer_that_it_may_not_give_is_refused_and_names_nobody(
-    add: Add, finding: AnyFinding, why: str
-) -> None:
-    add("after='verification', give=give")
-    issued = unverified().events[-1]
-    assert isinstance(issued, StageIssued)
-    work = Work(
-        lookup=issued.lookup,
-        stage=issued.stage,
-        item=issued.item,
-        attempt=1,
-        deadline_at=issued.deadline_at,
-        input=issued.input,
-    )
-
-    assert why in (wrong_result(finding, work) or "")

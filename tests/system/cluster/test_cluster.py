@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from cs.domain.stages.table import OWN_STAGES
-from deploy.watched import ACCIDENTS, figures_without_values, run_every_query
 from harness.otlp import Receiver, parents_of, receiving
 from system.cluster.cluster import Cluster, running_cluster
 from system.whole_trace import WHOLE_TRACE, personal_in
@@ -61,14 +60,3 @@ def test_a_search_goes_through_every_role_and_is_one_trace(
         *("api", "relay", "process-manager"),
         *(f"stage {name}" for name in OWN_STAGES),
     }
-
-
-@pytest.mark.usefixtures("found")
-def test_every_query_of_alerts_and_dashboard_runs_on_all_roles(cluster: Cluster) -> None:
-    """After a search: what it did is shown by those who did it."""
-    targets = [f"127.0.0.1:{port}" for port in cluster.admin_ports.values()]
-
-    missing = figures_without_values(targets)
-    run_every_query(targets, missing)
-
-    assert missing == ACCIDENTS
