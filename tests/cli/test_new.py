@@ -108,10 +108,6 @@ def test_a_package_that_is_changed_for_the_worse_is_told_what_was_expected(
 ) -> None:
     """Each change is one that authors make; the message names the state and what is wanted."""
     changes = {
-        ("cs-source-acme-people", "    people: list[FoundPerson]\n"): (
-            "    people: list[FoundPerson] = []\n",
-            "an error inside a 200: FAILED or RATE_LIMITED, never an answer",
-        ),
         ("cs-verifier-oracle", '"invalid": Verdict.UNDELIVERABLE'): (
             '"invalid": Verdict.DELIVERABLE',
             "nobody@acme.example",

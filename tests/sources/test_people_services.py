@@ -10,7 +10,7 @@ import pytest
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
-from cs.outside.port import ApiClient, Response
+from cs.outside.port import Response
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.contracts.stand_in import ServiceRequest, StandIn, out_of_order
@@ -46,19 +46,10 @@ def service(request: pytest.FixtureRequest) -> Service:
     return found
 
 
-def faulty(make: Callable[[ApiClient], T]) -> dict[str, T]:
-    """Return what *make* makes for each fault; none of these has errors with status 200."""
-    return {
-        state: source
-        for state, source in out_of_order(make).items()
-        if state != "an error inside a 200"
-    }
-
-
 class TestEveryService(PeopleSourceContract):
     @pytest.fixture
     def case(self, service: Service) -> PeopleSourceCase:
-        broken = faulty(lambda client: source_of(service, client))
+        broken = out_of_order(lambda client: source_of(service, client))
         for number, (answer, *_) in enumerate(service.own_faults):
             broken[f"own fault {number}"] = source_of(service, StandIn(always(answer)))
         broken["without a key"] = source_of(service, StandIn(service.says), key="")
@@ -357,7 +348,7 @@ def name(request: pytest.FixtureRequest) -> str:
 class TestEveryHint(BrandSourceContract):
     @pytest.fixture
     def case(self, name: str) -> BrandSourceCase:
-        broken = faulty(lambda client: hinting(name, client))
+        broken = out_of_order(lambda client: hinting(name, client))
         works = hinting(name, StandIn(HINTING[name][1]))
         return BrandSourceCase(works, Query("Acme"), Query("Nobody At All"), broken)
 

@@ -95,6 +95,12 @@ _TEXT = 200
 _WORTH_A_WAIT = frozenset({ProblemKind.PENDING, ProblemKind.RATE_LIMITED})
 #: Problems that are an answer about the address.
 _HEARD = frozenset({ProblemKind.PENDING, ProblemKind.RESTRICTED, ProblemKind.NOTHING})
+#: What the words of an error mean, if the adapter does not say.
+_COMPLAINTS: Mapping[str, ProblemKind] = {
+    r"rate.?limit|too many|throttl": ProblemKind.RATE_LIMITED,
+    r"\bcredits?\b|quota|balance|payment": ProblemKind.NO_CREDITS,
+    r"api.?key|unauthori[sz]ed|credentials|\btoken\b": ProblemKind.KEY_REFUSED,
+}
 #: The score of a hint: it is not counted among the brands that may be meant
 #: (`cs.pipeline.brand_choice.PLAUSIBLE`).
 HINT = 0.05
@@ -152,8 +158,28 @@ def fields(answer: Response) -> Mapping[str, Any]:
         return {}
 
 
-def _no_complaint(_answer: Mapping[str, Any]) -> str | None:
-    return None
+class _StatedError(msgspec.Struct):
+    """Where services state an error; read alone, as the rest of an answer may be long."""
+
+    error: Any = None
+    errors: Any = None
+    status: Any = None
+    code: Any = msgspec.field(default=None, name="statusCode")
+    message: Any = None
+
+
+def _stated_error(answer: Response) -> str | None:
+    """Return the error that *answer* states instead of what was asked for."""
+    try:
+        stated = msgspec.json.decode(answer.body, type=_StatedError)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    found = stated.error or stated.errors
+    refused = stated.status == "error" or (isinstance(stated.code, int) and stated.code >= 400)
+    if not found and not refused:
+        return None
+    said = found or stated.message or stated.status or stated.code
+    return said if isinstance(said, str) else msgspec.json.encode(said).decode()
 
 
 class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
@@ -167,7 +193,8 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
         key_param: Or the parameter of the query.
         needs_key: Whether nothing is asked without a key.
         statuses: Status codes that mean something else with this service than with others.
-        complaint: What an answer with status 200 says is wrong, if the service does that.
+        complaint: What an answer with status 200 says is wrong, if it is stated otherwise than
+            by ``error``, ``errors``, ``"status": "error"`` or a ``statusCode``.
         complaints: What that means, by regular expressions; the first that is found counts.
         complains: What any other complaint means.
         pause_s: How long it is not asked after a `RATE_LIMITED` of the three above.
@@ -182,8 +209,8 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
     key_param: str | None = None
     needs_key: bool = True
     statuses: Mapping[int, ProblemKind] = {}
-    complaint: Callable[[Mapping[str, Any]], str | None] = _no_complaint
-    complaints: Mapping[str, ProblemKind] = {}
+    complaint: Callable[[Mapping[str, Any]], str | None] | None = None
+    complaints: Mapping[str, ProblemKind] = msgspec.field(default_factory=lambda: _COMPLAINTS)
     complains: ProblemKind = ProblemKind.BAD_QUESTION
     pause_s: float = 10.0
     judged: Judge | None = None
@@ -196,7 +223,10 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
         kind = self.statuses.get(answer.status)
         if kind is not None:
             return self._problem(kind, f"{self.name} answers {answer.status}")
-        complaint = self.complaint(fields(answer)) if answer.status == 200 else None
+        if answer.status != 200:
+            return ORDINARY
+        own = self.complaint
+        complaint = _stated_error(answer) if own is None else own(fields(answer))
         if complaint is None:
             return ORDINARY
         for pattern, meant in self.complaints.items():
