@@ -65,7 +65,6 @@ check: setup ## style, types, import rules, generated files, what documents name
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python dev/check_docs.py
-	$(BIN)/python dev/blocking_client.py --check
 	$(BIN)/python dev/table_reference.py --check
 
 audit: setup ## licences, known weaknesses and the bill of materials of every dependency
@@ -74,7 +73,6 @@ audit: setup ## licences, known weaknesses and the bill of materials of every de
 format: setup ## put code into the one style; make generated files anew
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
-	$(BIN)/python dev/blocking_client.py
 	$(BIN)/python dev/table_reference.py
 
 bench: setup ## measure the service against its goals: make bench ONLY="http live" AGAINST=CHECKOUT

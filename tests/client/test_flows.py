@@ -3,7 +3,7 @@
 import itertools
 import math
 import random
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -30,7 +30,7 @@ from cs.client import (
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
 from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
-from cs.client.many import FULL_AFTER, MOST_HELD_BACK, ManySearches, Outcome
+from cs.client.many import FULL_AFTER, ManySearches, Outcome
 from cs.client.retries import NO_RETRIES
 
 PATIENT = Patience(tries=100, total_s=10_000)
@@ -88,64 +88,12 @@ def test_each_of_many_ends_once_and_is_charged_once(
     assert model.most_running <= min(at_once, 2)
 
 
-@given(befall=faults, count=st.integers(0, 15), at_once=st.integers(1, 4))
-def test_many_in_order_end_as_the_others_do_and_in_the_order_of_the_queries(
-    befall: list[str], count: int, at_once: int
-) -> None:
-    model = Model(Time(), befall)
-    queries = [Query(f"brand {number % 4}") for number in range(count)]
-
-    ended = model.outcomes(many(queries, at_once=at_once, in_order=True))
-
-    assert [each.query for each in ended] == queries
-    assert all(isinstance(each.search, Done) for each in ended)
-    assert len(model.searches) == count
-
-
-def test_an_unfinished_first_query_holds_back_a_bounded_number_of_others() -> None:
-    taken: list[Query] = []
-    taken_at_outcome: list[int] = []
-
-    def queries() -> Iterator[Query]:
-        for number in range(3 * MOST_HELD_BACK):
-            unsendable = "ö" if number else ""
-            taken.append(Query(f"brand {number}", idempotency_key=unsendable))
-            yield taken[-1]
-
-    class Watched(Model):
-        def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
-            if isinstance(step, Outcome):
-                taken_at_outcome.append(len(taken))
-            return super().perform(step)
-
-    made = ManySearches(
-        flows(), queries(), PATIENT, at_once=2, timeout_s=None, started=None, in_order=True
-    )
-
-    ended = Watched(Time()).outcomes(made.outcomes())
-
-    assert taken_at_outcome[0] == 1 + MOST_HELD_BACK
-    assert [each.query for each in ended] == taken
-    assert len(taken) == 3 * MOST_HELD_BACK
-
-
 def many(
     queries: list[Query],
     at_once: int = 2,
     patience: Patience = PATIENT,
-    *,
-    in_order: bool = False,
 ) -> Generator[Send | WaitFor | Outcome, StepResult, None]:
-    made = ManySearches(
-        flows(patience),
-        queries,
-        patience,
-        at_once=at_once,
-        timeout_s=None,
-        started=None,
-        in_order=in_order,
-    )
-    return made.outcomes()
+    return ManySearches(flows(patience), queries, at_once=at_once).outcomes()
 
 
 @pytest.mark.parametrize("brands", [20, 1], ids=["live", "cached"])
@@ -401,9 +349,7 @@ def test_a_time_of_day_that_is_set_back_makes_a_key_no_younger() -> None:
 
 def test_one_of_many_is_not_asked_again_after_a_day_of_suspension() -> None:
     wall = Time()
-    made = ManySearches(
-        flows(wall=wall.now), ["a"], PATIENT, at_once=1, timeout_s=None, started=None
-    )
+    made = ManySearches(flows(wall=wall.now), ["a"], at_once=1)
     model = Suspended(Time(), ["lost"], wall=wall)
 
     (ended,) = model.outcomes(made.outcomes())

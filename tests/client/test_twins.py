@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ from cs.client import (
     Unreachable,
     Usage,
 )
+from cs.client.asyncio_client import AsyncContacts
+from cs.client.blocking import Contacts
 from cs.client.retries import NO_RETRIES
 from cs.client.wire import MAX_BYTES
 
@@ -71,6 +74,16 @@ def named(client: Client | AsyncClient, method: str) -> Any:
 @pytest.fixture(params=[blocking, awaiting], ids=["sync", "async"])
 def call(request: pytest.FixtureRequest) -> Twin:
     return Twin(request.param)
+
+
+def test_both_clients_take_the_same() -> None:
+    for one, other in ((Client, AsyncClient), (Contacts, AsyncContacts)):
+        public = [name for name in vars(one) if not name.startswith("_")]
+        assert public == [name for name in vars(other) if not name.startswith("_")]
+        for name in public:
+            if callable(method := getattr(one, name)):
+                taken = signature(method).parameters
+                assert list(taken) == list(signature(getattr(other, name)).parameters)
 
 
 def ok(body: bytes, status: int = 200, **headers: str) -> Answer:
@@ -177,14 +190,6 @@ def test_many_come_as_they_end(call: Twin) -> None:
 
     assert [each.query.brand for each in ended] == ["Fast", "Slow"]
     assert heard == [("Slow", "srch_1")]
-
-
-def test_many_come_in_the_order_of_the_queries_if_that_is_asked_for(call: Twin) -> None:
-    with answering(ok(RUNNING, 202), ok(FAILED), ok(DONE)) as server:
-        ended = call(server.url, "search_many", ["Slow", "Fast"], in_order=True)
-
-    assert [each.query.brand for each in ended] == ["Slow", "Fast"]
-    assert [type(each.search) for each in ended] == [Done, Failed]
 
 
 @pytest.mark.parametrize("at_once", [0, -1])

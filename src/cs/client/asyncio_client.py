@@ -1,9 +1,7 @@
 """The client for asyncio: ``AsyncClient``."""
 
 import asyncio
-import random
 import time
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import aclosing, closing
 from types import TracebackType
@@ -14,7 +12,7 @@ import httpx
 from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
-from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
+from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor, new_flows
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
 from cs.client.records import Search, Usage
@@ -50,15 +48,14 @@ class AsyncClient:
         wall: Callable[[], float] = time.time,
     ) -> None:
         where = wire.checked_address(base_url, key)
-        patience = patience or Patience()
-        self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where, wall)
+        self._flows = new_flows(where, patience, wall)
         direct = wire.transport_options(where)
         self._http = http = httpx.AsyncClient(
             **wire.client_options(where, key),
             transport=None if direct is None else httpx.AsyncHTTPTransport(**direct),
         )
         self._flow_runner = AsyncFlowRunner(http, sleep, now)
-        self.contacts = AsyncContacts(self._flows, self._flow_runner, patience)
+        self.contacts = AsyncContacts(self._flows, self._flow_runner)
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,12 +91,9 @@ class AsyncContacts:
     Every method raises `cs.client.ClientError`; a search that ended ``failed`` is no error.
     """
 
-    def __init__(
-        self, flows: Flows, flow_runner: "AsyncFlowRunner", patience: Patience
-    ) -> None:
+    def __init__(self, flows: Flows, flow_runner: "AsyncFlowRunner") -> None:
         self._flows = flows
         self._flow_runner = flow_runner
-        self._patience = patience
 
     async def search(
         self,
@@ -152,30 +146,21 @@ class AsyncContacts:
         queries: Iterable[Query | str],
         *,
         at_once: int = AT_ONCE,
-        in_order: bool = False,
         timeout_s: float | None = None,
         started: OnStarted | None = None,
     ) -> AsyncIterator[Outcome]:
-        """Yield how each of *queries* ended; none of them raises.
+        """Yield how each of *queries* ended, as they end; none of them raises.
 
         One that cannot be sent ends with `Unsendable`.
 
         Args:
             queries: A string is a brand.  Each is taken when its turn has come.
             at_once: How many may run.
-            in_order: Yield in the order of *queries*; else as they end.  What ended
-                sooner is held back, and a hundred of those hold up the next query.
             timeout_s: For one query, from its first call on; as for `search`.
             started: Called with each search that runs, as soon as its id is known.
         """
         many = ManySearches(
-            self._flows,
-            queries,
-            self._patience,
-            at_once=at_once,
-            timeout_s=timeout_s,
-            started=started,
-            in_order=in_order,
+            self._flows, queries, at_once=at_once, timeout_s=timeout_s, started=started
         )
         return self._outcomes(many)
 

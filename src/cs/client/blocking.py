@@ -1,12 +1,11 @@
-# Generated from asyncio_client.py by `python dev/blocking_client.py`: change that file.
-"""The client for programs that wait for each answer: ``Client``."""
+"""The client for programs that wait for each answer: ``Client``.
 
-import random
+It is `AsyncClient` without ``await``: what each method takes, returns and raises is said there.
+"""
+
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
@@ -14,7 +13,7 @@ import httpx
 from cs.client import wire
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call, Query
-from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
+from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor, new_flows
 from cs.client.limits import Limits
 from cs.client.many import AT_ONCE, ManySearches, OnStarted, Outcome
 from cs.client.records import Search, Usage
@@ -24,20 +23,7 @@ T = TypeVar("T")
 
 
 class Client:
-    """Calls any server of this API.  Use as ``with``, from one thread at a time.
-
-    Args:
-        base_url: With the version: ``http://127.0.0.1:8080/v1``.
-        key: The API key.
-        patience: How long a call that failed is tried again.
-        sleep: Lets seconds go by.
-        now: A monotonic clock in seconds, which *sleep* goes by.
-        wall: The time of day in seconds, which goes on while the machine is suspended.
-
-    Raises:
-        Unreachable: *base_url* is no address, or names a user.
-        Unauthorized: *key* has characters that no key has.
-    """
+    """Calls any server of this API.  Use as ``with``, from one thread at a time."""
 
     def __init__(
         self,
@@ -50,25 +36,19 @@ class Client:
         wall: Callable[[], float] = time.time,
     ) -> None:
         where = wire.checked_address(base_url, key)
-        patience = patience or Patience()
-        self._flows = Flows(patience, random.random, lambda: str(uuid.uuid4()), where, wall)
+        self._flows = new_flows(where, patience, wall)
         direct = wire.transport_options(where)
         self._http = http = httpx.Client(
             **wire.client_options(where, key),
             transport=None if direct is None else httpx.HTTPTransport(**direct),
         )
         self._flow_runner = FlowRunner(http, sleep, now)
-        self.contacts = Contacts(self._flows, self._flow_runner, patience)
+        self.contacts = Contacts(self._flows, self._flow_runner)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -80,24 +60,16 @@ class Client:
         return self._flows.limits
 
     def usage(self) -> Usage:
-        """Return quota, used and remaining; free.
-
-        Raises:
-            ClientError: As every call.
-        """
+        """Return quota, used and remaining; free."""
         return self._flow_runner.run(self._flows.usage())
 
 
 class Contacts:
-    """Searches, as ``client.contacts``.
+    """Searches, as ``client.contacts``; see `AsyncContacts`."""
 
-    Every method raises `cs.client.ClientError`; a search that ended ``failed`` is no error.
-    """
-
-    def __init__(self, flows: Flows, flow_runner: "FlowRunner", patience: Patience) -> None:
+    def __init__(self, flows: Flows, flow_runner: "FlowRunner") -> None:
         self._flows = flows
         self._flow_runner = flow_runner
-        self._patience = patience
 
     def search(
         self,
@@ -107,18 +79,7 @@ class Contacts:
         idempotency_key: str = "",
         timeout_s: float | None = None,
     ) -> Search:
-        """Search and return how it ended.
-
-        Args:
-            brand: The name people actually say.
-            domain: Its web site; at least one of the two is needed.
-            idempotency_key: As of `Query`.
-            timeout_s: Bounds it all.  Unless given it is 300 s, and waits for a limit or an
-                unwell server do not count: those are bounded by patience alone.
-
-        Raises:
-            StillRunning: It has not within *timeout_s*.
-        """
+        """Search and return how it ended."""
         query = Query(brand, domain, idempotency_key)
         return self._flow_runner.run(self._flows.search(query, timeout_s))
 
@@ -130,19 +91,14 @@ class Contacts:
         idempotency_key: str = "",
     ) -> Search:
         """Return the search as it is at once: ended from reuse, or running."""
-        query = Query(brand, domain, idempotency_key)
-        return self._flow_runner.run(self._flows.start(query))
+        return self._flow_runner.run(self._flows.start(Query(brand, domain, idempotency_key)))
 
     def get(self, search: str) -> Search:
         """Read a search again by its id; free."""
         return self._flow_runner.run(self._flows.get(search))
 
     def wait(self, search: Search, *, timeout_s: float | None = None) -> Search:
-        """Return how *search* ended; *timeout_s* as for `search`.
-
-        Raises:
-            StillRunning: It has not within *timeout_s*.
-        """
+        """Return how *search* ended."""
         return self._flow_runner.run(self._flows.wait(search, timeout_s))
 
     def search_many(
@@ -150,30 +106,12 @@ class Contacts:
         queries: Iterable[Query | str],
         *,
         at_once: int = AT_ONCE,
-        in_order: bool = False,
         timeout_s: float | None = None,
         started: OnStarted | None = None,
     ) -> Iterator[Outcome]:
-        """Yield how each of *queries* ended; none of them raises.
-
-        One that cannot be sent ends with `Unsendable`.
-
-        Args:
-            queries: A string is a brand.  Each is taken when its turn has come.
-            at_once: How many may run.
-            in_order: Yield in the order of *queries*; else as they end.  What ended
-                sooner is held back, and a hundred of those hold up the next query.
-            timeout_s: For one query, from its first call on; as for `search`.
-            started: Called with each search that runs, as soon as its id is known.
-        """
+        """Yield how each of *queries* ended, as they end; none of them raises."""
         many = ManySearches(
-            self._flows,
-            queries,
-            self._patience,
-            at_once=at_once,
-            timeout_s=timeout_s,
-            started=started,
-            in_order=in_order,
+            self._flows, queries, at_once=at_once, timeout_s=timeout_s, started=started
         )
         return self._outcomes(many)
 
@@ -193,10 +131,7 @@ class FlowRunner:
     """Runs flows: makes the calls that they yield, and waits."""
 
     def __init__(
-        self,
-        http: httpx.Client,
-        sleep: Callable[[float], None],
-        now: Callable[[], float],
+        self, http: httpx.Client, sleep: Callable[[float], None], now: Callable[[], float]
     ) -> None:
         self._http = http
         self._sleep = sleep
@@ -227,10 +162,9 @@ class FlowRunner:
     def _send(self, call: Call) -> Reply | NoReply:
         try:
             reader = wire.ReplyReader(call.timeout_s)
-            response = self._http.send(wire.request(self._http, call), stream=True)
-            with closing(response):
-                for part in response.iter_bytes():
+            with closing(self._http.send(wire.request(self._http, call), stream=True)) as found:
+                for part in found.iter_bytes():
                     reader.add(part)
-                return reader.reply(response)
+                return reader.reply(found)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return wire.no_reply(error)

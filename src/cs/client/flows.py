@@ -4,6 +4,8 @@ A flow yields what is to be done next (send a call, let time go by) and is sent 
 of it; its return value is the answer.  So retries, waiting and pacing are written once.
 """
 
+import random
+import uuid
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
@@ -73,7 +75,7 @@ class Flows:
     ) -> None:
         self._where = where
         self._wall = wall
-        self._patience = patience
+        self.patience = patience
         self._chance = chance
         self._new_key = new_key
         #: What the last answer that named any said of the key's limits.
@@ -157,7 +159,7 @@ class Flows:
             TooLate: There was none, as it may charge again what was asked for before.
         """
         began: float | None = None
-        retries = CallRetries(self._patience, self._wall, call)
+        retries = CallRetries(self.patience, self._wall, call)
         if retries.may_charge_again():
             raise TooLate
         while True:
@@ -181,6 +183,11 @@ class Flows:
                 end.extend(rested.at - result.at)
             if result.at - result.began >= HOLD_CUT_S:
                 call = _without_wait(call)
+
+
+def new_flows(where: str, patience: Patience | None, wall: Callable[[], float]) -> Flows:
+    """Return what both clients run; see `Flows`."""
+    return Flows(patience or Patience(), random.random, lambda: str(uuid.uuid4()), where, wall)
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Many searches at once, and politely: as the limits of the key allow, one call at a time."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -23,7 +23,6 @@ from cs.client.errors import (
 )
 from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
 from cs.client.records import Running, Search
-from cs.client.retries import Patience
 
 #: Contract text 8: new-brand searches of one key that may run at once.
 AT_ONCE = 2
@@ -36,8 +35,6 @@ REFUSES_NEW = (AtCapacity, InFlight)
 FULL_AFTER = 3
 #: Outcomes in a row that something else than the service answers; so no service is there.
 ABSENT_AFTER = 3
-#: Outcomes held back until an earlier query has ended: some 15 KiB each.
-MOST_HELD_BACK = 100
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -89,13 +86,8 @@ class AbsenceDetector:
 
 @dataclass
 class _Job:
-    """A flow among others: what it waits for, and from when it may go on.
+    """A flow among others: what it waits for, and from when it may go on."""
 
-    Attributes:
-        number: The place of *query* among all queries, from 0.
-    """
-
-    number: int
     query: Query
     flow: Flow[Search]
     due_at: float
@@ -110,39 +102,31 @@ class ManySearches:
     """Follows *queries*, at most *at_once* of them at a time.
 
     A query is taken when its turn has come, not before.  New ones wait while the headers
-    of the last answer say that a limit is full, if that is within *patience*.  A refusal
-    that all others would meet too ends those that were not asked yet, and so does one of
-    `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.  A query with ``search`` or
-    ``asked_at`` is asked all the same: the service looks for what it knows before it refuses
-    (contract O1 to O11).
-
-    With *in_order* an outcome is held back until those of all queries before it are
-    yielded; with `MOST_HELD_BACK` of them no new query is taken.
+    of the last answer say that a limit is full, if that is within the patience of *flows*.
+    A refusal that all others would meet too ends those that were not asked yet, and so does
+    one of `REFUSES_NEW` that `FULL_AFTER` queries in a row have met.  A query with
+    ``search`` or ``asked_at`` is asked all the same: the service looks for what it knows
+    before it refuses (contract O1 to O11).
     """
 
     def __init__(
         self,
         flows: Flows,
         queries: Iterable[Query | str],
-        patience: Patience,
         *,
-        at_once: int,
-        timeout_s: float | None,
-        started: OnStarted | None,
-        in_order: bool = False,
+        at_once: int = AT_ONCE,
+        timeout_s: float | None = None,
+        started: OnStarted | None = None,
     ) -> None:
         if at_once < 1:
             raise ValueError(f"at_once is {at_once}; at least one search has to run")
         self._flows = flows
-        self._queries = enumerate(map(as_query, queries))
-        self._patience = patience
+        self._queries = map(as_query, queries)
         self._at_once = at_once
         self._timeout_s = timeout_s
         self._started = started
-        self._in_order = in_order
         self._jobs: list[_Job] = []
-        self._ended: dict[int, Outcome] = {}  # not yet yielded, by number
-        self._yielded = 0
+        self._ended: list[Outcome] = []  # not yet yielded
         self._now = 0.0
         self._open_at = float("-inf")
         self._closed: ApiError | None = None
@@ -155,35 +139,25 @@ class ManySearches:
         while more or self._jobs:
             job = min(self._jobs, key=lambda job: job.due_at, default=None)
             room = more and len(self._jobs) < self._at_once
-            room = room and len(self._ended) < MOST_HELD_BACK
             if job is not None and job.due_at <= self._now:
                 yield from self._step(job)
             elif room and (self._closed or self._open_at <= self._now):
-                numbered = next(self._queries, None)
-                more = numbered is not None
-                if numbered is not None:
-                    self._begin(*numbered)
+                query = next(self._queries, None)
+                more = query is not None
+                if query is not None:
+                    self._begin(query)
             else:
                 dues = [job.due_at for job in self._jobs] + ([self._open_at] if room else [])
                 self._now = (yield WaitFor(min(dues) - self._now)).at
-            for outcome in self._ready():
-                self._now = (yield outcome).at
+            while self._ended:
+                self._now = (yield self._ended.pop()).at
 
-    def _ready(self) -> Iterator[Outcome]:
-        """Yield the outcomes that nothing holds back."""
-        while self._ended:
-            number = self._yielded if self._in_order else next(iter(self._ended))
-            if number not in self._ended:
-                return
-            self._yielded += 1
-            yield self._ended.pop(number)
-
-    def _begin(self, number: int, query: Query) -> None:
+    def _begin(self, query: Query) -> None:
         if self._closed is not None and not query.search and query.asked_at is None:
-            self._ended[number] = Outcome(query, error=self._closed, closed=True)
+            self._ended.append(Outcome(query, error=self._closed, closed=True))
             return
         flow = self._flows.follow(query, self._timeout_s)
-        self._jobs.append(_Job(number, query, flow, self._now))
+        self._jobs.append(_Job(query, flow, self._now))
 
     def _step(self, job: _Job) -> Generator[Send | WaitFor, StepResult, None]:
         """Let *job* do one thing."""
@@ -193,12 +167,12 @@ class ManySearches:
             step = next(job.flow) if job.result is None else job.flow.send(job.result)
         except StopIteration as end:
             self._jobs.remove(job)
-            self._ended[job.number] = Outcome(job.query, search=end.value)
+            self._ended.append(Outcome(job.query, search=end.value))
             return
         except ClientError as error:
             self._jobs.remove(job)
             self._note_error(error)
-            self._ended[job.number] = Outcome(job.query, error=error)
+            self._ended.append(Outcome(job.query, error=error))
             return
         match step:
             case Send(call):
@@ -228,5 +202,5 @@ class ManySearches:
         limits = limits_of(reply)
         seconds = limits.full_for_s() if limits is not None else 0
         # A longer wait is left to a refusal: it says which limit, and costs nothing.
-        if 0 < seconds <= self._patience.longest_s:
+        if 0 < seconds <= self._flows.patience.longest_s:
             self._open_at = self._now + seconds
