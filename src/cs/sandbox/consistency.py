@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from cs.sandbox.mail_behaviour import PROVABLE
-from cs.sandbox.shapes import Brand, Search, World, WorldMailDomain, addresses_of
+from cs.sandbox.shapes import Brand, World, addresses_of
 
 #: Contradictions that are reported.
 SHOWN = 20
@@ -14,7 +13,6 @@ SHOWN = 20
 def contradictions(world: World) -> list[str]:
     """Return the first `SHOWN` contradictions in *world*, each as "at <path>: <problem>"."""
     brands = {brand.name: brand for brand in world.brands}
-    mail = {each.domain: each for each in world.mail}
     addresses: defaultdict[str, set[str]] = defaultdict(set)
     for brand in world.brands:
         addresses[brand.mail_domain or brand.domain].update(addresses_of(brand))
@@ -23,12 +21,9 @@ def contradictions(world: World) -> list[str]:
         chain.from_iterable(
             chain(
                 _people(f"$.brands[{n}]", brand, brands),
-                _intends(f"$.brands[{n}].intends", brand, mail, addresses),
+                _intends(f"$.brands[{n}].intends", brand, addresses),
             )
             for n, brand in enumerate(world.brands)
-        ),
-        chain.from_iterable(
-            _search(f"$.searches[{n}]", each) for n, each in enumerate(world.searches)
         ),
     )
     return list(islice(found, SHOWN))
@@ -77,41 +72,12 @@ def _people(path: str, brand: Brand, brands: dict[str, Brand]) -> Iterator[str]:
             yield f"at {where}: {person.before.brand!r} is no other brand of this world"
 
 
-def _intends(
-    path: str, brand: Brand, mail: dict[str, WorldMailDomain], addresses: dict[str, set[str]]
-) -> Iterator[str]:
-    intends, domain = brand.intends, brand.mail_domain or brand.domain
-    if (intends.outcome == "done") != bool(intends.verified):
-        yield f'at {path}: "done" goes with addresses in "verified", all others without'
-    named = [(f"verified[{n}]", address) for n, address in enumerate(intends.verified)]
-    named += [(f"may[{n}]", address) for n, address in enumerate(intends.may)]
+def _intends(path: str, brand: Brand, addresses: dict[str, set[str]]) -> Iterator[str]:
+    named = [(f"verified[{n}]", address) for n, address in enumerate(brand.intends.verified)]
+    named += [(f"may[{n}]", address) for n, address in enumerate(brand.intends.may)]
     for place, address in named:
         # A sister brand's people at the same mail domain may be found, too.
-        known = addresses[domain] if place.startswith("may") else addresses_of(brand)
+        at_domain = addresses[brand.mail_domain or brand.domain]
+        known = at_domain if place.startswith("may") else addresses_of(brand)
         if address not in known:
             yield f"at {path}.{place}: {address!r} is nobody's here"
-        elif why := _unprovable(mail.get(domain), address.partition("@")[0]):
-            yield f"at {path}.{place}: {address!r} cannot be proved: {why}"
-
-
-def _unprovable(mail: WorldMailDomain | None, local: str) -> str | None:
-    if mail is None:
-        return None
-    behaviours = [host.behaviour or mail.behaviour for host in mail.hosts] or [mail.behaviour]
-    state = mail.mailboxes.get(local, "open")
-    if mail.dns != "answers":
-        return f"its DNS is {mail.dns!r}"
-    if mail.mx == "null":
-        return "the domain has a null MX"
-    if state != "open":
-        return f"the mailbox is {state!r}"
-    if not any(isinstance(behaviour, PROVABLE) for behaviour in behaviours):
-        return "no server of its domain would say so"
-    return None
-
-
-def _search(path: str, search: Search) -> Iterator[str]:
-    if search.brand is None and search.domain is None:
-        yield f"at {path}: give a brand, a domain or both"
-    if search.outcome == "done":
-        yield f'at {path}.outcome: "done" belongs to a brand; describe it under "brands"'

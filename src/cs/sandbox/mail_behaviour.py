@@ -101,6 +101,3 @@ Behaviour = (
     | Busy
     | Down
 )
-
-#: Behaviours under which a mailbox can be proved to exist.
-PROVABLE = (Plain, Greylisting, OneRecipient, Slow, StarttlsOnly)

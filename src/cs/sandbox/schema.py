@@ -1,8 +1,4 @@
-"""The JSON schema of a world file, made from its shapes.
-
-``python -m cs.sandbox.schema`` prints it; editors use the copy next to this module, which a
-test compares.
-"""
+"""The JSON schema of a world file, for editors: ``python -m cs.sandbox.schema`` prints it."""
 
 import json
 import sys

@@ -1,7 +1,6 @@
 """The shapes of a world file: what outside world the sandbox plays.
 
-`world.schema.json` is made from these structs; docs/sandbox.md explains them to
-an author of a world.
+docs/sandbox.md explains them to an author of a world.
 """
 
 from typing import Annotated, Literal
