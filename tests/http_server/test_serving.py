@@ -12,12 +12,10 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
-from structlog.typing import EventDict
 
 from cs.http_server.errors import CannotListen
 from cs.http_server.serving import (
     CLOSE_S,
-    MALFORMED_PER_S,
     address,
     listen,
     serving,
@@ -265,39 +263,6 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
                     await client.get("/now")
 
     assert lines[0]["said"] == "Invalid HTTP request received."
-
-
-@pytest.mark.slow
-async def test_a_flood_of_what_is_no_http_is_some_lines_a_second_and_a_count() -> None:
-    with listen("127.0.0.1", 0) as listening, capture_logs() as lines:
-        async with (
-            serving([(Long(1), listening)], asyncio.Event()),
-            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
-        ):
-            began = asyncio.get_running_loop().time()
-            flood = 100
-            for _ in range(flood):
-                with socket.create_connection(listening.getsockname()) as caller:
-                    caller.sendall(b"no HTTP\r\n\r\n")
-                await client.get("/now")
-            took_s = asyncio.get_running_loop().time() - began
-            async with asyncio.timeout(20):
-                while told_of(lines) < flood:  # the next line says how many were left out
-                    flood += 1
-                    with socket.create_connection(listening.getsockname()) as caller:
-                        caller.sendall(b"no HTTP\r\n\r\n")
-                    await client.get("/now")
-
-    said = [line for line in lines if line["event"] == "http_server"]
-    assert len(said) <= MALFORMED_PER_S * (took_s + 1) + 1
-    assert told_of(lines) == flood
-
-
-def told_of(lines: list[EventDict]) -> int:
-    """Return how many malformed calls the log knows of."""
-    said = [line for line in lines if line["event"] == "http_server"]
-    left_out: int = sum(line.get("left_out", 0) for line in said)
-    return len(said) + left_out
 
 
 def test_an_address_of_version_six_is_written_as_in_a_url() -> None:

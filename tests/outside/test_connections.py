@@ -1,12 +1,9 @@
 """Connections to sources: kept, closed and dialled; limits of an answer on the wire."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.machinery import ModuleSpec
 from ipaddress import IPv4Network
-from types import ModuleType
 
 import pytest
 
@@ -103,44 +100,6 @@ async def test_a_kept_connection_leads_to_the_address_that_was_judged() -> None:
             await client.get("http://acme.test/")
 
 
-class Lookups:
-    """Notes every module that Python looks for and has not."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def find_spec(
-        self,
-        name: str,
-        path: Sequence[str] | None,
-        target: ModuleType | None = None,
-    ) -> ModuleSpec | None:
-        del path, target
-        self.names.append(name)
-        return None
-
-
-async def test_no_call_looks_for_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    lookups = Lookups()
-    async with keeping() as web, TrustedClient(user_agent="test") as client:
-        await client.get(web.url)
-        monkeypatch.setattr(sys, "meta_path", [lookups, *sys.meta_path])
-        await client.get(web.url)
-
-    assert lookups.names == []
-
-
-async def test_only_so_many_idle_connections_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "IDLE_CONNECTIONS", 2)
-    async with keeping() as web, TrustedClient(user_agent="test") as client:
-        await asyncio.gather(*(client.get(web.url) for _ in range(5)))
-        for _ in range(3):
-            await web.closed.acquire()
-
-        assert len(web.connections) == 5
-        assert web.open_connections == 2
-
-
 async def test_a_call_waits_for_a_connection_where_all_are_in_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,19 +127,6 @@ async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> 
         bodies = [(await client.get(f"{url}{path}")).body for path in ("/a", "/b", "/c")]
 
     assert bodies == [b"/a", b"/b", b"/c"]
-
-
-async def test_connections_that_are_being_dialled_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(connections, "CONNECTIONS", 6)
-    async with keeping() as one, keeping() as other, TrustedClient(user_agent="test") as client:
-        await asyncio.gather(*(client.get(one.url) for _ in range(4)))
-        await asyncio.gather(*(client.get(other.url) for _ in range(6)))
-        open_at_once = one.open_connections + other.open_connections
-
-    assert len(other.connections) == 6
-    assert open_at_once <= 6
 
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
