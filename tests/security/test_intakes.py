@@ -197,7 +197,7 @@ ATTACKS = [
         lambda: world(searches=[{"brand": "x", "outcome": "no_linkedin"}] * 80_000),
         "stages_postgres",
     ),
-    Attack(WORLD, "crowd.json", crowd, "is nobody's here"),
+    Attack(WORLD, "crowd.json", crowd, "no person here has"),
 ]
 
 

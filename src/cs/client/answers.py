@@ -1,4 +1,4 @@
-"""From an answer to what it means: a value, or the error it is."""
+"""Reading an answer as a value, or as the error that it is."""
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -32,7 +32,7 @@ class NoReply(msgspec.Struct, frozen=True):
 
     Attributes:
         may_pass: Whether another try may do better.
-        sent: Whether anybody may have heard the call.
+        sent: Whether the service may have received the call.
     """
 
     why: str
@@ -58,7 +58,7 @@ def read_reply(call: Call, reply: Reply | NoReply, where: str) -> Search | Usage
     Raises:
         Unreachable: It is no whole answer.
         NotThisApi: It is none of this API.
-        ApiError: The service said no.
+        ApiError: The service refused.
     """
     if isinstance(reply, NoReply):
         message = f"{where} does not answer: {reply.why}"

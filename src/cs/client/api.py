@@ -1,4 +1,4 @@
-"""The calls there are: what is sent, and how long an answer may take."""
+"""The calls of the API: their content, and how long an answer may take."""
 
 import re
 from typing import Literal
@@ -48,7 +48,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One call of the API, as often as it may be made.
 
     Attributes:
-        query: What a search is started for.
+        query: The brand that a search is started for.
     """
 
     method: Literal["GET", "POST"]

@@ -73,7 +73,7 @@ class AsyncClient:
 
     @property
     def limits(self) -> Limits | None:
-        """Return what the last answer that named any said of the key's limits."""
+        """Return the key's limits as the last answer that named any stated them."""
         return self._flows.limits
 
     async def usage(self) -> Usage:

@@ -56,7 +56,7 @@ class Client:
 
     @property
     def limits(self) -> Limits | None:
-        """Return what the last answer that named any said of the key's limits."""
+        """Return the key's limits as the last answer that named any stated them."""
         return self._flows.limits
 
     def usage(self) -> Usage:

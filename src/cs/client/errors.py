@@ -1,6 +1,6 @@
-"""What can go wrong with a call: one class a status, and a code where it matters.
+"""Errors of a call: one class for each status, and for a code where it matters.
 
-``ClientError`` is all of them; ``ApiError`` is what the service itself said, or would have.
+``ClientError`` is the base of all; ``ApiError`` of those that the service itself reports.
 """
 
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """A call that came to nothing.
+    """A call that failed.
 
     Attributes:
         code: Stable, to branch on.
         status: HTTP status; 0 if there was no answer.
         request_id: The server's name for the call, for its operator.
-        retry_after_s: What the server asks to wait.
-        limits: What the answer said of the key's limits.
+        retry_after_s: Seconds that the server asks to wait.
+        limits: The key's limits as the answer states them.
         search: The search as it was last seen, if it was seen at all.
         in_doubt: Whether a search may have been started all the same; asked for again
             with the same idempotency key it is found.
@@ -51,7 +51,7 @@ class Unreachable(ClientError):
 
     Attributes:
         may_pass: Whether another try may do better.
-        sent: Whether anybody may have heard the call.
+        sent: Whether the service may have received the call.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class NotThisApi(ClientError):
 
 
 class TooLate(ClientError):
-    """The wish was asked for so long ago that asking may charge it again; no call was made."""
+    """The search was first asked for so long ago that it might be charged twice; not sent."""
 
     def __init__(self) -> None:
         why = "it was asked for over 23 hours ago, and asking again may charge it again"
@@ -80,7 +80,7 @@ class StillRunning(ClientError):
 
 
 class ApiError(ClientError):
-    """The service said no, with a status or a code that has no class of its own."""
+    """The service refused, with a status or a code that has no class of its own."""
 
 
 class BadRequest(ApiError):
@@ -88,7 +88,7 @@ class BadRequest(ApiError):
 
 
 class Unsendable(BadRequest):
-    """What no call can carry, so that none was made: status 0."""
+    """The query cannot be sent, so no call was made: status 0."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="invalid_request")

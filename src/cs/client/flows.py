@@ -1,7 +1,7 @@
 """Every conversation with the service, without any I/O: two clients in `cs.client` do that.
 
 A flow yields what is to be done next (send a call, let time go by) and is sent what came
-of it; its return value is the answer.  So retries, waiting and pacing are written once.
+of it; its return value is the answer.  Retries, waiting and pacing are written once.
 """
 
 import random
@@ -32,7 +32,7 @@ class Send(msgspec.Struct, frozen=True):
 
 
 class WaitFor(msgspec.Struct, frozen=True):
-    """Let time go by; with 0 s, only tell the time."""
+    """Let time go by; with 0 s, only return the time."""
 
     seconds: float
 
@@ -44,7 +44,7 @@ class Announce(msgspec.Struct, frozen=True):
 
 
 class StepResult(msgspec.Struct, frozen=True):
-    """What came of the last step.  Times are of one monotonic clock, in seconds."""
+    """The result of the last step.  Times are of one monotonic clock, in seconds."""
 
     began: float
     at: float
@@ -78,7 +78,7 @@ class Flows:
         self.patience = patience
         self._chance = chance
         self._new_key = new_key
-        #: What the last answer that named any said of the key's limits.
+        #: The key's limits, as the last answer that named any stated them.
         self.limits: Limits | None = None
 
     def start(self, query: Query) -> Flow[Search]:
@@ -155,7 +155,7 @@ class Flows:
         """Make *call* until it is answered, refused for good, or patience is at its end.
 
         Raises:
-            ClientError: What the last try ended with.
+            ClientError: The error of the last try.
             TooLate: There was none, as it may charge again what was asked for before.
         """
         began: float | None = None

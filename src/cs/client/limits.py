@@ -1,4 +1,4 @@
-"""What is left of a key's limits, from the headers of an answer (docs/http-api.md)."""
+"""A key's limits and what is left of them, from an answer's headers (docs/http-api.md)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answer said: the limit it describes, and all of them by name.
+    """The limits in one answer: the one it describes, and all of them by name.
 
     On a 429 `limit`, `remaining` and `reset_s` describe the limit that was hit, on
     anything else the daily one.  `windows` is empty if the server names none.

@@ -1,4 +1,4 @@
-"""What the service answers with: searches, contacts, usage (contract text 2).
+"""Answers of the service: searches, contacts, usage (contract text 2).
 
 Fields that this client does not know are ignored, so that a newer server can be called.
 """

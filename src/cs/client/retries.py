@@ -18,9 +18,9 @@ from cs.client.errors import (
 )
 from cs.client.limits import Window
 
-#: What may pass, also if a proxy says it.  Any other 4xx is a no that will not change.
+#: Statuses that may pass, also from a proxy.  Any other 4xx is a refusal that stays.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-#: What the service refuses with (contract text 7) but 503, of which a gateway has its own.
+#: Statuses of refusals by the service (contract text 7), without 503: gateways send it too.
 _REFUSED = frozenset({400, 401, 402, 404, 405, 429})
 #: Doubling the first wait more often makes it longer than any bound of it, and overflows.
 _MOST_DOUBLED = 64
@@ -36,7 +36,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
         total_s: For one call, its waits and its tries together.
         tries: For one call, as long as no answer says when to come back.
         first_s: Wait after the first try without an answer; doubled each time.
-        most_s: What doubling ends at.
+        most_s: The longest wait that doubling reaches.
     """
 
     longest_s: float = 65.0
@@ -59,8 +59,8 @@ def pause_before_next(
     that were refused together do not come back together.
 
     Args:
-        error: What the last try ended with.
-        patience: What there is to spend.
+        error: The error of the last try.
+        patience: The limits of time and tries.
         tried: Tries so far after which no answer named a pause, this one included.
         spent_s: Since the first try began.
         chance: From 0 up to 1.
@@ -135,9 +135,9 @@ class CallRetries:
     counts, as the time of day may be set back.
 
     Args:
-        patience: What there is to spend.
+        patience: The limits of time and tries.
         wall: The time of day in seconds.
-        call: What is tried.
+        call: The call.
     """
 
     def __init__(self, patience: Patience, wall: Callable[[], float], call: Call) -> None:
@@ -155,7 +155,7 @@ class CallRetries:
         """Set `in_doubt` of *error*, and return how long to wait; None: give up.
 
         Args:
-            error: What the try ended with.
+            error: The error of the try.
             spent_s: Since the first try began, by the monotonic clock.
             chance: From 0 up to 1.
         """

@@ -1,4 +1,4 @@
-"""What both clients give httpx, and how what comes back from it is read."""
+"""Requests of both clients to httpx, and reading of its responses."""
 
 import socket
 import sys

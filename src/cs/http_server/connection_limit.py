@@ -62,7 +62,7 @@ class ConnectionLimit:
 
     Args:
         most: How many it may have.
-        port: What the port is, for the log.
+        port: Name of the port, for the log.
     """
 
     def __init__(self, most: int, port: str) -> None:

@@ -35,7 +35,7 @@ CLOSE_S = 1
 MALFORMED_PER_S = 10
 #: Connections that may wait to be taken.
 BACKLOG = 2048
-#: What uvicorn warns of when a caller offers another protocol, which it may (RFC 9110
+#: Warnings of uvicorn about a caller that offers another protocol, which it may (RFC 9110
 #: section 7.8): nothing is wrong, and what it advises is not for this service.
 _OFFERS = ("Unsupported upgrade request.", "No supported WebSocket library detected.")
 
@@ -116,7 +116,7 @@ class Server(uvicorn.Server):
 
 
 class ServerLog(logging.Handler):
-    """What uvicorn has to say, as lines of our own log."""
+    """Uvicorn's messages, as lines of our own log."""
 
     def __init__(self) -> None:
         super().__init__()

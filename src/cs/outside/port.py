@@ -1,4 +1,4 @@
-"""What the rest of the service may ask of the outside world."""
+"""Ports to the outside world."""
 
 from collections.abc import Mapping
 from typing import Protocol

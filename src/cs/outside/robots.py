@@ -1,4 +1,4 @@
-"""What sites ask of robots: robots.txt is read, cached and obeyed (RFC 9309)."""
+"""robots.txt: fetched, cached and obeyed (RFC 9309)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

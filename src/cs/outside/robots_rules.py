@@ -26,7 +26,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(rb"[a-zA-Z_-]*")
-#: What RFC 9309 2.2.2 compares after decoding or encoding it.
+#: Characters that RFC 9309 2.2.2 decodes or encodes before comparing.
 _QUOTED = re.compile(rb"%[0-9a-fA-F]{2}|[^!-~]")
 _UNRESERVED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 

@@ -32,7 +32,7 @@ class RequestClient:
 
     Args:
         pool: Connections that requests are sent over; closed with the client.
-        user_agent: Who we say we are; name a way to reach a person (`user_agent`).
+        user_agent: Our name, with a way to reach a person (`user_agent`).
     """
 
     def __init__(

@@ -80,4 +80,4 @@ def _intends(path: str, brand: Brand, addresses: dict[str, set[str]]) -> Iterato
         at_domain = addresses[brand.mail_domain or brand.domain]
         known = at_domain if place.startswith("may") else addresses_of(brand)
         if address not in known:
-            yield f"at {path}.{place}: {address!r} is nobody's here"
+            yield f"at {path}.{place}: no person here has {address!r}"

@@ -1,5 +1,5 @@
-"""What can go wrong with a world."""
+"""Errors of world files."""
 
 
 class WorldError(Exception):
-    """The file is no world: the message names the file and the place."""
+    """The file is not a world; the message names the file and the place."""

@@ -9,7 +9,7 @@ import msgspec
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="Seconds, from 0 to 600.")]
 
-#: What one mailbox answers to RCPT, whatever its domain does with the others.
+#: The reply of one mailbox to RCPT, however its domain treats the others.
 MailboxState = Literal[
     "open",  # 250 2.1.5
     "absent",  # 550 5.1.1
@@ -40,7 +40,7 @@ class Greylisting(_Behaviour, frozen=True, kw_only=True, tag="greylisting"):
 
     hint_s: Seconds
     remembers: Literal["recipient", "client"] = "recipient"
-    """What has waited: (client, sender, recipient), or the client as a whole."""
+    """The key that a wait belongs to: (client, sender, recipient), or the client alone."""
     then: Literal["plain", "silent"] = "plain"
     """After the wait: as `Plain`, or nothing is said any more, not even a banner."""
 

@@ -105,7 +105,7 @@ class _IndexedPage(NamedTuple):
 
 
 class PageIndex:
-    """What one search engine knows.
+    """The pages that one search engine knows.
 
     Args:
         world: Whose pages.

@@ -165,7 +165,7 @@ class Person(_Part, frozen=True, kw_only=True):
 
 
 class IntendedResult(_Part, frozen=True, kw_only=True):
-    """What a search for this brand is meant to end with."""
+    """The intended end of a search for this brand."""
 
     outcome: Outcome
     asked_by: Annotated[tuple[Asked, ...], msgspec.Meta(min_length=1)] = (
@@ -227,7 +227,7 @@ class WorldMailDomain(_Part, frozen=True, kw_only=True):
     mx: Literal["records", "null", "none"] = "records"
     """MX records; a null MX (RFC 7505); or none, the domain's own address takes mail."""
     dns: Literal["answers", "servfail", "refused", "silent"] = "answers"
-    """What a question for its MX records gets."""
+    """The answer to a question for its MX records."""
     hosts: tuple[MailHost, ...] = ()
     """With "records"; left out: one, ``mx1.<domain>``."""
     mailboxes: dict[LocalPart, MailboxState] = {}
@@ -298,7 +298,7 @@ class MailboxService(_Provider, frozen=True, kw_only=True):
 
 
 class Providers(_Part, frozen=True, kw_only=True):
-    """What each provider knows, drawn with the world's seed; see `cs.sandbox.providers`."""
+    """The share of the world that each provider knows; see `cs.sandbox.providers`."""
 
     brave: SearchEngine = SearchEngine(coverage=0.75)
     serper: SearchEngine = SearchEngine(coverage=0.85)

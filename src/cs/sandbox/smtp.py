@@ -34,7 +34,7 @@ _MAX_WAITING = 10_000
 _REMEMBERED_S = 30 * 86_400.0
 
 
-#: What a mailbox in each state answers to RCPT, from a client that is named.
+#: By state of a mailbox, its reply to RCPT; it names address and client.
 _RCPT: Mapping[MailboxState, str] = {
     "open": "250 2.1.5 Ok",
     "absent": (

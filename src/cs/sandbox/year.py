@@ -33,7 +33,7 @@ UPDATE = 30
 #: The week from which on the operator also pays providers for people and for verdicts.
 PAID = 22
 
-#: What is there in the first week; others of the bundled world come up later, or never.
+#: Brands of the first week; others of the bundled world appear later, or never.
 _FIRST = (
     "Veltrana",
     "Ossowen Skincare",
@@ -60,7 +60,7 @@ class Chapter(msgspec.Struct, frozen=True):
 
     Attributes:
         week: It begins with this week, from 0.
-        what: What changed, for readers of the year's story.
+        what: The change, for readers of the year's story.
         changes: Of the world before it.
     """
 

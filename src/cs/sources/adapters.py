@@ -1,4 +1,4 @@
-"""What several adapters of outside services share."""
+"""Helpers of several adapters of outside services."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -81,7 +81,7 @@ def person(
 
     Args:
         source: The name of the service.
-        record: What is no text in it is left out: plans that do not show a field may have
+        record: Fields that are no text are left out: plans that do not show a field may have
             something else there.
         names: By field of `Sighting` (or ``profile``, ``email``) what the service calls it, if
             otherwise.

@@ -1,4 +1,4 @@
-"""What a row of the table of played providers is made of."""
+"""A row of the table of played providers."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -31,7 +31,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         key: Where a request carries its key, and under which name.
         refused: The reply to another key.
         empty: The reply once the account is empty.
-        routes: What answers, by path without the provider's name; may raise `BadQuestion`.
+        routes: The functions that answer, by path without the provider's name; they may
+            raise `BadQuestion`.
     """
 
     name: str

@@ -38,7 +38,7 @@ _LEVELS = (
     ("head", re.compile(r"\bhead\b|\bleit")),
     ("manager", re.compile(r"manager|\blead\b|responsable")),
 )
-#: What each calls the levels and departments of a `SortedTitle`, where it has another word.
+#: By provider, its words for the levels and departments of a `SortedTitle` where they differ.
 _HUNTER_LEVELS = {
     "cxo": "executive",
     "vp": "executive",

@@ -18,13 +18,13 @@ METHODS = ("GET", "POST")
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What is charged for, in words, and what one costs in US dollars."""
+    """The unit that is charged, in words, and its price in US dollars."""
 
     unit: str
     usd: float
 
 
-#: What is sold, by line of the bill, at the prices that the adapters assume.
+#: By line of the bill, the unit and the price that the adapters assume.
 PRICES: Mapping[str, Price] = {
     "brave": Price("question", 0.005),
     "serper": Price("credit", 0.001),
@@ -72,7 +72,7 @@ class ProviderServer:
             return json_reply(self._bill())
         provider = self._providers.get(name)
         if provider is None:
-            return json_reply({"error": f"nobody is called {name!r} here"}, 404)
+            return json_reply({"error": f"there is no provider {name!r}"}, 404)
         where, field = provider.key
         given = request.headers if where == "header" else request.query
         if given.get(field) != KEY:

@@ -50,7 +50,7 @@ _TOO_SLOW_S = 5.0
 
 
 class MailboxTruth:
-    """What a client who asks the mail servers of *world* well can know of an address."""
+    """The facts about an address that a careful client can learn from its mail servers."""
 
     def __init__(self, world: World) -> None:
         self._seed = world.seed

@@ -31,7 +31,7 @@ from cs.domain.names.brand_match import (
 from cs.domain.names.typos import MOST, SHORTEST, most_wrong_letters, typo_distance
 from cs.plugins.sources import BrandAnswer, BrandFacts, BrandMatch, Query, SourceStatus
 
-#: What the file itself raises: it cannot be opened, read or written.
+#: Raised by the file itself: it cannot be opened, read or written.
 IndexFault = sqlite3.Error
 #: Companies with as many people are found under names written wrong, too.
 LARGE = 1_000
@@ -178,7 +178,7 @@ class Typo(msgspec.Struct, frozen=True):
 
 
 class IndexChanges(msgspec.Struct):
-    """What an import came to, in brands."""
+    """The result of an import, in brands."""
 
     added: int = 0
     changed: int = 0
@@ -400,7 +400,7 @@ class IndexedSource(ABC):
     """
 
     name: str
-    #: What failed, for people.
+    #: The name of the file, for messages.
     _what: str
     _immutable = False
 

@@ -1,4 +1,4 @@
-"""Who may be meant by a name, as people write it: closest form first, best known first.  Pure.
+"""Brands that a name may mean, as people write it: closest form first, best known first.  Pure.
 
 Of brands that share a name people mean the well-known one, if one stands out; else each has its
 share, and none is sure.

@@ -27,7 +27,7 @@ _NAMES = 20
 
 
 class CompanySettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.pdl]`` takes for brands; key and caps are those for people."""
+    """Settings of ``[sources.pdl]`` for brands; key and caps are those for people."""
 
     url: Url = "https://api.peopledatalabs.com/v5"
     usd_per_company: Annotated[float, Meta(ge=0, le=1000, description="of one company")] = 0.1

@@ -1,4 +1,4 @@
-"""What a brand's home page says of the brand: names and links.  Pure.
+"""Names and links that a brand's home page states.  Pure.
 
 A stranger wrote the page: time and memory grow with its length alone, and the length is
 bounded.  HTML is read as far as that takes: start tags, and the text of

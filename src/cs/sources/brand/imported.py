@@ -76,7 +76,7 @@ class ImportedCompanies(IndexedSource):
 
 
 class ImportedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``[sources.imported]`` takes; in the data folder if it is not set."""
+    """Settings of ``[sources.imported]``; in the data folder if it is not set."""
 
     file: str | None = None
 
@@ -112,7 +112,7 @@ def _lacking(columns: Mapping[str, str]) -> str | None:
     return None if "name" in columns else "a column called name, company name or LegalName"
 
 
-#: What a file of companies is to hold.
+#: Files of companies.
 COMPANIES = TableKind(FIELDS["companies"], _lacking)
 
 

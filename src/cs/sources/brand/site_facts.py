@@ -1,4 +1,4 @@
-"""From what a home page says to what is known of the brand it belongs to.  Pure.
+"""Facts about a brand, read from its home page.  Pure.
 
 Footers name others, too: who made the site, who makes such sites, partners, people.  A page
 that is stated to be the brand's (JSON-LD, ``rel=me``) is; of the others only what is called
@@ -38,7 +38,7 @@ PAGES = 100
 #: So many letters in common are no chance.
 _TELLING, _TELLING_WORD = 3, 4
 _THEMES, _PARTS = social_pages.sites("theme_pages"), social_pages.sites("part_pages")
-#: Who has a page of the same name at another network has it in this footer on purpose.
+#: A page with the same name as one at another network is in this footer on purpose.
 _NETWORKS = social_pages.sites("networks")
 
 
@@ -48,7 +48,7 @@ def site_facts(home: HomePage, domain: str, *, brand: str | None, end: str) -> B
     Args:
         home: The page.
         domain: Where it was looked for; stays the brand's domain.
-        brand: What the brand is called as far as is known.
+        brand: The brand's name, if it is known.
         end: The domain where the page was found, after redirects.
     """
     # What the page calls the brand, its most deliberate words first.

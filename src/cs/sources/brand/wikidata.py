@@ -62,7 +62,7 @@ _NO_WIKIPEDIA = frozenset(
 
 WEBSITE, LINKEDIN, INSTAGRAM, TIKTOK = "P856", "P4264", "P2003", "P7085"
 INSTANCE_OF, PARENT, OWNER, ENDED = "P31", "P749", "P127", "P582"
-#: What has a web site and a name, yet no marketing team: people, places, works, names.
+#: Classes with a web site and a name, yet no marketing team: people, places, works, names.
 NOT_BRANDS = frozenset(
     {
         *("Q5", "Q515", "Q3957", "Q532", "Q486972", "Q6256"),  # human, places, country
@@ -321,7 +321,7 @@ class WikidataSource:
 
 
 class WikidataSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``[sources.wikidata]`` takes."""
+    """Settings of ``[sources.wikidata]``."""
 
     url: Annotated[
         str, Meta(pattern=r"^(https?://\S+)?$", description="of api.php; empty: not asked")

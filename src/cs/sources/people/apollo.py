@@ -42,7 +42,7 @@ SENIORITIES = ("manager", "director", "head", "vp", "c_suite")
 
 
 class ApolloSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.apollo]`` takes; 600 calls an hour are its limit."""
+    """Settings of ``[sources.apollo]``; 600 calls an hour are its limit."""
 
     url: Url = "https://api.apollo.io/api/v1"
     calls_per_s: CallsPerS = 0.16
@@ -53,7 +53,7 @@ class ApolloSettings(ServiceSettings, frozen=True, kw_only=True):
     ] = 5
 
 
-#: What it calls the fields of a person.
+#: Its names of a person's fields.
 _NAMES = {"full_name": "name", "headline": "title", "profile": "linkedin_url"}
 
 

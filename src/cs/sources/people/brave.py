@@ -40,7 +40,7 @@ _PATH = "/res/v1/web/search"
 
 
 class BraveSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.brave]`` takes; the price is $5 for 1,000 questions."""
+    """Settings of ``[sources.brave]``; the price is $5 for 1,000 questions."""
 
     url: Url = "https://api.search.brave.com"
     usd_per_call: Annotated[float, Meta(ge=0, le=1000, description="of one question")] = 0.005
@@ -107,7 +107,7 @@ def left(answer: Response) -> str | None:
     return f"{remaining[-1]:,.0f} of {limits[-1]:,.0f} questions"
 
 
-#: What Brave calls a language otherwise than ISO 639-1; ``None``: it does not know it.
+#: Brave's codes of languages that differ from ISO 639-1; ``None``: it does not know it.
 _LANGUAGES = {"ja": "jp", "no": "nb", "zh": "zh-hans", "pt": "pt-pt", "id": None}
 _BY_COUNTRY = {("pt", "br"): "pt-br", ("zh", "tw"): "zh-hant", ("zh", "hk"): "zh-hant"}
 #: Countries that it does not know.

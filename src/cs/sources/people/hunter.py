@@ -34,13 +34,13 @@ from cs.sources.adapters import (
 
 #: Addresses that one credit pays for.
 OF_A_CREDIT = 10
-#: Who may run influencer marketing, in Hunter's words.
+#: Departments and levels that may run influencer marketing, in Hunter's words.
 DEPARTMENTS = "marketing,communication,management"
 SENIORITIES = "senior,executive"
 
 
 class HunterSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.hunter]`` takes; limits are Hunter's own: 15 a second, 500 a minute."""
+    """Settings of ``[sources.hunter]``; limits are Hunter's own: 15 a second, 500 a minute."""
 
     url: Url = "https://api.hunter.io/v2"
     calls_per_s: CallsPerS = 8.0
@@ -51,7 +51,7 @@ class HunterSettings(ServiceSettings, frozen=True, kw_only=True):
     ] = 10
 
 
-#: What it calls the fields of a person.
+#: Its names of a person's fields.
 _NAMES = {"email": "value", "headline": "position", "profile": "linkedin"}
 
 

@@ -30,7 +30,7 @@ LEVELS = ("manager", "director", "vp", "cxo")
 
 
 class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.pdl]`` takes; 10 searches a minute are its default limit."""
+    """Settings of ``[sources.pdl]``; 10 searches a minute are its default limit."""
 
     url: Url = "https://api.peopledatalabs.com/v5"
     calls_per_s: CallsPerS = 0.16
@@ -39,7 +39,7 @@ class PdlSettings(ServiceSettings, frozen=True, kw_only=True):
     records: Annotated[int, Meta(ge=1, le=100, description="of a search, each charged")] = 5
 
 
-#: What it calls the fields of a person; on plans that do not show one it is true or false.
+#: Its names of a person's fields; on plans that do not show one it is true or false.
 _NAMES = {
     "headline": "job_title",
     "company": "job_company_name",

@@ -39,7 +39,7 @@ AT_ONCE = 5
 NO_JSON = "SearXNG answers no JSON: add json to search.formats in its settings.yml"
 #: Characters of what a service says of itself that are passed on.
 _SAID = 300
-#: What engines say when they have had enough of the instance (searx/network, searx/search).
+#: Words of engines that refuse the instance for a time (searx/network, searx/search).
 _ENOUGH = ("too many requests", "captcha", "suspended", "access denied")
 
 
@@ -107,7 +107,7 @@ class SearxngSource:
 
 
 class SearxngSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``[sources.searxng]`` takes."""
+    """Settings of ``[sources.searxng]``."""
 
     url: Annotated[
         str, Meta(pattern=r"^(https?://\S+)?$", description="base, without /search")

@@ -22,7 +22,7 @@ CREDITS = 2
 
 
 class SerperSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What ``[sources.serper]`` takes."""
+    """Settings of ``[sources.serper]``."""
 
     url: Url = "https://google.serper.dev"
     calls_per_s: CallsPerS = 10.0

@@ -21,7 +21,7 @@ from cs.domain.roles.search_result import SearchResult, read_title
 from cs.plugins.hosted import AskForPeople, HostedSource, SettingsT
 from cs.plugins.sources import BrandFacts, ProblemKind, ServiceProblem, Sighting
 
-#: What is searched for with the brand, one question for each family of roles.
+#: Words searched for with the brand, one question for each family of roles.
 WORDS = (
     "influencer creator marketing",
     "social media",
@@ -38,7 +38,7 @@ READ_ON_THE_LOOP = 20
 #: Results of one page that are read, and characters of each text.
 RESULTS = 200
 TEXT = 4_000
-#: What a word of a query begins with if an engine may take it for a command.  SearXNG: an
+#: First characters of a word that an engine may take for a command.  SearXNG: an
 #: engine or category (``!images``), another site (``!!g``), the first result (``!!``,
 #: ``\\``), a language (``:fr``), a time-out (``<3``), and once more engines (``?``); quotation
 #: marks make no difference to it (docs.searxng.org, user/search-syntax).
@@ -53,7 +53,7 @@ class Market(msgspec.Struct, frozen=True):
     Attributes:
         country: ISO 3166 alpha-2, lower case.
         language: ISO 639-1.
-        words: What its people call influencer and social media marketing.
+        words: Its words for influencer and social media marketing.
     """
 
     country: str
@@ -119,7 +119,7 @@ class WebResult(msgspec.Struct, frozen=True):
 
 
 class WebPage(msgspec.Struct, frozen=True):
-    """What an engine answered; *complaint*: why "nothing found" means nothing here."""
+    """An engine's answer; *complaint*: why "nothing found" means nothing here."""
 
     results: tuple[WebResult, ...] = ()
     complaint: ServiceProblem | None = None

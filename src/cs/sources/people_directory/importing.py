@@ -52,7 +52,7 @@ LONGEST: Mapping[str, int] = {
 _LONGEST = 200
 #: Columns that only say part of where a person is.
 _PARTS_OF_LOCATION = ("city", "state", "country")
-#: What Apollo writes where an address is not paid for.
+#: Texts that Apollo writes in place of an address that is not paid for.
 _NO_ADDRESS = re.compile(
     r"email_?not_?unlocked@.*|n/?a|none|null|unavailable|-+", re.IGNORECASE
 )
@@ -73,7 +73,7 @@ class PersonPrints(Protocol):
 
 
 class ImportCounts(msgspec.Struct):
-    """What an import came to, in rows.
+    """The result of an import, in rows.
 
     Attributes:
         repeated: People that an earlier row of the file has; that one counts.
@@ -123,12 +123,12 @@ class Importing:
         directory: Where people are put.
         prints: By which they are erased.
         today: Of which they are known unless the file says so.
-        oldest: Who is known of an earlier day is refused.
+        oldest: A person known of an earlier day is refused.
         dated: The file is of that day, also for people who are known already.
         dry_run: Only say what would change.
-        told: Called for each row that is refused: its line, and why.
-        shown: Hears how far it is.
-        counts: What it came to until now.
+        told: Called for each row that is refused, with its line and the reason.
+        shown: Called with the counts after each batch.
+        counts: The result until now.
     """
 
     directory: PeopleDirectory
@@ -250,7 +250,7 @@ def row_of(cells: Mapping[str, object], *, today: date, oldest: date) -> Directo
     company, domain = given.get("company") or None, _domain(given.get("domain", ""))
     own_mail = email is not None and not is_free_mail(email.rpartition("@")[2])
     if company is None and domain is None and not own_mail:
-        raise BadRow("no company and no web site: nobody would be asked for them")
+        raise BadRow("no company and no web site: no search would find this person")
     person = DirectoryPerson(
         full_name=full_name,
         first_name=given.get("first_name") or None,
@@ -347,6 +347,6 @@ def _day(text: str, today: date, oldest: date) -> date:
         raise BadRow(f"as_of, {day}, is in the future: mend it")
     if day < oldest:
         raise BadRow(
-            f"known of {day}, longer ago than people are kept (people_kept_for); find out anew"
+            f"known of {day}, longer ago than people are kept (people_kept_for); find out again"
         )
     return day

@@ -31,7 +31,7 @@ LOOKED_AT = 1_000
 #: Hosts above a web site's that it is found by: "shop.eu.acme.co.uk" by "acme.co.uk".
 _ABOVE = 4
 _NOT_HERE = "where the directory is, or its key, is not named here: stages_key_file"
-_NOBODY = "nobody is in the directory: `cs directory import FILE`"
+_NOBODY = "the directory is empty: `cs directory import FILE`"
 
 
 class DirectorySource:

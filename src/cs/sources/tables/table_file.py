@@ -53,7 +53,7 @@ class BadRow(ValueError):
 
 
 class TableKind(NamedTuple):
-    """What a file is to hold.
+    """The kind of rows that a file should hold.
 
     Attributes:
         fields: By field, the names that its column may have.
@@ -69,14 +69,14 @@ class TableFile:
 
     Args:
         path: Of the file; its name and first bytes say what it is.
-        kind: What it is to hold.
+        kind: The kind of rows that it should hold.
         chosen: By field the column that the operator named for it; empty: none.
         encoding: Of text; guessed if ``None``: UTF-8, or UTF-16 where the bytes say so.
 
     Attributes:
         columns: By field the column that holds it.
         unused: The other columns.
-        form: What the file is read as, for people.
+        form: The format it is read as, for people.
 
     Raises:
         BadFile: It cannot be read, or lacks a column that every row needs.

@@ -24,7 +24,7 @@ from cs.plugins.hosted import (
 
 
 class HunterVerifierSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.hunter]`` takes; a call is a credit."""
+    """Settings of ``[verifiers.hunter]``; a call is a credit."""
 
     url: str = "https://api.hunter.io/v2"
     calls_per_s: Annotated[float, Meta(gt=0, le=10)] = 5.0

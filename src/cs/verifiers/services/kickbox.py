@@ -22,7 +22,7 @@ from cs.plugins.hosted import (
 
 
 class KickboxSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.kickbox]`` takes; a call is a credit."""
+    """Settings of ``[verifiers.kickbox]``; a call is a credit."""
 
     url: str = "https://api.kickbox.com/v2"
     calls_per_s: Annotated[float, Meta(gt=0, le=133)] = 10.0

@@ -26,7 +26,7 @@ _VERDICTS = {
 
 
 class MillionVerifierSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.millionverifier]`` takes; a call is a credit."""
+    """Settings of ``[verifiers.millionverifier]``; a call is a credit."""
 
     url: str = "https://api.millionverifier.com/api/v3"
     calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 10.0

@@ -37,7 +37,7 @@ _DOUBTS = frozenset(
 
 
 class NeverBounceSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.neverbounce]`` takes; a call is a credit."""
+    """Settings of ``[verifiers.neverbounce]``; a call is a credit."""
 
     url: str = "https://api.neverbounce.com/v4.2"
     calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 2.0

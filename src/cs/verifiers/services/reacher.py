@@ -24,7 +24,7 @@ from cs.plugins.verifiers import VerifierContext, takes
 
 
 class ReacherSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.reacher]`` takes; ``key`` only if the instance has a secret."""
+    """Settings of ``[verifiers.reacher]``; ``key`` only if the instance has a secret."""
 
     url: Annotated[
         str,

@@ -27,7 +27,7 @@ _PLAIN_VALID = frozenset({"", "none", "alternate", "gold"})
 
 
 class ZeroBounceSettings(HostedSettings, frozen=True, kw_only=True):
-    """What ``[verifiers.zerobounce]`` takes; a call is a credit, "unknown" is free."""
+    """Settings of ``[verifiers.zerobounce]``; a call is a credit, "unknown" is free."""
 
     url: str = "https://api.zerobounce.net/v2"
     calls_per_s: Annotated[float, Meta(gt=0, le=1000)] = 20.0

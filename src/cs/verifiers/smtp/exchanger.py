@@ -94,7 +94,7 @@ class Exchanger:
 
     Attributes:
         one_recipient: Learned: it takes one recipient a session.
-        accepted: Who of this domain it has accepted: then it does not refuse us.
+        accepted: The address of this domain that it accepted: then it does not refuse us.
         refuses_unknown: The session at hand has refused a name that does not exist.
     """
 

@@ -1,4 +1,4 @@
-"""Who we are to mail servers, the way we reach them, and which of them refuse us.
+"""Our identities towards mail servers, and which servers refuse which of them.
 
 Servers of one operator (``*.mail.protection.outlook.com``) share what they think of us.  Where
 several mail domains in a row hear a refusal about us, asking on makes it worse, and every
@@ -34,7 +34,7 @@ TellOperator = Callable[[str, str | None], None]
 
 @dataclass(frozen=True)
 class Identity:
-    """Who we are to the other side.
+    """One identity towards mail servers.
 
     Attributes:
         helo: Our host name; its A and PTR records should be those of our address.

@@ -37,7 +37,7 @@ class ProbeOutcome(StrEnum):
 
 
 class ProbeResult(msgspec.Struct, frozen=True):
-    """What became of the probe; *kind* is the answer that left it inconclusive."""
+    """The result of a probe; *kind* is the answer that left it inconclusive."""
 
     outcome: ProbeOutcome
     kind: ReplyKind | None = None

@@ -82,7 +82,7 @@ async def open_session(
 
     Args:
         mx: Where; its address has been judged by the guard.
-        identity: Who we say we are.
+        identity: The name and sender that we give.
         timeouts: How long each step may take.
         note: Called with every line.
         try_tls: Whether to take up an offer of STARTTLS; a demand always is.

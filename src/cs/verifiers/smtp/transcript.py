@@ -1,4 +1,4 @@
-"""What was sent and received while one address was checked, bounded in size."""
+"""The lines sent and received while one address was checked, bounded in size."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -33,7 +33,7 @@ SILENT = frozenset({"connect", "proxy", "timeout", "closed", "protocol", "out-of
 
 
 class RecipientFinding(msgspec.Struct, frozen=True):
-    """What one exchanger had to say about one address.
+    """The answer of one exchanger about one address.
 
     ``settles`` is true when no other exchanger need be asked.
     """
@@ -86,7 +86,7 @@ async def judge(
     Args:
         exchanger: The server to ask.
         address: The mailbox in question.
-        probe_result: What the exchanger did with names that do not exist; not ``ACCEPTED``.
+        probe_result: The exchanger's answer about names that do not exist; not ``ACCEPTED``.
         unlikely: An address that does not exist, to make sure of an acceptance.
 
     Raises:
@@ -208,13 +208,13 @@ class Exchangers:
     """Those of *mail_domain*; what one question teaches serves the next.
 
     Args:
-        known: What was known of the mail domain before.
+        known: The facts about the mail domain known before.
         connect: Makes an exchanger, which opens no session before it is asked.
         memory: Outcomes of earlier probes.
         names: Two local parts that do not exist (`cs.verifiers.smtp.probe.probe_names`).
 
     Attributes:
-        learned: What is known of the mail domain by now.
+        learned: The facts about the mail domain known by now.
     """
 
     def __init__(

@@ -70,7 +70,7 @@ class SmtpVerifier:
     Args:
         resolver: Finds exchangers and their addresses.
         guard: Judges every address before it is contacted.
-        identities: Who we may be, one or more.
+        identities: The identities that we may use, one or more.
         port: Of the exchangers; 25 everywhere but in a sandbox.
         timeouts: How long things may take.
         salt: Makes the probes of this installation its own.
@@ -259,7 +259,7 @@ class _SmtpCheck:
 
 
 class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``[verifiers.smtp]`` takes; seconds end in ``_s``."""
+    """Settings of ``[verifiers.smtp]``; seconds end in ``_s``."""
 
     helo: Annotated[str, Meta(description="our host name; empty: off")] = ""
     mail_from: Annotated[
