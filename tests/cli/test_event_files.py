@@ -229,7 +229,8 @@ def killed_when_it_grows(
     """Run *command*; if *kill*, kill it once more of *out* is written; return its end."""
     before = written(out) if out.suffix == ".ndjson" else 0
     if not before:
-        shutil.rmtree(out.with_name(f"{out.name}.part"), ignore_errors=True)
+        for left in out.parent.glob(f"{out.name}.part-*"):
+            shutil.rmtree(left)
     with subprocess.Popen(
         [*command, f"--out={out}"], env=there, stdout=subprocess.DEVNULL
     ) as process:
@@ -244,7 +245,7 @@ def written(out: Path) -> int:
     """Return how much of *out* there is: bytes of lines, or files of tables."""
     if out.suffix == ".ndjson":
         return out.stat().st_size if out.exists() else 0
-    return len([*out.parent.glob(f"{out.name}.part/*")])
+    return len([*out.parent.glob(f"{out.name}.part-*/*")])
 
 
 #: As the command, but a little at a time.

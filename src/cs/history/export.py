@@ -218,21 +218,17 @@ async def export_tables(
         progress: Called with the positions read so far, and the last there is to read.
 
     Raises:
-        OtherExport: Something else is there, or another process writes it.
+        OtherExport: There is a file already.
         ExportFailed: It cannot be written.
         LogUnavailable, DamagedEvent, NewerEvent: The log cannot be read.
     """
     head = await log.head() if head is None else head
     upto = head if selection.upto is None else min(head, selection.upto)
     chosen = msgspec.structs.replace(selection, upto=upto)
-    with part_of(out) as folder:
-        with closing(TableWriter(folder, reveal=reveal)) as writer:
-            await fill(
-                writer, log, keys, chosen, people=people, revealed=reveal, progress=progress
-            )
-            make = writer.make_file if form == "duckdb" else writer.make_folder
-            make(folder / "made")
-        (folder / "made").rename(out)
+    with part_of(out) as folder, closing(TableWriter(folder, reveal=reveal)) as writer:
+        await fill(writer, log, keys, chosen, people=people, revealed=reveal, progress=progress)
+        make = writer.make_file if form == "duckdb" else writer.make_folder
+        make(folder / "made")
     return upto
 
 
@@ -243,7 +239,7 @@ def event_file(out: Path) -> Iterator[BinaryIO]:
     It is there when this ends well.
 
     Raises:
-        OtherExport: Something else is there, or another process writes it.
+        OtherExport: There is a file already.
         ExportFailed: It cannot be written.
     """
     with part_of(out) as folder:
@@ -256,7 +252,6 @@ def event_file(out: Path) -> Iterator[BinaryIO]:
         )
         with connect(folder) as database:
             _run(database, f"COPY ({rows}) TO {quoted(made)} {_PARQUET}")
-        made.rename(out)
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:

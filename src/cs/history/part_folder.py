@@ -1,9 +1,6 @@
-"""The folder next to a file that is being made: the file appears once it is whole."""
+"""Private folders for files that are being made: a file appears once it is complete."""
 
-import fcntl
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +13,7 @@ class ExportFailed(Exception):
 
 
 class OtherExport(Exception):
-    """Something else is there, or another process writes it."""
+    """There is a file at that path already."""
 
 
 def check_free(out: Path) -> None:
@@ -31,70 +28,36 @@ def check_free(out: Path) -> None:
 
 @contextmanager
 def part_of(out: Path) -> Iterator[Path]:
-    """Yield the folder ``NAME.part`` next to *out*, private, for what is being made.
-
-    It is removed at the end; what a killed process left in it is removed at the beginning.
+    """Yield a private folder ``NAME.part-…`` next to *out*; its file ``made`` becomes *out*.
 
     Raises:
-        OtherExport: Something else is there, or another process uses it.
+        OtherExport: There is a file at *out*.
         ExportFailed: It cannot be written.
     """
     check_free(out)
-    folder = out.with_name(f"{out.name}.part")
-    mask = os.umask(0o077)  # people may be in it
-    try:
-        with disk_failures(out):
-            if folder.is_symlink() or (folder.exists() and not _is_ours(folder)):
-                raise OtherExport(f"{folder} is no export that was begun; remove it")
-            folder.mkdir(exist_ok=True)
-            with _locked(folder):
-                for left in folder.iterdir():
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
-                try:
-                    yield folder
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.umask(mask)
+    with disk_failures(out), private_folder(out.parent, f"{out.name}.part-") as folder:
+        yield folder
+        check_free(out)
+        (folder / "made").rename(out)
 
 
 @contextmanager
-def temporary_tables() -> Iterator[Path]:
-    """Yield a private temporary folder for the tables of a report.
+def private_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Yield a new folder in *parent*; its files are private, and removed at the end.
 
-    Raises:
-        ExportFailed: There can be none.
+    Folders with that *prefix* of killed processes are removed at the beginning.
     """
-    place = Path(tempfile.gettempdir())
-    mask = os.umask(0o077)
+    mask = os.umask(0o077)  # people may be in it
     try:
-        with disk_failures(place), temporary_folder(place, "cs-report-") as folder:
+        with temporary_folder(parent, prefix) as folder:
             yield folder
     finally:
         os.umask(mask)
 
 
-def _is_ours(folder: Path) -> bool:
-    """Return whether *folder* holds nothing but what exports leave."""
-    ours = ("gathered.duckdb", "rows.ndjson", "made", "tmp")
-    return folder.is_dir() and all(each.name.startswith(ours) for each in folder.iterdir())
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise OtherExport(f"{folder} is being written by another process") from None
-    finally:
-        os.close(descriptor)
-
-
 @contextmanager
 def disk_failures(path: Path) -> Iterator[None]:
-    """Raise `ExportFailed` about *path* for what the disk refuses."""
+    """Raise `ExportFailed` about *path* for an error of the disk."""
     try:
         yield
     except OSError as error:

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import msgspec
@@ -12,7 +14,7 @@ from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.port import EventLog
 from cs.history.export import TableWriter, fill
 from cs.history.history import Progress, unseen
-from cs.history.part_folder import temporary_tables
+from cs.history.part_folder import disk_failures, private_folder
 from cs.history.report import FIGURES, Figure
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
@@ -88,7 +90,12 @@ async def make_report(
 
     head = await log.head()
     selection = Selection(since=since, until=until, upto=head)
-    with temporary_tables() as folder, closing(TableWriter(folder)) as writer:
+    place = Path(gettempdir())
+    with (
+        disk_failures(place),
+        private_folder(place, "cs-report-") as folder,
+        closing(TableWriter(folder)) as writer,
+    ):
         await fill(
             writer,
             log,
