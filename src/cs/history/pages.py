@@ -14,9 +14,13 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from cs.domain.names.plain_text import escaped_controls
 from cs.projections.searches import instant
+
+#: Names and values; a value of ``None`` is a dash.
+Facts = Sequence[tuple[str, str | None]]
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +28,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         heading, about: Its title, and a line below it.
-        facts: Names and values; a value of ``None`` is a dash.
+        facts: Above the table.
         columns, rows: A table.
         words: Its columns of words, which may be folded.
         numbers: Places of its columns that are set to the right, from 0.
@@ -33,7 +37,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     heading: str
     about: str = ""
-    facts: Sequence[tuple[str, str | None]] = ()
+    facts: Facts = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     words: Sequence[str] = ()
@@ -41,18 +45,40 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     folded: Sequence[tuple[str, str]] = ()
 
 
-def table(heading: str, rows: Iterable[Mapping[str, Any]], **rest: Any) -> Section:
-    """Return a section with a table of *rows*, each by column; numbers are set to the right.
+def head(field: str) -> str:
+    """Return *field* as a heading.
 
-    A value of ``None`` is an empty cell, ``True`` and ``False`` are yes and no.
+    >>> head("emails_per_run"), head("linkedin_url")
+    ('E-mails per run', 'Linkedin')
     """
-    shown = [*rows]
-    columns = [*shown[0]] if shown else []
+    words = field.removesuffix("_url").replace("_", " ").replace("email", "e-mail")
+    return words[:1].upper() + words[1:]
+
+
+def facts(values: Mapping[str, Any]) -> Facts:
+    """Return *values* as facts, each under its name as a heading."""
+    return [(head(name), text(value)) for name, value in values.items()]
+
+
+def table(heading: str, rows: Iterable[Any], fields: str = "", **rest: Any) -> Section:
+    """Return a section with a table of *rows*, structs or mappings.
+
+    Numbers are set to the right.
+
+    Args:
+        heading: Of the section.
+        rows: In order.
+        fields: The columns, with `head` of them as headings; else all, under their own names.
+        rest: Of the section.
+    """
+    shown = [row if isinstance(row, Mapping) else asdict(row) for row in rows]
+    columns = fields.split() or ([*shown[0]] if shown else [])
+    headings = [*map(head, columns)] if fields else columns
     return Section(
         heading=heading,
-        columns=columns,
-        rows=[[text(value) or "" for value in row.values()] for row in shown],
-        words=columns,
+        columns=headings,
+        rows=[[text(row[column]) or "" for column in columns] for row in shown],
+        words=headings,
         numbers=[
             n
             for n, column in enumerate(columns)
@@ -65,8 +91,8 @@ def table(heading: str, rows: Iterable[Mapping[str, Any]], **rest: Any) -> Secti
 def text(value: Any) -> str | None:
     """Return *value* as text; of a time as it is in answers, to the second.
 
-    >>> text(None), text(True), text(Decimal("1E-3")), text(3)
-    (None, 'yes', '0.001', '3')
+    >>> text(None), text(True), text(Decimal("1E-3")), text(3), text(("a", "b"))
+    (None, 'yes', '0.001', '3', 'a, b')
     """
     match value:
         case None | str():
@@ -77,6 +103,8 @@ def text(value: Any) -> str | None:
             return f"{value:f}"
         case datetime():
             return instant(value)
+        case list() | tuple():
+            return ", ".join(map(str, value))
         case _:
             return str(value)
 

@@ -6,19 +6,15 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.history.pages import Page, Section, table, text
+from cs.history.pages import Facts, Page, Section, facts, table
 from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
 from cs.history.searches import SearchAt
-from cs.history.words import (
-    KEPT,
-    OUTCOMES,
-    REASONS,
-    cause_in_words,
-)
+from cs.history.words import KEPT, OUTCOMES, REASONS, cause_in_words
 from cs.projections.searches import instant
 from cs.runtime.durations import in_words
 
@@ -30,33 +26,40 @@ _OPEN_NOTE = (
     "This page shows people in clear. Keep it no longer than it is needed, where only people "
     "with permission can read it."
 )
-#: Fields of the record that are facts of the answer.
-_ANSWER = {
-    "status": "Status",
-    "searched_at": "Searched at",
-    "domain": "Web site",
-    "linkedin_company_url": "LinkedIn",
-    "parent_company": "Parent company",
-    "instagram": "Instagram",
-    "tiktok": "TikTok",
-}
-#: Fields of a contact that its full name has.
-_PARTS = ("first_name", "last_name")
+#: Fields of the record that are not facts of the answer; a full name has its parts.
+_NOT_FACTS = ("contacts", "usage")
+_CONTACT = (
+    "person full_name title family level headline company location email email_status "
+    "email_source linkedin_url"
+)
+_RUN = (
+    "lookup number position started_at deadline_at finished_at finish_position reusable "
+    "cut_off status resolved_by ranked_by"
+)
 
 
 def search_page(search: SearchAt) -> Page:
     """Return *search* as a page; redact it first unless people may be seen."""
     record = msgspec.json.decode(search.record)
-    run = search.run
+    sections = [_answer(record), _search(search)]
+    if search.run is not None:
+        about = "The search was answered from this earlier run." if search.reused else ""
+        sections += [
+            Section(heading="The run", about=about, facts=_run_facts(search.run)),
+            _stages(search.run),
+            table(
+                "Sources and verifiers asked",
+                search.asked,
+                "stage item name ended questions calls used cost expected why",
+                about=f"Cost in money: {cost_in_words(search.asked)}.",
+            ),
+            *_people(search.run),
+        ]
     return Page(
         title=str(record["brand"]),
         lead=f"Search {search.search} as of position {search.position}",
         notes=[_HIDDEN_NOTE if search.is_redacted else _OPEN_NOTE, *_erased(search)],
-        sections=[
-            _answer(record),
-            _search(search),
-            *(() if run is None else _run_sections(search, run)),
-        ],
+        sections=sections,
         foot=f"Made of the event log up to position {search.position}, by cs searches show.",
     )
 
@@ -71,62 +74,38 @@ def _erased(search: SearchAt) -> Iterator[str]:
 
 
 def _answer(record: Mapping[str, Any]) -> Section:
-    usage = record["usage"]
-    facts = [(label, record[name]) for name, label in _ANSWER.items() if record.get(name)]
+    values = {name: value for name, value in record.items() if name not in _NOT_FACTS}
     if "reason" in record:
-        facts.insert(1, ("Why", _outcome(record["reason"])))
-    facts += [
-        ("Charged", text(record.get("charged"))),
-        ("Reused from an earlier run", text(record.get("cached"))),
-        ("Usage of the key", "{used} of {quota}, {remaining} left".format(**usage)),
-    ]
-    contacts = [
-        {_head(name): value for name, value in each.items() if name not in _PARTS}
-        for each in record.get("contacts", ())
-    ]
+        values["reason"] = _outcome(record["reason"])
+    values["usage of the key"] = "{used} of {quota}, {remaining} left".format(**record["usage"])
+    shown = [name for each in record.get("contacts", ())[:1] for name in each]
+    fields = " ".join(name for name in _CONTACT.split() if name in shown)
     as_json = msgspec.json.format(msgspec.json.encode(record)).decode()
-    return table("The answer", contacts, facts=facts, folded=[("The record as JSON", as_json)])
+    return table(
+        "The answer",
+        record.get("contacts", ()),
+        fields,
+        facts=facts(values),
+        folded=[("The record as JSON", as_json)],
+    )
 
 
 def _search(search: SearchAt) -> Section:
     admitted, settled = search.admitted, search.settled
-    facts: list[tuple[str, str | None]] = [
-        ("Key", search.key),
-        ("Asked for", f"{instant(admitted.at)}, position {search.admitted_position}"),
-        ("Request", admitted.request or NOT_RECORDED),
-        ("Taken by", cause_in_words(search.admitted_caused_by)),
-        ("Repeated while it ran", f"{search.repeated} times"),
-    ]
+    values = {
+        "key": search.key,
+        "request": admitted.request,
+        "admitted at": admitted.at,
+        "admitted by": cause_in_words(search.admitted_caused_by),
+        "repeated while it ran": search.repeated,
+    }
     if settled is not None:
-        facts += [
-            ("Settled", f"{instant(settled.at)}, position {search.settled_position}"),
-            ("Settled by", cause_in_words(search.settled_caused_by)),
-            ("Settled after", _between(admitted.at, settled.at)),
-        ]
-    return Section(heading="The search", facts=facts)
-
-
-def _run_sections(search: SearchAt, run: Run) -> Iterator[Section]:
-    yield _run(run, reused=search.reused)
-    yield _stages(run)
-    yield table(
-        "Sources and verifiers asked",
-        (
-            {
-                "Stage": f"{each.stage} {each.item}".strip(),
-                "Asked": each.name,
-                "Ended": each.ended,
-                "Questions": each.questions,
-                "Paid calls": each.calls,
-                "Money": each.cost,
-                "Expected per e-mail": each.expected,
-                "Why not": each.why,
-            }
-            for each in search.asked
-        ),
-        about=f"Cost in money: {cost_in_words(search.asked)}.",
-    )
-    yield from _people(run)
+        values |= {
+            "settled at": settled.at,
+            "settled by": cause_in_words(search.settled_caused_by),
+            "settled after": _between(admitted.at, settled.at),
+        }
+    return Section(heading="The search", facts=facts(values))
 
 
 def cost_in_words(asked: Sequence[SourceUse]) -> str:
@@ -138,33 +117,22 @@ def cost_in_words(asked: Sequence[SourceUse]) -> str:
     return f"${sum(costs, Decimal(0)):f} for {calls} paid calls, as the log has it"
 
 
-def _run(run: Run, *, reused: bool) -> Section:
-    query, brand = run.query, run.brand
-    facts: list[tuple[str, str | None]] = [
-        ("Lookup", run.lookup),
-        ("Asked for", " / ".join(filter(None, (query.brand, query.domain)))),
-        ("Began", f"{instant(run.started_at)}, position {run.position}"),
-        ("Begun by", cause_in_words(run.caused_by)),
-        ("Deadline", f"after {_between(run.started_at, run.deadline_at)}"),
-        ("Brand", run.status),
-        ("Brand chosen by", run.resolved_by or NOT_RECORDED),
-        ("Ranked by", run.ranked_by or NOT_RECORDED),
-    ]
-    if brand is not None:
-        facts.append(("Mail domains", ", ".join(brand.mail_domains) or None))
-        for field, source in brand.found_by.items():
-            facts.append((f"Source of {field.replace('_', ' ')}", source))
+def _run_facts(run: Run) -> Facts:
+    values = {name: getattr(run, name) for name in _RUN.split()}
+    values |= {
+        "asked for": " / ".join(filter(None, (run.query.brand, run.query.domain))),
+        "begun by": cause_in_words(run.caused_by),
+    }
+    if run.brand is not None:
+        sources = (f"{field} by {source}" for field, source in run.brand.found_by.items())
+        values |= {"mail domains": run.brand.mail_domains, "facts found": ", ".join(sources)}
     if run.finished_at is not None and run.outcome is not None:
-        facts += [
-            ("Ended", instant(run.finished_at)),
-            ("Ended by", cause_in_words(run.finish_caused_by)),
-            ("Took", _between(run.started_at, run.finished_at)),
-            ("Outcome", _outcome(run.outcome)),
-            ("Reused later", text(run.reusable)),
-            ("Cut off by its deadline", text(run.cut_off)),
-        ]
-    about = "The search was answered from this earlier run." if reused else ""
-    return Section(heading="The run", about=about, facts=facts)
+        values |= {
+            "ended by": cause_in_words(run.finish_caused_by),
+            "took": _between(run.started_at, run.finished_at),
+            "outcome": _outcome(run.outcome),
+        }
+    return facts(values)
 
 
 def _stages(run: Run) -> Section:
@@ -227,54 +195,29 @@ def _people(run: Run) -> Iterator[Section]:
 
 
 def _details(people: Sequence[RunPerson]) -> Iterator[Section]:
-    found = (
-        {
-            "Person": each.found.full_name,
-            "Headline": each.found.headline,
-            "Company": each.found.company,
-            "Location": each.found.location,
-            "Profile": each.found.linkedin_url,
-            "Named": ", ".join(each.found.addresses),
-            "Pseudonym": each.who,
-        }
-        for each in people
-    )
+    def about(each: RunPerson, value: Any) -> Mapping[str, Any]:
+        return {**asdict(value), "person": each.found.full_name}
+
+    details = ("headline", "company", "location", "linkedin_url", "addresses")
     yield table(
         "Details of people",
-        (row for row in found if any([*row.values()][1:-1])),
-        about="Named: addresses that a source named; they prove nothing.",
+        [
+            about(each, each.found)
+            for each in people
+            if any(getattr(each.found, name) for name in details)
+        ],
+        " ".join(("person", *details)),
+        about="Addresses are those that a source named; they prove nothing.",
     )
     yield table(
         "Second opinions on headlines",
-        (
-            {
-                "Person": each.found.full_name,
-                "Rules unsure": ", ".join(said.doubts),
-                "Role": said.family,
-                "Level": said.level,
-                "Title": said.title,
-                "Company": said.company,
-                "By": f"{said.model}, {said.prompt}",
-            }
-            for each in people
-            if (said := each.opinion) is not None
-        ),
+        [about(each, each.opinion) for each in people if each.opinion],
+        "person doubts family level title company model prompt",
     )
     yield table(
         "Bounces",
-        (
-            {
-                "Person": each.found.full_name,
-                "At": bounce.bounced_at,
-                "Code": bounce.status or "no code",
-                "Why": bounce.why,
-                "Said": bounce.diagnostic,
-                "Verified by": bounce.verifier,
-                "Rule": bounce.reason,
-            }
-            for each in people
-            if (bounce := each.bounced) is not None
-        ),
+        [about(each, each.bounced) for each in people if each.bounced],
+        "person bounced_at status why diagnostic verifier reason",
     )
 
 
@@ -339,8 +282,3 @@ def _between(since: datetime, until: datetime) -> str:
 
 def _outcome(said: str) -> str:
     return f"{said}: {OUTCOMES[said]}" if said in OUTCOMES else said
-
-
-def _head(field: str) -> str:
-    words = field.replace("email", "e-mail").replace("_url", "").replace("_", " ")
-    return words[:1].upper() + words[1:]

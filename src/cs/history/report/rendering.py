@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from cs.history.pages import Page, Section
+from cs.history.pages import Page, Section, head
 from cs.history.report.figures import FigureRows, Report
 from cs.history.words import KEPT
 from cs.runtime.durations import in_words
@@ -76,14 +76,9 @@ def cell(column: str, value: float | str | datetime | None) -> str:
     return f"{value:.3g}" if value % 1 else f"{value:.0f}"
 
 
-def head(column: str) -> str:
-    """Return what stands above *column*.
-
-    >>> head("emails_per_run"), head("p50_seconds"), head("usd")
-    ('E-mails per run', 'p50', 'Cost $')
-    """
-    words = column.removesuffix("_seconds").replace("_", " ").replace("email", "e-mail")
-    return _TITLES.get(column) or words[:1].upper() + words[1:]
+def _title(column: str) -> str:
+    """Return the heading of *column*."""
+    return _TITLES.get(column) or head(column.removesuffix("_seconds"))
 
 
 def report_page(report: Report, top: int) -> Page:
@@ -101,7 +96,7 @@ def report_page(report: Report, top: int) -> Page:
 
 
 def _section(found: FigureRows, top: int) -> Section:
-    figure, columns = found.figure, [head(column) for column in found.columns]
+    figure, columns = found.figure, [_title(column) for column in found.columns]
     shown = found.rows[:top] if figure.name in LONG else found.rows
     rows = [[cell(*each) for each in zip(found.columns, row, strict=True)] for row in shown]
     if figure.name == "summary":
@@ -110,7 +105,7 @@ def _section(found: FigureRows, top: int) -> Section:
     if not rows:
         return Section(heading=figure.title, about=NOTHING_HAPPENED)
     texts = {
-        head(column)
+        _title(column)
         for n, column in enumerate(found.columns)
         if any(isinstance(row[n], str) for row in found.rows)
     }
