@@ -201,7 +201,7 @@ def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: 
         (answers[1]["id"], other),
         (answers[2]["id"], other),
     ]
-    assert [s["reused"] for s in record["answered"]] == [False, True, True]
+    assert [s["cached"] for s in record["answered"]] == [False, True, True]
     assert {s["key_label"] for s in record["answered"]} == {"test"}
     assert record["person"]["place"] == 1
     assert record["person"]["checks"][0]["checked"]["evidence"], "with what the verifier found"

@@ -121,9 +121,9 @@ def test_the_evidence_is_shown(in_folder: Left, here: Here) -> None:
     assert verification[1]["after_restart"]
     causes = [(a["caused_by"]["kind"], a["end_caused_by"]["kind"]) for a in verification]
     assert causes == [("message", "start"), ("start", "message")]
-    request = shown["admitted"]["request"]
-    assert shown["admitted_caused_by"] == run["caused_by"]
-    assert run["caused_by"] == {"kind": "request", "id": request, "key": shown["key"]}
+    request = shown["search"]["request"]
+    assert shown["search"]["caused_by"] == run["caused_by"]
+    assert run["caused_by"] == {"kind": "request", "id": request, "key": shown["search"]["key"]}
     assert shown["asked"][0]["ended"] == "used"
     assert run["resolved_by"].startswith("resolution-")
     assert {each["calls"] for each in shown["asked"]} == {0}

@@ -77,7 +77,7 @@ async def show(
     data = await call.data()
     found = await _search_at(data, search, at)
     if reveal is not None:
-        asked = DisclosedEvents(lookup=found.lookup, upto=found.position)
+        asked = DisclosedEvents(lookup=found.search.lookup, upto=found.position)
         file = html.name if html else None
         await data.operator.disclose(
             "searches show", reveal, asked, upto=found.position, file=file
@@ -113,7 +113,7 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
     record = msgspec.json.decode(shown.record)
     now = ", now" if shown.now else ""
     lead = f"as of position {shown.position}{now}"
-    yield styled("[bold]{}[/]  {}  [dim]{}[/]", page.title, shown.search, lead)
+    yield styled("[bold]{}[/]  {}  [dim]{}[/]", page.title, shown.search.search, lead)
     yield json_text(record)
     for note in page.notes[1:]:
         yield styled("[yellow]{}[/]", note)

@@ -1,9 +1,8 @@
-"""What an event came of and what came of it: ``cs events why``.
+"""The chain of causes of an event, and of its consequences: ``cs events why``.
 
-A cause is stored as the process that appended the event knew it (`cs.domain.causation`).
-Here it leads to an event: an answer follows the *stage issued* that asked for it, a retry the
-attempt that failed, the end of a run what was stored with it.  Every event follows earlier
-ones only, so a chain ends, at a call, a command or the ageing of people.
+A stored cause (`cs.domain.causation`) leads to an earlier event: an answer to the *stage
+issued* event of its work, a retry to the attempt that failed, a start of a run to the search
+that was admitted.  So every chain ends, at a call, a command or the ageing of people.
 """
 
 import re
@@ -15,7 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.causation import AnyCause, EventCause, MessageCause, StartCause, TimerCause
+from cs.domain.causation import (
+    AnyCause,
+    EventCause,
+    MessageCause,
+    RequestCause,
+    StartCause,
+    TimerCause,
+)
 from cs.eventlog.port import EventLog
 from cs.eventlog.stored_cause import cause_in
 from cs.history.history import History, HistoryEvent, Progress, pass_over, unseen
@@ -23,13 +29,13 @@ from cs.history.selection import Selection
 
 #: Events of one admission: a search, its run, and the first work.
 _ADMISSION = 3
-#: What a run led to is looked for until so long after its end: searches that joined it as it
-#: ended are settled later, and what it taught is stored when a process comes to it.
+#: Consequences of a run are looked for until so long after its end: searches that joined it
+#: late are settled later, and facts about mail domains are stored by another process.
 AFTER_THE_END = timedelta(days=1)
-#: Events that follow what was stored with them.
-_WITH_ANOTHER = {"lookup-started", "lookup-finished", "stage-issued"}
 #: Ids of answers (docs/topics.md): an item is a mail domain, or nothing.
 _ANSWER = re.compile(r"(?P<lookup>[^/]+)/(?P<stage>[^/]+)/(?P<item>.*)/(?P<attempt>\d+)/[^/]+")
+#: Events that follow the one that the same call or message led to before them.
+_STORED_WITH_ANOTHER = {"lookup-started", "lookup-finished", "stage-issued"}
 #: Fields of events that place them in a chain, or say what they came to.
 _FIELDS = (
     *("at", "lookup", "search", "stage", "item", "attempt", "mail_domain", "checked"),
@@ -148,34 +154,25 @@ async def _related(
     return [*found.values()]
 
 
-def _stored_with(event: CausedEvent, earlier: Sequence[CausedEvent]) -> Sequence[int]:
-    """Return what *event* follows because both were stored in one append."""
-    is_again = isinstance(event.caused_by, TimerCause | StartCause)
-    if event.kind not in _WITH_ANOTHER or (event.kind == "stage-issued" and is_again):
-        return ()
-    # Positions of one append have no gaps, and its events one cause.
-    for n, each in enumerate(earlier, 1):
-        if (each.position, each.caused_by) != (event.position - n, event.caused_by):
-            break
-        if each.kind != "stage-issued" and each.stored.lookup == event.stored.lookup:
-            return (each.position,)
-    return ()
-
-
-def _follows(event: CausedEvent, earlier: Sequence[CausedEvent]) -> Sequence[int]:
-    """Return what *event* follows; *earlier* are the events before it, the last one first."""
+def _follows(  # noqa: C901 - a match
+    event: CausedEvent, earlier: Sequence[CausedEvent]
+) -> Sequence[int]:
+    """Return the causes of *event* in *earlier*, the events before it, the last one first."""
     said, cause, lookup = event.said, event.caused_by, event.stored.lookup
 
     def last(kind: str, **fields: Any) -> list[int]:
         same = (e for e in earlier if e.kind == kind and fields.items() <= e.said.items())
         return [each.position for each in same][:1]
 
-    work = {name: said[name] for name in ("lookup", "stage", "item") if name in said}
     if event.kind == "search-settled":
         ended = [] if said["cached"] else last("lookup-finished", lookup=lookup)
         return ended + last("search-admitted", search=said["search"])
-    if together := _stored_with(event, earlier):
-        return together
+    if event.kind in _STORED_WITH_ANOTHER and isinstance(cause, MessageCause | RequestCause):
+        for each in earlier:
+            is_result = each.kind != "stage-issued" and each.stored.lookup == lookup
+            if is_result and each.caused_by == cause:
+                return [each.position]
+    work = {name: said[name] for name in ("lookup", "stage", "item") if name in said}
     found: list[int] = []
     match cause:
         case EventCause(position=position):

@@ -25,16 +25,10 @@ from cs.domain.key import (
 )
 from cs.eventlog.port import RecordedEvent
 from cs.history.history import History
-from cs.runtime.lru import LruDict
 
-#: Runs whose people are remembered: one answers the searches of many.
-_LOOKUPS_KNOWN = 1_000
-
-#: After a charge: mail that came back later says nothing of what was charged for.
+#: A bounce so long after a charge does not count against it.
 BOUNCED_WITHIN = timedelta(days=30)
 
-#: When mail to each person with a verified e-mail in a run came back, if it did.
-_Earners = dict[str, datetime | None]
 Movement = Literal["issued", "granted", "reserved", "charged", "released"]
 
 
@@ -85,28 +79,23 @@ async def with_earners(
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: The run of a charge cannot be read.
     """
-    known = LruDict[str, _Earners](_LOOKUPS_KNOWN)
     for entry in entries:
         if entry.what != "charged" or entry.lookup is None:
             yield entry
             continue
-        earners = known.get(entry.lookup)
-        if earners is None:
-            run = await history.run(entry.lookup)
-            earners = known[entry.lookup] = {
-                f"{entry.lookup}#{each.person}": each.bounced.bounced_at
-                if each.bounced
-                else None
-                for each in (run.people if run else ())
-                if any(check.verified for check in each.checks)
-            }
-        until = entry.at + BOUNCED_WITHIN
+        run, until = await history.run(entry.lookup), entry.at + BOUNCED_WITHIN
+        people = run.people if run else ()
+        earners = {
+            f"{entry.lookup}#{each.person}": each.bounced and each.bounced.bounced_at
+            for each in people
+            if any(check.verified for check in each.checks)
+        }
         bounced = [who for who, at in earners.items() if at and entry.at <= at < until]
         yield replace(entry, earned_by=tuple(earners), bounced=tuple(bounced))
 
 
 def ledger(events: Iterable[RecordedEvent]) -> Iterator[LedgerEntry]:
-    """Yield what the *events* of one key, from the first on, did to its units."""
+    """Yield the movements of units by the *events* of one key, from the first on."""
     key, brands = INITIAL, dict[str, str]()
     for recorded in events:
         event = recorded.event

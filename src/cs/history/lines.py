@@ -1,18 +1,17 @@
-"""One event as one line of JSON, people left sealed: what exports are made of.
+"""Events as lines of JSON, with people sealed: the lines of exports.
 
 ``{"position": 7, "stream": "key-…", "version": 2, "type": "key.search-settled.v1",
 "at": "2026-03-01T12:00:00Z", "data": {…}}``, ``data`` as it is stored, but for the hash of a
-key's secret.  In place of a sealed value stands who it is about, ``{"personal": "contact",
-"person": "<lookup>#p1", "who": "person_…"}``: the one the same for everything that one lookup
-found out about that person, the other over all lookups (`cs.history.identities`).  Of an
-erased person there is no ``who``.
-Where people are opened, what is said about them stands next to that.
+key's secret.  In place of a sealed value stands a reference to its person, ``{"personal":
+"contact", "person": "<lookup>#p1", "who": "person_…"}``: ``person`` within one lookup, ``who``
+over all lookups (`cs.history.identities`).  An erased person has no ``who``.  If people are
+revealed, the fields of the value are added to the reference.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -45,7 +44,13 @@ _WITH_SECRETS = frozenset(
 )
 
 
-class EventLine(msgspec.Struct, frozen=True, gc=False):
+class ShownEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event as it may be shown.
+
+    Attributes:
+        data: JSON: its data, with a reference to the person in place of each sealed value.
+    """
+
     position: int
     stream: str
     version: int
@@ -53,22 +58,9 @@ class EventLine(msgspec.Struct, frozen=True, gc=False):
     at: datetime
     data: msgspec.Raw
 
-
-class ShownEvent(NamedTuple):
-    """An event as it may be shown.
-
-    Attributes:
-        data: JSON: what it says, with who it is about in place of each sealed value.
-    """
-
-    event: HistoryEvent
-    data: bytes
-
     def line(self) -> bytes:
         """Return it as a line of JSON, its end included."""
-        position, stream, version, topic, _, at, _ = self.event
-        shown = EventLine(position, stream, version, topic, at, msgspec.Raw(self.data))
-        return msgspec.json.encode(shown) + b"\n"
+        return msgspec.json.encode(self) + b"\n"
 
 
 def check_known(events: Sequence[HistoryEvent]) -> None:
@@ -100,17 +92,17 @@ async def shown_events(
     sealed = {each.position: _plain(each) for each in events if SEALED in each.state}
     names = {name for plain in sealed.values() for name in people_in(plain)}
     who = await people.of(names) if names else {}
-    if keys is None:
-        return [_shown(each, sealed.get(each.position), who) for each in events]
-    keys.forget()  # of people who were erased since
-    try:
-        needs = (need for plain in sealed.values() for need in key_references(plain))
-        held = await held_keys(keys, needs)
-    except KeysUnavailable as error:
-        raise LogUnavailable(f"the data keys could not be read: {error}") from error
-    lost = list[LostValue]()
+    held, lost = None, list[LostValue]()
+    if keys is not None:
+        keys.forget()  # of people who were erased since
+        try:
+            needs = (need for plain in sealed.values() for need in key_references(plain))
+            held = await held_keys(keys, needs)
+        except KeysUnavailable as error:
+            raise LogUnavailable(f"the data keys could not be read: {error}") from error
     found = [_shown(each, sealed.get(each.position), who, held, lost) for each in events]
-    keys.lost.note(lost)
+    if keys is not None:
+        keys.lost.note(lost)
     return found
 
 
@@ -125,22 +117,21 @@ def _shown(
     event: HistoryEvent,
     plain: dict[str, Any] | None,
     who: Mapping[str, str],
-    held: HeldKeys | None = None,
-    lost: list[LostValue] | None = None,
+    held: HeldKeys | None,
+    lost: list[LostValue],
 ) -> ShownEvent:
     """Return *event* as it may be shown.
 
     Args:
         event: As it is stored.
-        plain: What it says, if people are in it.
-        who: By ``<lookup>#p1``, their pseudonyms.
-        held: What opens them; ``None``: they stay sealed.
+        plain: Its data, if people are in it.
+        who: Their pseudonyms by ``<lookup>#p1``.
+        held: The keys that open them; ``None``: they stay sealed.
         lost: Gets the values whose key is lost.
     """
 
     def note(value: LostValue) -> None:
-        if lost is not None:
-            lost.append(replace(value, position=event.position, stream=event.stream))
+        lost.append(replace(value, position=event.position, stream=event.stream))
 
     def put(need: KeyReference, sealed: dict[str, Any]) -> dict[str, Any]:
         value = {"personal": sealed["sealed"]}
@@ -151,11 +142,10 @@ def _shown(
         about = {"person": need.name, "who": who.get(need.name)}
         return value | {name: said for name, said in about.items() if said}
 
-    if plain is not None:
-        fields = with_values(plain, put)
-    elif event.topic in _WITH_SECRETS:
-        fields = msgspec.json.decode(event.state, type=dict[str, msgspec.Raw])
-    else:
-        return ShownEvent(event, event.state)
-    kept = {name: said for name, said in fields.items() if name not in _NOT_SHOWN}
-    return ShownEvent(event, msgspec.json.encode(kept))
+    data = event.state
+    if plain is not None or event.topic in _WITH_SECRETS:
+        fields = event.data() if plain is None else with_values(plain, put)
+        kept = {name: said for name, said in fields.items() if name not in _NOT_SHOWN}
+        data = msgspec.json.encode(kept)
+    position, stream, version, topic, _, at, _ = event
+    return ShownEvent(position, stream, version, topic, at, msgspec.Raw(data))

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import LookupEvent, LookupFinished
+from cs.domain.causation import AnyCause
 from cs.domain.codec import from_plain
 from cs.domain.key import (
     KeyIssued,
@@ -49,6 +50,7 @@ class Search(msgspec.Struct, kw_only=True):
 
     Attributes:
         position, asked_at: Of the event that admitted it.
+        key_label: Of the key; ``None``: the event that made it was not read.
         brand: As it was shown to the caller; `asked_brand`, `asked_domain`: as the caller
             sent it.
         lookup: The run that answers it.
@@ -56,10 +58,12 @@ class Search(msgspec.Struct, kw_only=True):
         repeats: How often the same search was sent again while it ran.
         settled_position, settled_at: Of the event that ended it; ``None`` while it runs.
         cached: Whether an earlier run answered it.
+        caused_by, settled_caused_by: The causes of those events; ``None``: not recorded.
     """
 
     search: str
     key: str
+    key_label: str | None
     brand: str
     asked_brand: str | None
     asked_domain: str | None
@@ -74,6 +78,8 @@ class Search(msgspec.Struct, kw_only=True):
     outcome: str | None = None
     charged: bool | None = None
     cached: bool | None = None
+    caused_by: AnyCause | None = None
+    settled_caused_by: AnyCause | None = None
 
 
 class KeyAccount(msgspec.Struct, kw_only=True):
@@ -161,7 +167,7 @@ async def load(
         LogUnavailable: The log or the key store cannot be read now.
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
-    history, fold, touched = History(log), _Fold(), _Touched()
+    history, fold, touched = History(log), Fold(), _Touched()
     if selection.is_everything:
         async for events, lost in _read(history, keys, selection, unreadable, progress):
             yield Loaded(events, *fold.add(events), lost=lost)
@@ -209,7 +215,7 @@ async def searches(
     Raises:
         LogUnavailable, DamagedEvent: The log cannot be read.
     """
-    fold, types = _Fold(), ("search-admitted", "search-repeated", "search-settled")
+    fold, types = Fold(), ("search-admitted", "search-repeated", "search-settled")
     async for event in history.events(replace(selection, types=types), progress):
         said = from_plain(event.topic, event.data())
         for each in fold.of_key(RecordedEvent(event.position, event.stream, 0, said)):
@@ -274,12 +280,16 @@ class _Touched:
         )
 
 
-class _Fold:
-    """Folds events into runs, searches and keys."""
+class Fold:
+    """Folds events into runs, searches and keys.
+
+    Attributes:
+        searches: By id, those that have not been settled.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._searches: dict[str, Search] = {}
+        self.searches: dict[str, Search] = {}
         self._keys: dict[str, KeyAccount] = {}
 
     def add(self, events: Sequence[LoadedEvent]) -> tuple[list[Run], list[Search]]:
@@ -303,6 +313,7 @@ class _Fold:
             self._runs[event.lookup] = begun
 
     def of_key(self, recorded: RecordedEvent) -> Iterator[Search]:
+        """Apply *recorded*, the next event of a key; yield the search that it settles."""
         key, event = recorded.stream.removeprefix("key-"), recorded.event
         if isinstance(event, KeyIssued):
             self._keys[key] = KeyAccount(
@@ -312,21 +323,23 @@ class _Fold:
                 issued_at=event.at,
                 quota=event.quota,
             )
-        elif (account := self._keys.get(key)) is not None:
+        account = self._keys.get(key)
+        if account is not None:
             account.add(event)
         match event:
             case SearchAdmitted():
-                self._searches[event.search] = _admitted(key, recorded, event)
-            case SearchRepeated() if event.search in self._searches:
-                self._searches[event.search].repeats += 1
-            case SearchSettled() if event.search in self._searches:
+                self.searches[event.search] = _admitted(key, account, recorded, event)
+            case SearchRepeated() if event.search in self.searches:
+                self.searches[event.search].repeats += 1
+            case SearchSettled() if event.search in self.searches:
                 yield replace(
-                    self._searches.pop(event.search),
+                    self.searches.pop(event.search),
                     settled_position=recorded.position,
                     settled_at=event.at,
                     outcome=event.outcome,
                     charged=event.charged,
                     cached=event.cached,
+                    settled_caused_by=recorded.caused_by,
                 )
             case _:
                 pass
@@ -334,13 +347,16 @@ class _Fold:
     def rest(self) -> Loaded:
         """Return the runs and searches that have not ended, and the keys."""
         runs = [run.explained() for run in self._runs.values()]
-        return Loaded((), runs, [*self._searches.values()], [*self._keys.values()])
+        return Loaded((), runs, [*self.searches.values()], [*self._keys.values()])
 
 
-def _admitted(key: str, recorded: RecordedEvent, event: SearchAdmitted) -> Search:
+def _admitted(
+    key: str, account: KeyAccount | None, recorded: RecordedEvent, event: SearchAdmitted
+) -> Search:
     return Search(
         search=event.search,
         key=key,
+        key_label=None if account is None else account.label,
         brand=event.brand,
         asked_brand=event.query.brand,
         asked_domain=event.query.domain,
@@ -349,4 +365,5 @@ def _admitted(key: str, recorded: RecordedEvent, event: SearchAdmitted) -> Searc
         asked_at=event.at,
         request=event.request,
         idempotent=event.idempotency is not None,
+        caused_by=recorded.caused_by,
     )

@@ -1,7 +1,7 @@
-"""Everything that is held on one person: what lookups stored, and the searches it answered."""
+"""All data about one person: the records of lookups, and the searches they answered."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -17,37 +17,17 @@ from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 
 
-class AnsweredSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """A search whose answer a person is in.
-
-    Attributes:
-        key: The id of the API key that it was made with.
-        key_label: The label of that key.
-        at: When it was answered.
-        brand: As the caller wrote it.
-        reused: Whether it was answered from an earlier run.
-    """
-
-    search: str
-    key: str
-    key_label: str
-    at: datetime
-    brand: str
-    outcome: str
-    charged: bool
-    reused: bool
-
-
 class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What one lookup stored about a person.
+    """The data of one lookup about a person.
 
     Attributes:
         lookup: Its id.
-        query: What it was asked for.
-        brand: The name of the brand that was matched.
-        sources: Of people, that were asked; ``person.found.sources`` are those that named them.
-        person: All that was found out, with every conversation with a mail server.
-        contact: What searches of this lookup are answered with; ``None``: not with them.
+        query: The requested brand.
+        brand: The name of the matched brand.
+        sources: The sources of people that were asked; ``person.found.sources`` are those that
+            returned this person.
+        person: All data that was found, with every conversation with a mail server.
+        contact: The person in the result of the lookup; ``None``: not in it.
         answered: Those searches, in order.
         outcome: Of the lookup; ``None``: it runs.
         last_returned_at: When a search was last answered by this lookup.
@@ -61,7 +41,7 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     sources: dict[str, str]
     person: RunPerson
     contact: Contact | None
-    answered: tuple[AnsweredSearch, ...]
+    answered: tuple[Search, ...]
     outcome: str | None
     last_returned_at: datetime | None
     kept_until: datetime | None = None
@@ -84,11 +64,11 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldOnPerson(msgspec.Struct, frozen=True, kw_only=True):
-    """What lookups stored about one person.
+    """The data of all lookups about one person.
 
     Attributes:
         records: In order of position.
-        unread: Lookups of which something cannot be read; what they hold is not here.
+        unread: Lookups that cannot be read; their data is not here.
     """
 
     records: tuple[PersonRecord, ...]
@@ -98,13 +78,13 @@ class HeldOnPerson(msgspec.Struct, frozen=True, kw_only=True):
 async def held_on(
     log: EventLog, keys: KeyStore, names: Sequence[str], progress: Progress = unseen
 ) -> HeldOnPerson:
-    """Return what *log* holds on the person of the records *names*, ``<lookup>#p1``.
+    """Return the data in *log* about the person of the records *names*, ``<lookup>#p1``.
 
     People are opened: note it before (`Operator.disclose`).
 
     Raises:
         LogUnavailable: Log or key store cannot be read now.
-        DamagedEvent, NewerEvent: What searches were answered cannot be read.
+        DamagedEvent, NewerEvent: The answers of searches cannot be read.
     """
     lookups = {name.rpartition("#")[0] for name in names}
     streams = tuple(sorted(set(map(stream_of, lookups))))
@@ -117,16 +97,14 @@ async def held_on(
 
     found: dict[str, Run] = {}
     answered = defaultdict[str, list[Search]](list)
-    labels: dict[str, str] = {}
     their = Selection(brands=streams, upto=None if streams else 0)
     async for part in load(log, keys, their, unreadable=note, progress=progress):
         found |= {run.lookup: run for run in part.runs if run.lookup in lookups}
-        labels |= {each.key: each.label for each in part.keys}
         for each in part.searches:
             answered[each.lookup] += [each] if each.settled_at is not None else []
     found = {lookup: run for lookup, run in found.items() if run.stream not in damaged}
     records = [
-        _record(found[lookup], person, [_answered(each, labels) for each in answered[lookup]])
+        _record(found[lookup], person, answered[lookup])
         for lookup, _, person in (name.rpartition("#") for name in names)
         if lookup in found
     ]
@@ -136,26 +114,12 @@ async def held_on(
     )
 
 
-def _answered(search: Search, labels: Mapping[str, str]) -> AnsweredSearch:
-    assert search.settled_at is not None
-    return AnsweredSearch(
-        search=search.search,
-        key=search.key,
-        key_label=labels[search.key],
-        at=search.settled_at,
-        brand=search.brand,
-        outcome=search.outcome or "",
-        charged=bool(search.charged),
-        reused=bool(search.cached),
-    )
-
-
-def _record(run: Run, ref: str, searches: Sequence[AnsweredSearch]) -> PersonRecord | None:
+def _record(run: Run, ref: str, searches: Sequence[Search]) -> PersonRecord | None:
     person = run.find(ref)
     if person is None or person.is_erased:
         return None  # erased meanwhile
     contact = next((each for each in run.contacts if each.person == ref), None)
-    times = [search.at for search in searches]
+    times = [search.settled_at for search in searches if search.settled_at is not None]
     if run.finished_at is not None:
         times.append(run.finished_at)
     return PersonRecord(

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
+from cs.history.loading import Search
 from cs.history.pages import Facts, Page, Section, facts, table
 from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
@@ -41,9 +42,9 @@ _RUN = (
 def search_page(search: SearchAt) -> Page:
     """Return *search* as a page; redact it first unless people may be seen."""
     record = msgspec.json.decode(search.record)
-    sections = [_answer(record), _search(search)]
+    sections = [_answer(record), _search(search.search)]
     if search.run is not None:
-        about = "The search was answered from this earlier run." if search.reused else ""
+        about = "The search was answered from this earlier run." if search.search.cached else ""
         sections += [
             Section(heading="The run", about=about, facts=_run_facts(search.run)),
             _stages(search.run),
@@ -57,7 +58,7 @@ def search_page(search: SearchAt) -> Page:
         ]
     return Page(
         title=str(record["brand"]),
-        lead=f"Search {search.search} as of position {search.position}",
+        lead=f"Search {search.search.search} as of position {search.position}",
         notes=[_HIDDEN_NOTE if search.is_redacted else _OPEN_NOTE, *_erased(search)],
         sections=sections,
         foot=f"Made of the event log up to position {search.position}, by cs searches show.",
@@ -90,20 +91,19 @@ def _answer(record: Mapping[str, Any]) -> Section:
     )
 
 
-def _search(search: SearchAt) -> Section:
-    admitted, settled = search.admitted, search.settled
+def _search(search: Search) -> Section:
     values = {
         "key": search.key,
-        "request": admitted.request,
-        "admitted at": admitted.at,
-        "admitted by": cause_in_words(search.admitted_caused_by),
-        "repeated while it ran": search.repeated,
+        "request": search.request,
+        "asked at": search.asked_at,
+        "asked by": cause_in_words(search.caused_by),
+        "repeated while it ran": search.repeats,
     }
-    if settled is not None:
+    if search.settled_at is not None:
         values |= {
-            "settled at": settled.at,
+            "settled at": search.settled_at,
             "settled by": cause_in_words(search.settled_caused_by),
-            "settled after": _between(admitted.at, settled.at),
+            "settled after": _between(search.asked_at, search.settled_at),
         }
     return Section(heading="The search", facts=facts(values))
 

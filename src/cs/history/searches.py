@@ -1,8 +1,8 @@
 """One search as of any position: the answer of the API at that time, and the run behind it.
 
-The projections that make the views fold the answer from the streams of the key and the brand
-up to that position, and the API's own code shapes it (`cs.projections.search_record`).  People
-who were erased since are in no answer of any time: their data keys are gone.
+The projections of the views fold the answer from the streams of the key and the brand up to
+that position, and the code of the API shapes it (`cs.projections.search_record`).  People who
+were erased since are in no answer: their data keys are gone.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,9 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
-from cs.domain.causation import AnyCause
-from cs.domain.key import SearchAdmitted, SearchRepeated, SearchSettled
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
 from cs.history.history import History, Progress, unseen
+from cs.history.loading import Fold, Search
 from cs.history.runs import Run, SourceUse, runs
 from cs.history.selection import Selection
 from cs.projections.rows import Rows
@@ -45,35 +43,20 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     """One search as it was.
 
     Attributes:
-        key: Id of the API key it was made with.
         position: The position of the log that is shown.
         now: Whether that is the end of the log.
         is_redacted: Whether people are hidden (`cs.history.redacting.redact_search`).
         record: The answer to ``GET /searches/{id}``: a JSON object.
-        admitted, settled: The events, their positions and causes; ``None`` before it settled.
-        repeated: How often the same search was sent again while it ran.
-        lookup: The id of the run that answers it.
-        reused: Whether that is an earlier run.
-        run: That run, as far as it had come.
+        run: The run that answers it, as far as it had come.
         asked: The sources and verifiers that it asked (`cs.history.runs.Run.asked`).
         erased_since: Erasures after the position, in order.
     """
 
-    search: str
-    key: str
+    search: Search
     position: int
     now: bool
     is_redacted: bool = False
     record: msgspec.Raw
-    admitted_position: int
-    admitted: SearchAdmitted
-    admitted_caused_by: AnyCause | None
-    settled_position: int | None
-    settled: SearchSettled | None
-    settled_caused_by: AnyCause | None
-    repeated: int
-    lookup: str
-    reused: bool
     run: Run | None
     asked: Sequence[SourceUse] = ()
     erased_since: tuple[ErasedSince, ...]
@@ -122,25 +105,18 @@ async def search_at(
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
     """
-    rows = Rows(_NoRows())
+    rows, fold = Rows(_NoRows()), Fold()
     searches, usage = Searches(), Usage()
-    admitted: tuple[RecordedEvent, SearchAdmitted] | None = None
-    settled: tuple[RecordedEvent, SearchSettled] | None = None
-    repeated = 0
+    found: Search | None = None
     async for recorded in history.stream(f"key-{key_id}", position):
         usage.apply(rows, recorded, _unsealed)
-        match recorded.event:
-            case SearchAdmitted(search=which) as event if which == search:
-                admitted = (recorded, event)
-            case SearchSettled(search=which) as event if which == search:
-                settled = (recorded, event)
-            case SearchRepeated(search=which) if which == search:
-                repeated += 1
-            case _:
-                continue
-        searches.apply(rows, recorded, _unsealed)
+        if getattr(recorded.event, "search", None) == search:
+            searches.apply(rows, recorded, _unsealed)
+        for settled in fold.of_key(recorded):
+            found = settled if settled.search == search else found
+    found = fold.searches.get(search, found)
     row, used = rows.get(SEARCHES, search), rows.get(USAGE, key_id)
-    if row is None or used is None or admitted is None:
+    if row is None or used is None or found is None:
         return None
     of_run = [
         recorded
@@ -157,20 +133,10 @@ async def search_at(
         body = spliced(result, result.sealed)
     run = next(iter(runs(by_then)), None)
     return SearchAt(
-        search=search,
-        key=key_id,
+        search=found,
         position=position,
         now=position >= await history.head(),
         record=msgspec.Raw(search_body(SearchParts(search, row, used, body))),
-        admitted_position=admitted[0].position,
-        admitted=admitted[1],
-        admitted_caused_by=admitted[0].caused_by,
-        settled_position=settled[0].position if settled else None,
-        settled=settled[1] if settled else None,
-        settled_caused_by=settled[0].caused_by if settled else None,
-        repeated=repeated,
-        lookup=row.lookup,
-        reused=row.cached,
         run=run,
         asked=() if run is None else run.asked(),
         erased_since=tuple(
