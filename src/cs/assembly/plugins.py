@@ -3,17 +3,12 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 import msgspec
 
-from cs.assembly.sandbox_plugins import (
-    KEYED,
-    KEYED_VERIFIERS,
-    names_in_sandbox,
-    played_in_sandbox,
-)
+from cs.assembly.sandbox_plugins import KEYED, asked_names, played
 from cs.assembly.settings_of_plugins import of_source, of_stage, of_verifier
 from cs.directory.store import PeopleDirectory
 from cs.domain.service import World
@@ -35,7 +30,7 @@ from cs.pipeline.ranking import Ranking
 from cs.pipeline.verification import Verification
 from cs.pipeline.waterfall import PaidCaps, PaidQuestions
 from cs.plugins.containment import captured_output
-from cs.plugins.entry_points import Group, PluginError, installed_plugins, names_of
+from cs.plugins.entry_points import Group, PluginError
 from cs.plugins.isolated import (
     IsolatedBrandSource,
     IsolatedPeopleSource,
@@ -47,6 +42,7 @@ from cs.plugins.sources import BrandSource, PeopleSource, SourceContext, missing
 from cs.plugins.stages import Stage, StageContext
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.runtime.clock import Clock, SystemClock
+from cs.runtime.local_hosts import is_local
 from cs.settings import BadSettings, Settings
 
 #: Of one DNS question, retries included.
@@ -207,43 +203,32 @@ def _make_plugins(
     for_stage: Callable[[str], StageContext],
 ) -> StagePlugins:
     """Return every plug-in that runs, isolated so that its errors stay its own."""
-    brand_names = with_keys(settings, settings.brand_sources, Group.BRAND_SOURCES)
-    people_names = with_keys(settings, settings.people_sources, Group.PEOPLE_SOURCES)
+    names = {group: asked_names(settings, group, world) for group in KEYED}
+    order = played(settings, Group.VERIFIERS, settings.verifier_order, world)
+    people = names[Group.PEOPLE_SOURCES]
+    people_order = played(settings, Group.PEOPLE_SOURCES, settings.people_source_order, world)
     named = settings.people_sources is not None or DIRECTORY in settings.people_source_order
     if not has_directory and not named:
-        people_names = [name for name in people_names if name != DIRECTORY]
-    verifier_names: Sequence[str] | None = settings.verifiers
-    order: Sequence[str] = settings.verifier_order
-    people_order: Sequence[str] = settings.people_source_order
-    if world == "sandbox":
-        order = played_in_sandbox(order, settings.plugins.verifiers, KEYED_VERIFIERS)
-        enabled = names_of(installed_plugins(Group.VERIFIERS))
-        verifier_names = played_in_sandbox(
-            enabled if verifier_names is None else verifier_names,
-            settings.plugins.verifiers,
-            KEYED_VERIFIERS,
-        )
-        installed = with_keys(settings, None, Group.BRAND_SOURCES)
-        brand_names = names_in_sandbox(settings.brand_sources, installed)
-        brand_names = played_in_sandbox(brand_names, settings.plugins.sources)
-        people_names = played_in_sandbox(people_names, settings.plugins.sources)
-        people_order = played_in_sandbox(people_order, settings.plugins.sources)
-    if missing := set(people_order) - set(people_names):
+        people = [name for name in people if name != DIRECTORY]
+    if missing := set(people_order) - set(people):
         raise BadSettings(f"people_source_order: no such source is asked: {min(missing)}")
     try:
         return StagePlugins(
             [
                 IsolatedBrandSource(each, of_source(settings, each.name), metrics)
-                for each in load_plugins(Group.BRAND_SOURCES, for_source, enabled=brand_names)
+                for each in load_plugins(
+                    Group.BRAND_SOURCES, for_source, enabled=names[Group.BRAND_SOURCES]
+                )
             ],
             [
                 IsolatedPeopleSource(each, of_source(settings, each.name), metrics)
-                for each in load_plugins(Group.PEOPLE_SOURCES, for_source, enabled=people_names)
+                for each in load_plugins(Group.PEOPLE_SOURCES, for_source, enabled=people)
             ],
             [
                 IsolatedVerifier(each, clock.now, of_verifier(settings, each.name), metrics)
                 for each in _ordered(
-                    load_plugins(Group.VERIFIERS, for_verifier, enabled=verifier_names), order
+                    load_plugins(Group.VERIFIERS, for_verifier, enabled=names[Group.VERIFIERS]),
+                    order,
                 )
             ],
             [
@@ -274,21 +259,6 @@ def _note_not_set_up(settings: Settings, made: StagePlugins) -> None:
 def how_to_set_up(verifier: str) -> str:
     """Return what to do so that *verifier*, which is not set up, is asked."""
     return f"set verifiers.{verifier}.{_SWITCHED_ON_BY.get(verifier, 'key')}"
-
-
-def with_keys(settings: Settings, named: Sequence[str] | None, group: Group) -> Sequence[str]:
-    """Return the sources of *group* to ask: those *named*, else all that are installed.
-
-    Of those that come with the service and are not named, the ones without a key are left out:
-    every search would report that they are not set up.
-    """
-    if named is not None:
-        return named
-    return [
-        name
-        for name in names_of(installed_plugins(group))
-        if name not in KEYED or of_source(settings, name).get("key")
-    ]
 
 
 def _ordered(found: Sequence[Verifier], names: Sequence[str]) -> Sequence[Verifier]:
@@ -332,12 +302,12 @@ def stages_of_ours(plugins: StagePlugins) -> list[StageRow]:
 
 
 def name_resolver(settings: Settings, metrics: Metrics | None = None) -> DnsResolver:
-    """Return what finds out about names.
-
-    Raises:
-        BadSettings: ``dns`` is not host:port.
-    """
-    return DnsResolver(_nameserver(settings.dns), DNS_TIMEOUT_S, metrics=metrics)
+    """Return what finds out about names."""
+    server = None
+    if settings.dns is not None:
+        host, _, port = settings.dns.rpartition(":")
+        server = host.strip("[]"), int(port)
+    return DnsResolver(server, DNS_TIMEOUT_S, metrics=metrics)
 
 
 def address_guard(settings: Settings) -> Guard:
@@ -349,61 +319,23 @@ def address_guard(settings: Settings) -> Guard:
     )
 
 
-def _nameserver(dns: str | None) -> tuple[str, int] | None:
-    if dns is None:
-        return None
-    host, _, port = dns.rpartition(":")
-    if not host or not port.isdecimal():
-        raise BadSettings(f"dns: {dns!r} is not host:port, for example 127.0.0.1:53")
-    return host.strip("[]"), int(port)
-
-
 def check_opinion_settings(settings: Settings) -> None:
-    """Pass if address and model are both named, or neither, and the address can be asked.
+    """Pass if address and model are both named, or neither, and no one can listen.
 
     Raises:
-        BadSettings: One is missing, or what is wrong with the address.
+        BadSettings: One is missing, or the model is elsewhere and asked in clear.
     """
     if settings.opinion_url and not settings.opinion_model:
         raise BadSettings("opinion_model: name the model that opinion_url is asked for")
     if settings.opinion_model and not settings.opinion_url:
         raise BadSettings("opinion_url: where is the model of opinion_model asked?")
-    if settings.opinion_url and (
-        wrong := _wrong_with(settings.opinion_url, insecure=settings.insecure_opinion)
-    ):
-        raise BadSettings(f"opinion_url: {wrong}")
-
-
-def _wrong_with(url: str, *, insecure: bool) -> str | None:
-    """Say what is wrong with the address *url*, never what secret stands in it."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return "it is no address: its host or its port cannot be read"
-    if not host or port == 0:
-        return "it is no address: it lacks a host, or its port is 0"
-    if parts.username is not None or parts.password is not None:
-        return "it must carry no user name or password: put the key into opinion_key"
-    if parts.query or parts.fragment or url.endswith(("?", "#")):
-        return "it must end with its path: no ? and no #; what is asked is put behind it"
-    if parts.path.rstrip("/").endswith(("/completions", "/models", "/responses")):
-        return (
-            "give the base address, such as http://127.0.0.1:8000/v1: the rest is put behind it"
+    host = urlsplit(settings.opinion_url or "").hostname or ""
+    clear = (settings.opinion_url or "").startswith("http:") and not is_local(host)
+    if clear and not settings.insecure_opinion:
+        raise BadSettings(
+            f"opinion_url: headlines and key would go to {host} in clear: make it https://, or "
+            "set insecure_opinion = true where the network itself keeps others out"
         )
-    if parts.scheme == "http" and not insecure and not _is_here(host):
-        return (
-            f"headlines and key would go to {host} in clear: make it https://, or set "
-            "insecure_opinion = true where the network itself keeps others out"
-        )
-    return None
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def second_opinion(

@@ -1,23 +1,26 @@
-"""Which plug-ins run in a sandbox, and with which of their settings.
+"""Which plug-ins are asked, and in a sandbox with which of their settings.
 
 Those of other people run as they do in the real world.  Of those that come with the service
 some are left out, and the world stands in for what others ask.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from cs.plugins.plugin_settings import AllPluginSettings, SettingValues
+from cs.domain.service import World
+from cs.plugins.entry_points import Group, installed_plugins, names_of
+from cs.plugins.plugin_settings import NO_SETTINGS, AllPluginSettings, SettingValues
+from cs.sandbox.providers.adapters import ADAPTERS
 from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.
 REAL_ONLY = frozenset({"directory", "imported"})
-#: Sources with a key: the real ones know no person of a made-up world, and charge for it.
-#: Asked only where a table names another ``url``, of something that plays the service.
-KEYED = frozenset({"apollo", "brave", "hunter", "pdl", "serper"})
-#: Verifiers with a key, of which the same is true.
-KEYED_VERIFIERS = frozenset(
-    {"hunter", "kickbox", "millionverifier", "neverbounce", "reacher", "zerobounce"}
-)
+#: Plug-ins of the service with a key.  The real services know no person of a made-up world, and
+#: charge for it: in a sandbox they are asked only where a table names another ``url``.
+KEYED: Mapping[Group, Collection[str]] = {
+    Group.BRAND_SOURCES: ADAPTERS["sources"].keys(),
+    Group.PEOPLE_SOURCES: ADAPTERS["sources"].keys(),
+    Group.VERIFIERS: ADAPTERS["verifiers"].keys(),
+}
 #: What the world stands in for, by section: where it is, is not the settings' to say.
 SIMULATED: Mapping[str, frozenset[str]] = {
     "sources": frozenset({"wikidata", "searxng"}),
@@ -26,45 +29,46 @@ SIMULATED: Mapping[str, frozenset[str]] = {
 #: Settings of what asks a played provider that are not the operator's to say either.
 WHERE = frozenset({"url", "key", "calls_per_s", "burst"})
 #: Every plug-in that comes with the service.
-BUILT_IN = (
-    REAL_ONLY
-    | KEYED
-    | KEYED_VERIFIERS
-    | {"website"}
-    | SIMULATED["sources"]
-    | SIMULATED["verifiers"]
-)
+BUILT_IN = frozenset({"website"}).union(REAL_ONLY, *KEYED.values(), *SIMULATED.values())
 
 
-def names_in_sandbox(enabled: Sequence[str] | None, installed: Sequence[str]) -> Sequence[str]:
-    """Return which of the brand sources *installed* run: those *enabled*, but `REAL_ONLY`.
+def asked_names(settings: Settings, group: Group, world: World) -> Sequence[str]:
+    """Return the plug-ins of *group* to ask in *world*: those named, else all installed.
 
-    Without any that is left, or with ``None`` enabled, all but `REAL_ONLY`.
-
-    >>> installed = ["directory", "shop", "wikidata"]
-    >>> names_in_sandbox(["directory", "shop"], installed)
-    ['shop']
-    >>> names_in_sandbox(["directory"], installed)
-    ['shop', 'wikidata']
+    Of the service's own sources that no setting names, the ones without a key are left out:
+    every search would report that they are not set up.  In a sandbox `REAL_ONLY` brand sources
+    are left out; if no other is named, all that are installed are asked.
     """
-    run = [name for name in enabled or () if name not in REAL_ONLY]
-    nobody_enabled = enabled is not None and not enabled
-    if run or nobody_enabled:
-        return run
-    return [name for name in installed if name not in REAL_ONLY]
+    named: Sequence[str] | None = getattr(settings, group.setting)
+    tables = _tables(settings, group)
+    usable = [
+        name
+        for name in names_of(installed_plugins(group))
+        if group is Group.VERIFIERS
+        or name not in KEYED[group]
+        or tables.get(name, NO_SETTINGS).get("key")
+    ]
+    names = usable if named is None else named
+    if world == "sandbox" and group is Group.BRAND_SOURCES:
+        names = [name for name in names if name not in REAL_ONLY]
+        if named and not names:
+            names = [name for name in usable if name not in REAL_ONLY]
+    return played(settings, group, names, world)
 
 
-def played_in_sandbox(
-    enabled: Sequence[str],
-    tables: Mapping[str, SettingValues],
-    keyed: frozenset[str] = KEYED,
+def played(
+    settings: Settings, group: Group, names: Sequence[str], world: World
 ) -> Sequence[str]:
-    """Return which of the plug-ins *enabled* run: those that are not *keyed*.
+    """Return those of *names* that are asked in *world*: in a sandbox no real service."""
+    if world == "live":
+        return names
+    tables = _tables(settings, group)
+    return [name for name in names if name not in KEYED[group] or "url" in tables.get(name, {})]
 
-    >>> played_in_sandbox(["brave", "searxng"], {})
-    ['searxng']
-    """
-    return [name for name in enabled if name not in keyed or "url" in tables.get(name, {})]
+
+def _tables(settings: Settings, group: Group) -> Mapping[str, SettingValues]:
+    plugins = settings.plugins
+    return plugins.verifiers if group is Group.VERIFIERS else plugins.sources
 
 
 def plugins_in_sandbox(plugins: AllPluginSettings) -> AllPluginSettings:
@@ -90,11 +94,10 @@ def sandbox_notices(
     if left_out := sorted(REAL_ONLY.intersection(settings.brand_sources or ())):
         notices.append(f"not asked here, as it tells of the real world: {', '.join(left_out)}")
     given = {"sources": settings.plugins.sources, "verifiers": settings.plugins.verifiers}
-    keyed = {"sources": KEYED, "verifiers": KEYED_VERIFIERS}
     unplayed = {
         name
-        for section, names in keyed.items()
-        for name in names & given[section].keys()
+        for section, names in ADAPTERS.items()
+        for name in names.keys() & given[section].keys()
         if "url" not in given[section][name]
     }
     if unplayed and not providers:
@@ -105,7 +108,7 @@ def sandbox_notices(
         for section, played in SIMULATED.items()
         for name, table in sorted(given[section].items())
         # Of what asks a played provider only where it is; its caps and prices count.
-        if name in played or (providers and name in keyed[section] and WHERE & table.keys())
+        if name in played or (providers and name in ADAPTERS[section] and WHERE & table.keys())
     ]
     if replaced:
         notices.append(f"settings that the made-up world replaces: {', '.join(replaced)}")

@@ -21,6 +21,17 @@ def _is_web_address(value: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
 
 
+def _is_base_address(value: str) -> bool:
+    parts = urlsplit(value)
+    wrong_end = ("/completions", "/models", "/responses")
+    return (
+        _is_web_address(value)
+        and "@" not in parts.netloc
+        and not set("?#") & set(value)
+        and not parts.path.rstrip("/").endswith(wrong_end)
+    )
+
+
 def _is_dsn(value: str) -> bool:
     parts = urlsplit(value)
     return parts.scheme in {"postgresql", "postgres"} and bool(parts.path.strip("/"))
@@ -48,6 +59,11 @@ def web_address(example: str) -> Form:
     return Form(f"an address like {example}", _is_web_address)
 
 
+BASE_ADDRESS = Form(
+    "the base address of an API like http://127.0.0.1:8000/v1, up to what stands before "
+    "/chat/completions, without user name, password, ? and #",
+    _is_base_address,
+)
 HOST = _matching("a host name or an IP address", r"\S+")
 HOST_NAME = _matching("a host name", r"\S+")
 DSN = Form("an address like postgresql://user@db.internal/cs", _is_dsn)

@@ -88,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     searxng_url: Annotated[str | None, forms.web_address("http://127.0.0.1:8888")] = None
 
     # An operator's own language model, asked about headlines that the rules are unsure of.
-    opinion_url: Annotated[str, Meta(pattern=r"^https?://\S+$")] | None = None  # ".../v1"
+    opinion_url: Annotated[str | None, forms.BASE_ADDRESS] = None
     insecure_opinion: bool = False  # a model elsewhere may be asked over http://
     opinion_model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     # None: it takes none.
