@@ -1,6 +1,6 @@
 """Stores in SQLite in memory, which a test that ends forgets."""
 
-from cs.paid_calls.budgets.account import StoredBudgets
+from cs.paid_calls.budgets import Budgets
 from cs.paid_calls.register import CallRegister
 
 
@@ -8,5 +8,5 @@ def memory_calls() -> CallRegister:
     return CallRegister.in_file(None, lambda: b"k" * 32)
 
 
-def memory_budgets() -> StoredBudgets:
-    return StoredBudgets.in_file(None)
+def memory_budgets() -> Budgets:
+    return Budgets.in_file(None)

@@ -18,7 +18,7 @@ from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
 from cs.opinions.language_model import AT_ONCE, LanguageModel
 from cs.outside.http import TrustedClient
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.paid import PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.settings import load
 from harness.in_memory import memory_budgets, memory_calls
@@ -132,7 +132,7 @@ async def model(
         made = second_opinion(
             load(environment=environment),
             client,
-            paid=PaidOnce(memory_calls()),
+            paid=PaidCalls(memory_calls()),
             budgets=running.budgets,
             world="live",
             now=lambda: NOW,

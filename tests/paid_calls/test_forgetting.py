@@ -2,8 +2,7 @@ import asyncio
 from collections.abc import Callable
 
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.forgetting import forget_expired_calls
-from cs.paid_calls.register import PAGE, CallRegister, PaidCall
+from cs.paid_calls.register import PAGE, CallRegister, PaidCall, forget_expired_calls
 from cs.runtime.sql import Database
 
 

@@ -11,7 +11,7 @@ from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidOnce
+from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import NotSentProblem, ProblemKind
 from cs.paid_calls.register import (
     BeginResult,
@@ -92,11 +92,11 @@ def register() -> CallRegister:
 
 
 @pytest.fixture
-def paid(register: CallRegister) -> PaidOnce:
-    return PaidOnce(register)
+def paid(register: CallRegister) -> PaidCalls:
+    return PaidCalls(register)
 
 
-async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidOnce) -> None:
+async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidCalls) -> None:
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"):
@@ -107,7 +107,7 @@ async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidOnce) -
     assert len(provider.keys) == 1
 
 
-async def test_another_lookup_provider_or_question_is_asked(paid: PaidOnce) -> None:
+async def test_another_lookup_provider_or_question_is_asked(paid: PaidCalls) -> None:
     provider = saying(b"said")
 
     for lookup, name, request in (
@@ -122,7 +122,7 @@ async def test_another_lookup_provider_or_question_is_asked(paid: PaidOnce) -> N
     assert len(set(provider.keys)) == 4
 
 
-async def test_outside_a_lookup_nothing_is_remembered(paid: PaidOnce) -> None:
+async def test_outside_a_lookup_nothing_is_remembered(paid: PaidCalls) -> None:
     provider = saying(b"said")
 
     await paid.once("acme", "Ada", provider)
@@ -146,7 +146,7 @@ async def test_tasks_started_within_work_for_the_same_lookup_and_others_do_not()
 
 
 async def test_who_comes_while_the_call_is_under_way_waits_for_its_answer(
-    paid: PaidOnce,
+    paid: PaidCalls,
 ) -> None:
     provider = Held()
 
@@ -168,9 +168,9 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
 
     with set_current_lookup("brand-a.1"):
         with pytest.raises(Unanswered, match="acme was asked before"):
-            await PaidOnce(register).once("acme", "Ada", provider)
+            await PaidCalls(register).once("acme", "Ada", provider)
         with pytest.raises(Unanswered):
-            await PaidOnce(register).once("acme", "Ada", provider)
+            await PaidCalls(register).once("acme", "Ada", provider)
     assert provider.keys == []
 
 
@@ -181,13 +181,13 @@ async def test_waiting_for_another_ends_whatever_its_lease_says(
     await register.begin(call, lease_s=3600, again=False)
 
     with set_current_lookup("brand-a.1"), pytest.raises(Unanswered):
-        await PaidOnce(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
+        await PaidCalls(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
 
 
 async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     register: CallRegister,
 ) -> None:
-    paid = PaidOnce(register)
+    paid = PaidCalls(register)
     lost, provider = raising(ConnectionResetError()), saying(b"said")
 
     with set_current_lookup("brand-a.1"):
@@ -213,7 +213,7 @@ async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
     ids=str,
 )
 async def test_a_call_that_may_have_been_charged_is_not_repeated(
-    paid: PaidOnce, error: Exception
+    paid: PaidCalls, error: Exception
 ) -> None:
     provider = raising(error)
 
@@ -239,7 +239,7 @@ async def test_a_call_that_may_have_been_charged_is_not_repeated(
     ids=str,
 )
 async def test_a_call_that_was_not_charged_may_be_made_by_the_next_attempt(
-    paid: PaidOnce, error: Exception
+    paid: PaidCalls, error: Exception
 ) -> None:
     provider = saying(b"said")
 
@@ -271,7 +271,7 @@ async def test_calls_that_were_sent_are_counted_as_made(
     provider = saying(b"said") if error is None else raising(error)
 
     with set_current_lookup("brand-a.1"), suppress(Exception):
-        await PaidOnce(register, metrics=metrics).once("acme", "Ada", provider)
+        await PaidCalls(register, metrics=metrics).once("acme", "Ada", provider)
 
     found = {result: count for (_, result), count in metrics.paid_calls.read().items()}
     assert found == counted
@@ -280,7 +280,7 @@ async def test_calls_that_were_sent_are_counted_as_made(
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
     register: CallRegister,
 ) -> None:
-    paid = PaidOnce(register, call_s=0.02)
+    paid = PaidCalls(register, call_s=0.02)
     provider = Held()
 
     with set_current_lookup("brand-a.1"):
@@ -293,7 +293,7 @@ async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
 
 
 async def test_a_call_that_is_cancelled_is_not_repeated(register: CallRegister) -> None:
-    paid = PaidOnce(register, lease_s=0.05)
+    paid = PaidCalls(register, lease_s=0.05)
     provider = Held()
 
     with set_current_lookup("brand-a.1"):
@@ -311,7 +311,7 @@ async def test_without_the_register_nobody_is_asked() -> None:
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"), pytest.raises(NotAsked):
-        await PaidOnce(Away()).once("acme", "Ada", provider)
+        await PaidCalls(Away()).once("acme", "Ada", provider)
 
     assert provider.keys == []
 
@@ -322,9 +322,9 @@ async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"):
-        assert await PaidOnce(Away(register)).once("acme", "Ada", provider) == b"said"
+        assert await PaidCalls(Away(register)).once("acme", "Ada", provider) == b"said"
         with pytest.raises(Unanswered):
-            await PaidOnce(register, lease_s=0.05).once("acme", "Ada", provider)
+            await PaidCalls(register, lease_s=0.05).once("acme", "Ada", provider)
 
     call = PaidCall("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=60, again=True), CallInFlight)

@@ -13,11 +13,10 @@ import pytest
 
 from cs.outside.http import TrustedClient
 from cs.outside.port import Response
-from cs.paid_calls.budgets.account import StoredBudgets
-from cs.paid_calls.budgets.port import Reservation, Spending
+from cs.paid_calls.budgets import Budgets, Reservation, Spending
 from cs.paid_calls.current_lookup import set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.service import ORDINARY, Judge, PaidService, Question, ServiceSettings
 from cs.paid_calls.spent import ServiceCalls, count_spent
@@ -57,7 +56,7 @@ class World:
 
     service: PaidService
     web: Web
-    budgets: StoredBudgets
+    budgets: Budgets
     waited: list[float] = field(default_factory=list)
 
     async def spent(self) -> Spending:
@@ -94,7 +93,7 @@ async def asking(
             "acme",
             settings,
             client,
-            paid=PaidOnce(memory_calls()),
+            paid=PaidCalls(memory_calls()),
             budgets=budgets,
             headers={"X-Api-Key": KEY},
             judge=judge,

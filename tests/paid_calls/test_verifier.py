@@ -12,7 +12,7 @@ from cs.domain.contact import Candidate, CheckedPerson
 from cs.domain.stages.work import DomainVerified, VerificationInput, Work
 from cs.outside.guard import Guard
 from cs.outside.http import TrustedClient
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.paid import PaidCalls
 from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.entry_points import Group
@@ -54,7 +54,7 @@ async def oracle(install: Install) -> AsyncIterator[Oracle]:
             fetcher=trusted,
             now=lambda: datetime.now(UTC),
             monotonic=lambda: 0.0,
-            paid=PaidOnce(memory_calls()),
+            paid=PaidCalls(memory_calls()),
         )
         (provider.verifier,) = load_plugins(
             Group.VERIFIERS, lambda _: context, enabled=["oracle"]

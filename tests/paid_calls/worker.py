@@ -19,7 +19,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.register import CallRegister, calls_away
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
@@ -62,7 +62,7 @@ async def main(where: str, url: str, takes_key: bool, dies: bool) -> None:
                 guarded=web,
                 settings=own if name == "paid-people" else {},
                 now=lambda: datetime.now(UTC),
-                paid=PaidOnce(calls, lease_s=LEASE_S),
+                paid=PaidCalls(calls, lease_s=LEASE_S),
             )
 
         found = load_plugins(Group.PEOPLE_SOURCES, context)

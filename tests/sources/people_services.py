@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cs.outside.port import ApiClient, Response
-from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.plugins.contracts.stand_in import ServiceRequest
 from cs.plugins.sources import PeopleSource, SourceContext
 from cs.sources.people import apollo, brave, hunter, people_data_labs, serper

@@ -26,9 +26,8 @@ from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.forgetting import forget_expired_calls
-from cs.paid_calls.paid import PaidCalls, PaidOnce
-from cs.paid_calls.register import CallRegister, RememberedCall
+from cs.paid_calls.paid import PaidCalls
+from cs.paid_calls.register import CallRegister, RememberedCall, forget_expired_calls
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
@@ -171,7 +170,7 @@ async def open_paid_calls(
     The file is made at the first such call: most services never make one.
     """
     async with _calls(settings) as calls, forget_expired_calls(calls):
-        yield PaidOnce(calls, metrics=metrics)
+        yield PaidCalls(calls, metrics=metrics)
 
 
 async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:

@@ -11,6 +11,7 @@ from cs.assembly.settings_of_plugins import of_verifier
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
 from cs.metrics.traces import NO_TRACES, Traces
+from cs.runtime.coordination import in_background
 from cs.settings import BadSettings, Settings
 
 #: Where mail exchangers of the real world listen (RFC 5321, 4.5.4.2).
@@ -24,12 +25,8 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 async def measured_process(metrics: Metrics, role: str, world: World) -> AsyncIterator[None]:
     """Measure this process, which is of *role*, until left."""
     metrics.info.of(role, version("contact-search"), world).set(1)
-    measuring = asyncio.create_task(_measure_loop_delay(metrics), name="loop-delay")
-    try:
+    async with in_background(_measure_loop_delay(metrics), "loop-delay"):
         yield
-    finally:
-        measuring.cancel()
-        await asyncio.gather(measuring, return_exceptions=True)
 
 
 async def _measure_loop_delay(metrics: Metrics) -> NoReturn:

@@ -8,8 +8,7 @@ import msgspec
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, how_to_set_up, open_plugins
 from cs.domain.service import World
-from cs.paid_calls.budgets.account import StoredBudgets, account_away
-from cs.paid_calls.budgets.port import Budgets
+from cs.paid_calls.budgets import Budgets, account_away
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.settings import Settings
@@ -115,7 +114,7 @@ async def open_budgets(settings: Settings, world: World = "live") -> AsyncIterat
         from cs.postgres.sql import PostgresDatabase  # noqa: PLC0415
 
         async with pool_of(settings, "stages_postgres", "command", world) as pool:
-            yield StoredBudgets(PostgresDatabase(pool, account_away))
+            yield Budgets(PostgresDatabase(pool, account_away))
         return
-    async with StoredBudgets.in_file(settings.data_dir / SPENDING_FILE) as budgets:
+    async with Budgets.in_file(settings.data_dir / SPENDING_FILE) as budgets:
         yield budgets

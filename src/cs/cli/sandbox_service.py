@@ -16,7 +16,7 @@ from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.sandbox_world import providers_url, run_sandbox
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
-from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.runtime.private_files import temporary_folder
 from cs.sandbox.providers.adapters import ADAPTERS

@@ -1,6 +1,5 @@
 """People of the directory who are known of too long ago are forgotten, hour by hour."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -11,6 +10,7 @@ from cs.directory.errors import DirectoryUnavailable
 from cs.directory.store import PeopleDirectory
 from cs.domain.cause import fault
 from cs.runtime.clock import Clock
+from cs.runtime.coordination import in_background
 from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
@@ -24,25 +24,21 @@ async def forget_old_people(
     directory: PeopleDirectory, clock: Clock, kept_for: timedelta
 ) -> AsyncIterator[None]:
     """Forget who is known of longer ago than *kept_for*, at once and hourly, until left."""
-    task = asyncio.create_task(_forget(directory, clock, kept_for), name="ageing-directory")
-    try:
+
+    async def forget() -> None:
+        while True:
+            try:
+                people = 0
+                while gone := await directory.forget_before((clock.now() - kept_for).date()):
+                    people += gone
+                if people:
+                    log.info("directory_aged_out", people=people)
+            except (DirectoryUnavailable, DeletedDataRemains) as error:
+                log.warning("directory_not_aged_out", why=str(error))
+            except Exception as error:  # noqa: BLE001  or no person is forgotten until a restart
+                # A role that may not replace a table, a schema that is not there, a bug.
+                log.warning("directory_not_aged_out", **fault(error))
+            await clock.sleep_until(clock.now() + EVERY)
+
+    async with in_background(forget(), "ageing-directory"):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-async def _forget(directory: PeopleDirectory, clock: Clock, kept_for: timedelta) -> None:
-    while True:
-        try:
-            people = 0
-            while gone := await directory.forget_before((clock.now() - kept_for).date()):
-                people += gone
-            if people:
-                log.info("directory_aged_out", people=people)
-        except (DirectoryUnavailable, DeletedDataRemains) as error:
-            log.warning("directory_not_aged_out", why=str(error))
-        except Exception as error:  # noqa: BLE001  or no person is forgotten until a restart
-            # A role that may not replace a table, a schema that is not there, a bug.
-            log.warning("directory_not_aged_out", **fault(error))
-        await clock.sleep_until(clock.now() + EVERY)

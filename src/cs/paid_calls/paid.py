@@ -4,17 +4,17 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from structlog import get_logger
 
 from cs.metrics.metrics import Metrics
-from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_lookup import CURRENT_LOOKUP
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
-from cs.paid_calls.problems import NotSentProblem
+from cs.paid_calls.problems import not_sent
 from cs.paid_calls.register import (
+    BeginResult,
     CallInFlight,
     CallLease,
     CallRegister,
@@ -33,15 +33,35 @@ CALL_S = 12.0
 LEASE_S = 15.0
 #: How often an answer that another worker waits for is looked for.
 LOOK_EVERY_S = 0.1
-#: What `Unreachable` says when no byte of the request can have arrived.
-NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
 
 #: Makes the call with the idempotency key; returns what is to be remembered.
 Make: TypeAlias = Callable[[str], Awaitable[bytes]]
 
 
-class PaidCalls(Protocol):
-    """Makes calls that cost money."""
+class PaidCalls:
+    """Makes calls that cost money, each question of a lookup once.
+
+    Outside the work of a stage there is no lookup and nothing that comes twice: each call
+    is made.
+
+    Args:
+        register: Looked into before each call; without it each call is made.
+        call_s: The longest call.
+        lease_s: How long others leave a call to this process.
+    """
+
+    def __init__(
+        self,
+        register: CallRegister | None,
+        *,
+        call_s: float = CALL_S,
+        lease_s: float = LEASE_S,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._paid_calls = (metrics or Metrics()).paid_calls
+        self._register = register
+        self._call_s = call_s
+        self._lease_s = lease_s
 
     async def once(
         self, provider: str, request: object, make: Make, *, takes_key: bool = False
@@ -64,110 +84,70 @@ class PaidCalls(Protocol):
             Unanswered: It was asked, and the answer is lost.
             CallsUnavailable: The register is away, so no request was made.
         """
-
-
-class EveryTime:
-    """Makes each call: for commands that ask once, and tests of plug-ins."""
-
-    async def once(
-        self, provider: str, request: object, make: Make, *, takes_key: bool = False
-    ) -> bytes:
-        del provider, request, takes_key
-        return await make(os.urandom(16).hex())
-
-
-EVERY_TIME = EveryTime()
-
-
-class PaidOnce:
-    """Looks into *register* before each call; the lookup is the one in hand.
-
-    Outside the work of a stage there is no lookup and nothing that comes twice: each call
-    is made.
-    """
-
-    def __init__(
-        self,
-        register: CallRegister,
-        *,
-        call_s: float = CALL_S,
-        lease_s: float = LEASE_S,
-        metrics: Metrics | None = None,
-    ) -> None:
-        self._paid_calls = (metrics or Metrics()).paid_calls
-        self._register = register
-        self._call_s = call_s
-        self._lease_s = lease_s
-
-    async def once(
-        self, provider: str, request: object, make: Make, *, takes_key: bool = False
-    ) -> bytes:
         lookup = CURRENT_LOOKUP.get()
-        if lookup is None:
-            return await EVERY_TIME.once(provider, request, make)
+        register = self._register
+        if lookup is None or register is None:
+            return await make(os.urandom(16).hex())
         call = PaidCall(lookup, provider, msgspec.json.encode(request, order="deterministic"))
-        match await self._begin(call, again=takes_key):
+        match await self._begin(register, call, again=takes_key):
             case KnownAnswer(answer):
                 self._paid_calls.of(provider, "remembered").inc()
                 return answer
             case CallLease() as begun:
-                return await self._made(begun, make)
+                return await self._made(register, begun, make)
             case LostAnswer() | CallInFlight():
                 self._paid_calls.of(provider, "lost").inc()
                 log.warning("paid_call_unanswered", lookup=lookup, provider=provider)
                 raise Unanswered(f"{provider} was asked before, and its answer is lost")
 
     async def _begin(
-        self, call: PaidCall, *, again: bool
-    ) -> CallLease | KnownAnswer | CallInFlight | LostAnswer:
+        self, register: CallRegister, call: PaidCall, *, again: bool
+    ) -> BeginResult:
         """Begin *call*; wait for the one who makes it, at most as long as two leases."""
         until = time.monotonic() + 2 * self._lease_s
         while True:
-            found = await self._register.begin(call, lease_s=self._lease_s, again=again)
+            found = await register.begin(call, lease_s=self._lease_s, again=again)
             if not isinstance(found, CallInFlight) or time.monotonic() >= until:
                 return found
             await asyncio.sleep(min(found.left_s, LOOK_EVERY_S))
 
-    async def _made(self, begun: CallLease, make: Make) -> bytes:
+    async def _made(self, register: CallRegister, begun: CallLease, make: Make) -> bytes:
         provider = begun.call.provider
         noted, sent = calls_noted(provider), True
         try:
             async with asyncio.timeout(self._call_s):
                 answer = await make(begun.idempotency_key)
         except TimeoutError as error:
-            await self._record(self._register.leave(begun), begun)
+            await _record(register.leave(begun), begun)
             raise Unanswered(f"{provider} did not answer in time") from error
         except Exception as error:
-            sent = not _not_sent(error)
+            sent = not not_sent(error)
             charged = sent and not isinstance(error, NotCharged)
             if sent and not charged:
                 self._paid_calls.of(provider, "not_charged").inc()
-            ended = self._register.leave if charged else self._register.undo
-            await self._record(ended(begun), begun)
+            await _record((register.leave if charged else register.undo)(begun), begun)
             raise
         finally:
             if sent:
                 self._paid_calls.of(provider, "made").inc()
         if calls_noted(provider) == noted:  # by a plug-in that knows no price
             note_call(provider)
-        await self._record(self._register.answer(begun, answer), begun)
+        await _record(register.answer(begun, answer), begun)
         return answer
 
-    async def _record(self, recording: Awaitable[None], begun: CallLease) -> None:
-        """Record it; where the register is away the call stays begun, and is not repeated."""
-        try:
-            await recording
-        except CallsUnavailable as error:
-            log.warning(
-                "paid_call_not_remembered",
-                lookup=begun.call.lookup,
-                provider=begun.call.provider,
-                why=str(error),
-            )
+
+#: Makes each call: for commands that ask once, and tests of plug-ins.
+EVERY_TIME = PaidCalls(None)
 
 
-def _not_sent(error: Exception) -> bool:
-    if isinstance(error, Unreachable):
-        return error.why in NOT_SENT
-    # What is away, `CallsUnavailable`, is the account that a call is reserved in before it.
-    return isinstance(error, NotSentProblem | Forbidden | CallsUnavailable)
+async def _record(recording: Awaitable[None], begun: CallLease) -> None:
+    """Record it; where the register is away the call stays begun, and is not repeated."""
+    try:
+        await recording
+    except CallsUnavailable as error:
+        log.warning(
+            "paid_call_not_remembered",
+            lookup=begun.call.lookup,
+            provider=begun.call.provider,
+            why=str(error),
+        )

@@ -33,7 +33,7 @@ import msgspec
 
 from cs.outside.port import Forbidden, Response, Unreachable
 from cs.outside.retry_after import retry_after_s
-from cs.paid_calls.errors import NotCharged
+from cs.paid_calls.errors import CallsUnavailable, NotCharged
 
 T = TypeVar("T")
 
@@ -44,6 +44,8 @@ PAUSE_S = 5.0
 REFUSED_PAUSE_S = 60.0
 #: When an answer that is still being worked on is asked for again.
 PENDING_S = 3.0
+#: What `Unreachable` says when no byte of the request can have arrived.
+_NOT_SENT = frozenset({"dns", "no-host", "connect", "robots", "unavailable"})
 
 
 class ProblemKind(StrEnum):
@@ -164,8 +166,17 @@ def read_answer(service: str, body: bytes, kind: type[T]) -> T:
 
 
 def of_unreachable(service: str, error: Unreachable | Forbidden) -> ServiceProblem:
-    """Return *error* of the HTTP client as a problem."""
+    """Return *error* of the HTTP client as a problem; `NotSentProblem` if nothing was sent."""
     if isinstance(error, Unreachable) and error.why == "timeout":
         return problem(ProblemKind.TIMEOUT, f"{service} did not answer in time")
     why = error.why if isinstance(error, Unreachable) else "no address that can be asked"
-    return problem(ProblemKind.UNREACHABLE, f"{service} cannot be reached: {why}")
+    made = NotSentProblem if not_sent(error) else ServiceProblem
+    return made(ProblemKind.UNREACHABLE, f"{service} cannot be reached: {why}")
+
+
+def not_sent(error: Exception) -> bool:
+    """Return whether no byte of a request that ended with *error* can have arrived."""
+    if isinstance(error, Unreachable):
+        return error.why in _NOT_SENT
+    # `CallsUnavailable` is of the account that a call is reserved in before it is made.
+    return isinstance(error, NotSentProblem | Forbidden | CallsUnavailable)

@@ -5,9 +5,11 @@ down, with a lease, before it is made, and its answer next to it as soon as ther
 (docs/decisions/0012-a-paid-call-is-made-once.md).
 """
 
+import asyncio
 import hmac
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -16,18 +18,25 @@ from typing import Self
 import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from structlog import get_logger
 
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
+from cs.runtime.coordination import in_background
 from cs.runtime.ids import random_id
+from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database, Work
 from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase
+
+log = get_logger()
 
 #: How long a call and its answer are remembered: as long as the topics whose messages may
 #: come again, and longer than any lookup lasts.
 RETENTION = timedelta(hours=1)
 #: Calls forgotten in one go.
 PAGE = 1_000
+#: How often old calls are looked for; a call outlives its hour by at most this.
+EVERY_S = 60.0
 
 
 class PaidCall(msgspec.Struct, frozen=True):
@@ -282,6 +291,25 @@ class CallRegister:
         holder = random_id("h-")
         yield _BEGIN, *self._named(call), now, now + lease_s, holder
         return CallLease(call, holder, self._seal.idempotency_key(call))
+
+
+@asynccontextmanager
+async def forget_expired_calls(
+    register: CallRegister, *, every_s: float = EVERY_S
+) -> AsyncIterator[None]:
+    """Forget what is old in *register*, now and from time to time, until left."""
+
+    async def forget() -> None:
+        while True:
+            try:
+                while await register.forget_old() == PAGE:
+                    pass
+            except (CallsUnavailable, DeletedDataRemains) as error:
+                log.warning("paid_calls_not_forgotten", why=str(error))
+            await asyncio.sleep(every_s)
+
+    async with in_background(forget(), "forgetting-calls"):
+        yield
 
 
 _SQLITE_SCHEMA = (

@@ -48,7 +48,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -58,17 +58,18 @@ from structlog import get_logger
 from cs.domain.source_cost import MICROS, micros_of
 from cs.outside.body import parse_aside
 from cs.outside.port import ApiClient, Forbidden, Response, Unreachable
-from cs.paid_calls.budgets.port import (
+from cs.paid_calls.budgets import (
     BucketEmpty,
     Budgets,
     OverCap,
     Reservation,
+    ReserveRequest,
     ServiceLimits,
     ServicePaused,
     Spending,
 )
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
-from cs.paid_calls.paid import NOT_SENT, PaidCalls
+from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.problems import (
     AWAY,
     FOR_THE_OPERATOR,
@@ -246,17 +247,27 @@ class PaidService:
         Raises:
             ServiceProblem: There is no usable answer.
         """
-        call = _Call(self, question, kind, charged)
+
+        async def make(_idempotency_key: str) -> bytes:
+            reserved = await self._reserve(question)
+            answer = await self._send(question, reserved)
+            try:
+                found = await self._read(answer.body, kind)
+            except ServiceProblem:
+                note_spent(self.name, reserved.micros)  # who knows what it was charged
+                raise
+            units = charged(found) if charged else question.units
+            await self._settle(reserved, self._price(units))
+            return answer.body
+
         try:
-            body = await self._paid.once(self.name, _asked(question), call.make)
+            body = await self._paid.once(self.name, _asked(question), make)
         except Unanswered as error:
             why = f"{self.name} was asked before, and its answer is lost"
             raise problem(ProblemKind.LOST, why) from error
         except CallsUnavailable as error:
             raise problem(ProblemKind.AWAY, str(error)) from error
-        except (Unreachable, Forbidden) as error:
-            raise of_unreachable(self.name, error) from error
-        return await parse_aside(len(body), read_answer, self.name, body, kind)
+        return await self._read(body, kind)
 
     async def check(
         self,
@@ -272,20 +283,17 @@ class PaidService:
             left: Reads from the answer what the service says is left.
             needs_key: Without a key it is not asked.
         """
-        if needs_key and not self._settings.key:
-            return await self._told(ServiceCheck(ended=NOT_CONFIGURED, why="it has no key"))
-        return await self._told(await self._checked(question, left))
-
-    async def _told(self, check: ServiceCheck) -> ServiceCheck:
-        """Return *check* with prices, caps, and what was spent."""
         settings = self._settings
+        if needs_key and not settings.key:
+            found = ServiceCheck(ended=NOT_CONFIGURED, why="it has no key")
+        else:
+            found = await self._checked(question, left)
         spent: Spending | None = None
         with suppress(CallsUnavailable):
-            every = await self._budgets.spending()
-            none = Spending(service=self.name)
-            spent = next((each for each in every if each.service == self.name), none)
+            every = {each.service: each for each in await self._budgets.spending()}
+            spent = every.get(self.name, Spending(service=self.name))
         return msgspec.structs.replace(
-            check,
+            found,
             usd_per_call=settings.usd_per_call,
             usd_per_day=settings.usd_per_day,
             usd_per_month=settings.usd_per_month,
@@ -296,49 +304,49 @@ class PaidService:
     async def _checked(
         self, question: Question, left: Callable[[Response], str | None] | None
     ) -> ServiceCheck:
-        usd = self._settings.usd_per_call * question.units
         try:
-            reserved = await self.reserve(question, through_pause=True)
-            answer = await self.send(question, reserved)
-            await self.settle(reserved, question.units)
+            reserved = await self._reserve(question, through_pause=True)
+            answer = await self._send(question, reserved)
+            await self._settle(reserved, reserved.micros)
             await self._resume()
-            await parse_aside(
-                len(answer.body), read_answer, self.name, answer.body, dict[str, Any]
-            )
+            await self._read(answer.body, dict[str, Any])
         except ServiceProblem as wrong:
             if wrong.kind is not ProblemKind.NOTHING:
-                return _failed_check(wrong)
+                return ServiceCheck(ended=wrong.kind.value, why=wrong.why)
             await self._resume()  # it knows us, and none of the people asked about
             return ServiceCheck(ended=WORKS)
-        except (Unreachable, Forbidden) as error:
-            return _failed_check(of_unreachable(self.name, error))
         except CallsUnavailable as error:
             return ServiceCheck(ended=ProblemKind.AWAY.value, why=str(error))
+        usd = self._settings.usd_per_call * question.units
         return ServiceCheck(ended=WORKS, left=left(answer) if left else None, usd=usd)
 
     async def _resume(self) -> None:
         with suppress(CallsUnavailable):  # a pause ends by itself
             await self._budgets.resume(self.name)
 
-    # What one call is made of.
+    # The parts of one call.
 
-    async def reserve(self, question: Question, *, through_pause: bool = False) -> Reservation:
+    async def _reserve(self, question: Question, *, through_pause: bool = False) -> Reservation:
         """Reserve the highest price of *question*, and wait for its place in the bucket.
 
         Raises:
-            ServiceProblem: ``rate-limited``, ``over-cap``, or what the service is paused for.
+            NotSentProblem: ``rate-limited``, ``over-cap``, or the reason of a pause.
         """
-        most = self._price(question.units)
-        found = await self._budgets.reserve(
-            self.name,
-            self._settings.limits,
-            most,
+        asked = ReserveRequest(
+            service=self.name,
+            limits=self._settings.limits,
+            micros=self._price(question.units),
             patience_s=PATIENCE_S,
             through_pause=through_pause,
         )
-        match found:
+        match await self._budgets.reserve(asked):
             case Reservation() as reserved:
-                await self._wait_for(reserved)
+                try:
+                    if reserved.delay_s > 0:
+                        await self._wait(reserved.delay_s)
+                except BaseException:
+                    await self._settle_in_account(reserved, 0, made=False)
+                    raise
                 return reserved
             case BucketEmpty(left_s=left_s):
                 why = f"{self.name} is asked as fast as the settings allow"
@@ -353,62 +361,60 @@ class PaidService:
                 )
                 raise NotSentProblem(ProblemKind.OVER_CAP, why, left_s)
 
-    async def _wait_for(self, reserved: Reservation) -> None:
-        if reserved.delay_s <= 0:
-            return
-        try:
-            await self._wait(reserved.delay_s)
-        except BaseException:
-            await self._settle(reserved, 0, made=False)
-            raise
-
-    async def send(self, question: Question, reserved: Reservation) -> Response:
-        """Return the answer, if it can be read; what is not charged is settled.
+    async def _send(self, question: Question, reserved: Reservation) -> Response:
+        """Return the answer, if it can be read; otherwise the call is accounted for.
 
         Raises:
-            ServiceProblem: It is not one.
-            Unreachable, Forbidden: There is none.
+            ServiceProblem: There is none, or it is not one that can be read.
         """
         try:
             answer = await self._fetch(question)
-        except Forbidden:
-            await self._settle(reserved, 0, made=False)
-            raise
         except asyncio.CancelledError:  # the caller has no more time: it stays reserved
             note_call(self.name)
             note_spent(self.name, reserved.micros)
             raise
-        except Unreachable as error:
-            if error.why in NOT_SENT:
-                await self._settle(reserved, 0, made=False)
-            else:
-                note_call(self.name)
-                note_spent(self.name, reserved.micros)
-            await self._pause(of_unreachable(self.name, error))
-            raise
-        note_call(self.name)
-        found = self._judged(answer)
-        if found is None:
+        except (Unreachable, Forbidden) as error:
+            found = of_unreachable(self.name, error)
+            await self._account_for(found, reserved)
+            raise found from error
+        wrong = self._judged(answer)
+        if wrong is None:
+            note_call(self.name)
             return answer
-        if isinstance(found, UnchargedProblem):
-            await self._settle(reserved, 0)
+        await self._account_for(wrong, reserved)
+        raise wrong
+
+    async def _account_for(self, found: ServiceProblem, reserved: Reservation) -> None:
+        """Settle a call that ended with *found*, and pause the service if it says so."""
+        if isinstance(found, NotSentProblem):
+            await self._settle_in_account(reserved, 0, made=False)
         else:
-            note_spent(self.name, reserved.micros)
+            note_call(self.name)
+            if isinstance(found, UnchargedProblem):
+                await self._settle_in_account(reserved, 0)
+            else:
+                note_spent(self.name, reserved.micros)
         await self._pause(found)
-        raise found
 
-    async def settle(self, reserved: Reservation, units: int) -> None:
-        """Pay *units* instead of what was reserved; where that cannot be stored, all of it."""
-        micros = self._price(units)
+    async def _settle(self, reserved: Reservation, micros: int) -> None:
         note_spent(self.name, micros)
-        await self._settle(reserved, micros)
+        await self._settle_in_account(reserved, micros)
 
-    async def _settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
-        # The answer is there, and paid for: it is used whatever becomes of the account.
+    async def _settle_in_account(
+        self, reserved: Reservation, micros: int, *, made: bool = True
+    ) -> None:
+        """Count *micros* instead of what was reserved.
+
+        Where that cannot be stored, all of it counts: the answer is there, and paid for, and
+        is used whatever becomes of the account.
+        """
         try:
             await self._budgets.settle(reserved, micros, made=made)
         except CallsUnavailable as error:
             log.warning("paid_service_not_settled", service=self.name, why=str(error))
+
+    async def _read(self, body: bytes, kind: type[T]) -> T:
+        return await parse_aside(len(body), read_answer, self.name, body, kind)
 
     async def _fetch(self, question: Question) -> Response:
         url, params = f"{self._url}{question.path}", {**self._params, **question.params}
@@ -442,42 +448,6 @@ class PaidService:
 
     def _price(self, units: int) -> int:
         return micros_of(self._settings.usd_per_call * units)
-
-
-class _Call(Generic[T]):
-    """One call of a question, made unless it was made before."""
-
-    def __init__(
-        self,
-        service: PaidService,
-        question: Question,
-        kind: type[T],
-        charged: Callable[[T], int] | None,
-    ) -> None:
-        self._service = service
-        self._question = question
-        self._kind = kind
-        self._charged = charged
-
-    async def make(self, _idempotency_key: str) -> bytes:
-        service, question = self._service, self._question
-        reserved = await service.reserve(question)
-        answer = await service.send(question, reserved)
-        try:
-            found = await parse_aside(
-                len(answer.body), read_answer, service.name, answer.body, self._kind
-            )
-        except ServiceProblem:
-            note_spent(service.name, reserved.micros)  # who knows what it was charged
-            raise
-        await service.settle(
-            reserved, self._charged(found) if self._charged else question.units
-        )
-        return answer.body
-
-
-def _failed_check(wrong: ServiceProblem) -> ServiceCheck:
-    return ServiceCheck(ended=wrong.kind.value, why=wrong.why)
 
 
 def _asked(question: Question) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from cs.outside.port import ApiClient
-from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.service import Judge, PaidService, ServiceSettings
 

@@ -15,7 +15,7 @@ import msgspec
 from cs.directory.store import PeopleDirectory
 from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
 from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
-from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem

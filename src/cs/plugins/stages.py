@@ -68,7 +68,7 @@ from cs.outside.port import (
     Response,
     Unreachable,
 )
-from cs.paid_calls.budgets.port import UNLIMITED, Budgets
+from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem

@@ -1,7 +1,8 @@
 """What asyncio lacks: locks by name, waking all who wait, and sure cancellation."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -68,6 +69,17 @@ async def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(task, return_exceptions=True)
         raise
     return task.result()
+
+
+@asynccontextmanager
+async def in_background(work: Coroutine[Any, Any, object], name: str) -> AsyncIterator[None]:
+    """Run *work* as a task called *name* until left."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def leaf_errors(group: BaseExceptionGroup[E]) -> Iterator[E]:

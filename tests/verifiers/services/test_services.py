@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.outside.port import ApiClient, Response, Unreachable
 from cs.paid_calls.current_lookup import set_current_lookup
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.paid import PaidCalls
 from cs.plugins.contracts.stand_in import (
     Answer,
     ServiceRequest,
@@ -30,7 +30,7 @@ def verifier(name: str, client: ApiClient, key: str = KEY) -> HostedVerifier[Any
     context = verifier_context(
         client, url="https://api.test/v9", key=key, calls_per_s=10.0, burst=burst
     )
-    context = replace(context, budgets=memory_budgets(), paid=PaidOnce(memory_calls()))
+    context = replace(context, budgets=memory_budgets(), paid=PaidCalls(memory_calls()))
     made: HostedVerifier[Any] = import_module(f"cs.verifiers.services.{name}").from_context(
         context
     )

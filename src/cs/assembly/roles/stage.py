@@ -23,9 +23,9 @@ from cs.domain.service import World
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.budgets.account import StoredBudgets, account_away
-from cs.paid_calls.forgetting import forget_expired_calls
-from cs.paid_calls.paid import PaidOnce
+from cs.paid_calls.budgets import Budgets, account_away
+from cs.paid_calls.paid import PaidCalls
+from cs.paid_calls.register import forget_expired_calls
 from cs.pipeline.runner import Runner
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.sql import PostgresDatabase
@@ -64,8 +64,8 @@ async def run_stage(
             open_plugins(
                 settings,
                 shared_time.clock,
-                PaidOnce(calls, metrics=metrics),
-                budgets=StoredBudgets(PostgresDatabase(pool, account_away)),
+                PaidCalls(calls, metrics=metrics),
+                budgets=Budgets(PostgresDatabase(pool, account_away)),
                 directory=directory,
                 world=world,
                 metrics=metrics,

@@ -5,20 +5,26 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cs.paid_calls.budgets.account import StoredBudgets, account_away
-from cs.paid_calls.budgets.port import (
+from cs.paid_calls.budgets import (
     BucketEmpty,
     Budgets,
+    BudgetState,
     OverCap,
     Reservation,
+    ReserveRequest,
     ReserveResult,
     ServiceLimits,
     ServicePaused,
     Spending,
+    account_away,
+    decide,
 )
 from cs.paid_calls.errors import CallsUnavailable
 from cs.postgres.pool import Pool, open_pool
@@ -37,20 +43,20 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[StoredBudgets]:
+def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[Budgets]:
     if request.param == "postgres":
         yield in_postgres(request.getfixturevalue("pool"))
     else:
-        budgets = StoredBudgets.in_file(file)
+        budgets = Budgets.in_file(file)
         yield budgets
         budgets._database.file.close()  # type: ignore[attr-defined]
 
 
-def in_postgres(pool: Pool) -> StoredBudgets:
-    return StoredBudgets(PostgresDatabase(pool, account_away))
+def in_postgres(pool: Pool) -> Budgets:
+    return Budgets(PostgresDatabase(pool, account_away))
 
 
-async def later(budgets: StoredBudgets, days: int) -> None:
+async def later(budgets: Budgets, days: int) -> None:
     """Make what *budgets* knows so many days older."""
     for day in [date.today() - timedelta(days=n) for n in range(2, -2, -1)]:  # noqa: DTZ011
         await budgets._database.fetch(
@@ -59,13 +65,13 @@ async def later(budgets: StoredBudgets, days: int) -> None:
 
 
 async def test_a_reserve_counts_until_it_is_settled_and_then_what_was_paid(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
-    first = reserved(await budgets.reserve("acme", FREE, 70))
+    first = reserved(await reserve(budgets, "acme", FREE, 70))
     assert (await only(budgets)).micros_today == 70
 
     await budgets.settle(first, 20)
-    second = reserved(await budgets.reserve("acme", FREE, 50))
+    second = reserved(await reserve(budgets, "acme", FREE, 50))
     await budgets.settle(second, 0, made=False)
 
     spent = await only(budgets)
@@ -74,37 +80,37 @@ async def test_a_reserve_counts_until_it_is_settled_and_then_what_was_paid(
 
 
 async def test_a_call_that_could_cost_more_than_is_left_of_a_cap_is_not_made(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
-    first = reserved(await budgets.reserve("acme", DAILY, 60))
-    over = await budgets.reserve("acme", DAILY, 41)
+    first = reserved(await reserve(budgets, "acme", DAILY, 60))
+    over = await reserve(budgets, "acme", DAILY, 41)
     assert isinstance(over, OverCap)
     assert (over.cap, over.spent_micros) == ("day", 60)
     assert 0 < over.left_s <= 86_400
 
     await budgets.settle(first, 59)
-    assert isinstance(await budgets.reserve("acme", DAILY, 41), Reservation)
-    assert isinstance(await budgets.reserve("other", DAILY, 100), Reservation)
+    assert isinstance(await reserve(budgets, "acme", DAILY, 41), Reservation)
+    assert isinstance(await reserve(budgets, "other", DAILY, 100), Reservation)
 
 
 async def test_of_many_at_once_no_more_pay_than_the_cap_allows(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
-    found = await asyncio.gather(*(budgets.reserve("acme", DAILY, 30) for _ in range(12)))
+    found = await asyncio.gather(*(reserve(budgets, "acme", DAILY, 30) for _ in range(12)))
 
     assert sum(isinstance(each, Reservation) for each in found) == 3
     assert (await only(budgets)).micros_today == 90
 
 
 async def test_yesterday_counts_for_the_month_and_not_for_today(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
     monthly = msgspec.structs.replace(DAILY, micros_per_month=150)
-    reserved(await budgets.reserve("acme", monthly, 100))
+    reserved(await reserve(budgets, "acme", monthly, 100))
     await later(budgets, days=1)
 
     spent = await only(budgets)
-    again = await budgets.reserve("acme", monthly, 60)
+    again = await reserve(budgets, "acme", monthly, 60)
 
     assert spent.micros_today == 0
     if spent.micros_this_month:  # on the first of a month yesterday was another
@@ -115,19 +121,19 @@ async def test_yesterday_counts_for_the_month_and_not_for_today(
 
 
 async def test_the_bucket_lets_a_burst_through_and_then_its_rate(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
     slow = ServiceLimits(calls_per_s=0.001, burst=2)
-    found = await asyncio.gather(*(budgets.reserve("acme", slow, 0) for _ in range(4)))
+    found = await asyncio.gather(*(reserve(budgets, "acme", slow, 0) for _ in range(4)))
 
     busy = [each for each in found if isinstance(each, BucketEmpty)]
     assert len(busy) == 2
     assert all(990 < each.left_s <= 1000 for each in busy)
 
 
-async def test_who_waits_keeps_a_place_of_his_own(budgets: StoredBudgets) -> None:
+async def test_who_waits_keeps_a_place_of_his_own(budgets: Budgets) -> None:
     limits = ServiceLimits(calls_per_s=0.1)
-    found = [await budgets.reserve("acme", limits, 0, patience_s=25) for _ in range(4)]
+    found = [await reserve(budgets, "acme", limits, 0, patience_s=25) for _ in range(4)]
 
     delays = [reserved(each).delay_s for each in found[:3]]
     assert delays[0] == 0
@@ -137,13 +143,13 @@ async def test_who_waits_keeps_a_place_of_his_own(budgets: StoredBudgets) -> Non
 
 
 async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
-    budgets: StoredBudgets,
+    budgets: Budgets,
 ) -> None:
     await budgets.pause("acme", 60, "rate-limited")
     await budgets.pause("acme", 5, "shorter")
 
-    stopped = await budgets.reserve("acme", FREE, 1)
-    through = await budgets.reserve("acme", FREE, 1, through_pause=True)
+    stopped = await reserve(budgets, "acme", FREE, 1)
+    through = await reserve(budgets, "acme", FREE, 1, through_pause=True)
     paused = await only(budgets)
     await budgets.resume("acme")
 
@@ -151,22 +157,22 @@ async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
     assert stopped.why == paused.paused_why == "rate-limited"
     assert 50 < stopped.left_s <= 60
     assert isinstance(through, Reservation)
-    assert isinstance(await budgets.reserve("acme", FREE, 1), Reservation)
+    assert isinstance(await reserve(budgets, "acme", FREE, 1), Reservation)
     assert (await only(budgets)).paused_why == ""
 
 
-async def test_nobody_was_asked_is_an_empty_account(budgets: StoredBudgets) -> None:
+async def test_nobody_was_asked_is_an_empty_account(budgets: Budgets) -> None:
     await budgets.resume("acme")
 
     assert await budgets.spending() == []
 
 
 async def test_what_was_spent_outlives_the_process(file: Path) -> None:
-    async with StoredBudgets.in_file(file) as before:
-        reserved(await before.reserve("acme", FREE, 70))
+    async with Budgets.in_file(file) as before:
+        reserved(await reserve(before, "acme", FREE, 70))
         await before.pause("acme", 60, "no-credits")
 
-    async with StoredBudgets.in_file(file) as after:
+    async with Budgets.in_file(file) as after:
         spent = await only(after)
 
     assert (spent.micros_today, spent.paused_why) == (70, "no-credits")
@@ -177,16 +183,16 @@ async def test_processes_on_one_account_keep_one_cap_and_one_bucket(
 ) -> None:
     ten_s = ServiceLimits(calls_per_s=0.1)
     async with (
-        StoredBudgets.in_file(file) as one,
-        StoredBudgets.in_file(file) as two,
+        Budgets.in_file(file) as one,
+        Budgets.in_file(file) as two,
         open_pool(database, role="other") as other,
     ):
         for workers in ((one, two), (in_postgres(pool), in_postgres(other))):
             found = await asyncio.gather(
-                *(workers[n % 2].reserve("acme", DAILY, 30) for n in range(12))
+                *(reserve(workers[n % 2], "acme", DAILY, 30) for n in range(12))
             )
             slots = await asyncio.gather(
-                *(workers[n % 2].reserve("slow", ten_s, 0, patience_s=1000) for n in range(8))
+                *(reserve(workers[n % 2], "slow", ten_s, 0, patience_s=1000) for n in range(8))
             )
 
             assert sum(isinstance(each, Reservation) for each in found) == 3
@@ -196,7 +202,7 @@ async def test_processes_on_one_account_keep_one_cap_and_one_bucket(
 
 
 async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:
-    async with StoredBudgets.in_file(file) as budgets:
+    async with Budgets.in_file(file) as budgets:
         assert await budgets.spending() == []
         await budgets.resume("acme")
         assert not budgets._database.file.exists  # type: ignore[attr-defined]
@@ -207,25 +213,32 @@ async def test_an_account_that_cannot_be_used_lets_nobody_ask(
 ) -> None:
     damaged, locked = tmp_path / "damaged.db", tmp_path / "locked.db"
     damaged.write_bytes(b"not a database, and long enough to be looked at" * 100)
-    async with StoredBudgets.in_file(damaged) as budgets:
+    async with Budgets.in_file(damaged) as budgets:
         with pytest.raises(CallsUnavailable, match="the account of paid services"):
-            await budgets.reserve("acme", FREE, 1)
-    async with StoredBudgets.in_file(locked, lock_timeout_s=0) as budgets:
-        await budgets.reserve("acme", FREE, 1)
+            await reserve(budgets, "acme", FREE, 1)
+    async with Budgets.in_file(locked, lock_timeout_s=0) as budgets:
+        await reserve(budgets, "acme", FREE, 1)
         other = sqlite3.connect(locked, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(CallsUnavailable, match="locked"):
-            await budgets.reserve("acme", FREE, 1)
+            await reserve(budgets, "acme", FREE, 1)
         other.close()
 
     budgets = in_postgres(pool)
     await pool.execute("DROP TABLE services")
     with pytest.raises(CallsUnavailable, match="services"):
-        await budgets.reserve("acme", FREE, 1)
+        await reserve(budgets, "acme", FREE, 1)
     pool.terminate()
-    for asked in (budgets.reserve("acme", FREE, 1), budgets.spending()):
+    for asked in (reserve(budgets, "acme", FREE, 1), budgets.spending()):
         with pytest.raises(CallsUnavailable):
             await asked
+
+
+async def reserve(
+    budgets: Budgets, service: str, limits: ServiceLimits, micros: int, **more: Any
+) -> ReserveResult:
+    asked = ReserveRequest(service=service, limits=limits, micros=micros, **more)
+    return await budgets.reserve(asked)
 
 
 async def only(budgets: Budgets) -> Spending:
@@ -237,3 +250,85 @@ async def only(budgets: Budgets) -> Spending:
 def reserved(found: ReserveResult) -> Reservation:
     assert isinstance(found, Reservation), found
     return found
+
+
+MAY = 1_777_593_600.0  # 2026-05-01T00:00:00Z
+
+
+@given(
+    rate=st.floats(0.01, 100),
+    burst=st.integers(1, 20),
+    gaps=st.lists(st.floats(0, 5), min_size=1, max_size=60),
+    patience_s=st.floats(0, 30),
+)
+def test_in_no_stretch_of_time_are_more_calls_made_than_burst_and_rate_allow(
+    rate: float, burst: int, gaps: list[float], patience_s: float
+) -> None:
+    limits = ServiceLimits(calls_per_s=rate, burst=burst)
+    state, now, made = BudgetState(), MAY, list[float]()
+    for gap in gaps:
+        now += gap
+        state, result = asked(state, limits, now=now, patience_s=patience_s)
+        if isinstance(result, Reservation):
+            assert 0 <= result.delay_s <= patience_s
+            made.append(now + result.delay_s)
+
+    assert made == sorted(made), "in the order they came"
+    for n, first in enumerate(made):
+        for m in range(n, len(made)):
+            allowed = burst + (made[m] - first) * rate
+            assert m - n + 1 <= allowed + 1e-3
+
+
+@given(
+    day=st.integers(0, 500),
+    month=st.integers(0, 500),
+    costs=st.lists(st.integers(0, 120), max_size=30),
+)
+def test_whatever_calls_cost_no_cap_is_passed(day: int, month: int, costs: list[int]) -> None:
+    limits = ServiceLimits(
+        calls_per_s=1000, burst=1000, micros_per_day=day, micros_per_month=month
+    )
+    state, spent = BudgetState(), 0
+    for cost in costs:
+        state, result = asked(state, limits, micros=cost, spent=spent)
+        fits = spent + cost <= min(day, month)
+        assert isinstance(result, Reservation if fits else OverCap)
+        spent += cost if fits else 0
+
+    assert spent <= min(day, month)
+
+
+def test_a_cap_says_when_its_period_ends() -> None:
+    limits = ServiceLimits(calls_per_s=1, micros_per_day=0, micros_per_month=None)
+    _, by_day = asked(BudgetState(), limits, micros=1, now=MAY + 3600)
+    limits = ServiceLimits(calls_per_s=1, micros_per_month=0)
+    _, by_month = asked(BudgetState(), limits, micros=1)
+
+    assert isinstance(by_day, OverCap)
+    assert (by_day.cap, by_day.left_s) == ("day", 23 * 3600)
+    assert isinstance(by_month, OverCap)
+    assert (by_month.cap, by_month.left_s) == ("month", 31 * 86_400)
+
+
+def test_a_refused_call_takes_nothing_out_of_the_bucket() -> None:
+    limits = ServiceLimits(calls_per_s=1, micros_per_day=0)
+    state = BudgetState()
+    assert asked(state, limits, micros=1)[0] == state
+    paused = BudgetState(0.0, MAY + 5, "why")
+    assert asked(paused, limits) == (paused, ServicePaused(5.0, "why"))
+
+
+def asked(
+    state: BudgetState,
+    limits: ServiceLimits,
+    *,
+    micros: int = 0,
+    now: float = MAY,
+    spent: int = 0,
+    patience_s: float = 0.0,
+) -> tuple[BudgetState, ReserveResult]:
+    request = ReserveRequest(
+        service="acme", limits=limits, micros=micros, patience_s=patience_s
+    )
+    return decide(state, request, now, (spent, spent))

@@ -1,0 +1,336 @@
+"""How fast a paid service may be asked and what may be spent there, over all workers.
+
+One token bucket, one pause and one account for each service, in a row that workers queue for.
+The bucket is kept as one moment, the one at which it will be full again (the "theoretical
+arrival time" of ITU-T I.371, annex A): one number to store, nothing to fill by the clock.
+Days and the bucket go by the database's clock, so that all workers agree on them.
+
+Before a call its highest price is reserved, durably; afterwards it is settled with what was
+charged.  A worker that dies in between leaves the reserve as spent: the caps err on the side
+of not asking, as paid calls do (docs/decisions/0012-a-paid-call-is-made-once.md).  A database
+that is away allows no request.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Literal, Self
+
+import msgspec
+
+from cs.paid_calls.errors import CallsUnavailable
+from cs.runtime.sql import NOW, Database, Work
+from cs.sqlite.database import LOCK_TIMEOUT_S
+from cs.sqlite.sql import SqliteDatabase
+
+
+class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the operator allows of one service.
+
+    Attributes:
+        calls_per_s: At which rate the bucket fills.
+        burst: Calls that may be made at once after a pause, 1 or more.
+        micros_per_day: Most that may be spent in a day of UTC; ``None`` for no cap.
+        micros_per_month: And in a month of UTC.
+    """
+
+    calls_per_s: float
+    burst: int = 1
+    micros_per_day: int | None = None
+    micros_per_month: int | None = None
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """The caller may make one call, *delay_s* from now.
+
+    Attributes:
+        day: Of UTC, on whose account the reserve is.
+    """
+
+    service: str
+    day: date
+    micros: int
+    delay_s: float = 0.0
+
+
+class BucketEmpty(msgspec.Struct, frozen=True):
+    """The bucket is empty for longer than the caller waits."""
+
+    left_s: float
+
+
+class ServicePaused(msgspec.Struct, frozen=True):
+    """The service asked all of us to stay away, or refused all of us alike.
+
+    Attributes:
+        why: What it was paused with (`Budgets.pause`).
+    """
+
+    left_s: float
+    why: str
+
+
+class OverCap(msgspec.Struct, frozen=True):
+    """The call could cost more than is left of a cap; *left_s* until the period ends."""
+
+    cap: Literal["day", "month"]
+    spent_micros: int
+    left_s: float
+
+
+ReserveResult = Reservation | BucketEmpty | ServicePaused | OverCap
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """What one service was asked and paid, reserves of calls under way included."""
+
+    service: str
+    calls_today: int = 0
+    micros_today: int = 0
+    calls_this_month: int = 0
+    micros_this_month: int = 0
+    paused_s: float = 0.0
+    paused_why: str = ""
+
+
+class BudgetState(msgspec.Struct, frozen=True):
+    """What is stored of a service next to its account; moments are seconds since 1970.
+
+    Attributes:
+        full_at: When the bucket is full again without requests.
+        paused_until: No request before that.
+        paused_why: What it was paused with.
+    """
+
+    full_at: float = 0.0
+    paused_until: float = 0.0
+    paused_why: str = ""
+
+
+class ReserveRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A caller's wish to make a call that costs at most *micros*.
+
+    Attributes:
+        service: The same name for the same account.
+        limits: Of the service.
+        patience_s: How long the caller waits for the bucket; a place in it is kept.
+        through_pause: Ask though it is paused: to find out whether it still has to be.
+    """
+
+    service: str
+    limits: ServiceLimits
+    micros: int
+    patience_s: float = 0.0
+    through_pause: bool = False
+
+
+def decide(
+    state: BudgetState, asked: ReserveRequest, now: float, spent: tuple[int, int]
+) -> tuple[BudgetState, ReserveResult]:
+    """Return what becomes of *state* and the answer to *asked*.
+
+    Args:
+        state: Of the service.
+        asked: The request.
+        now: Seconds since 1970.
+        spent: Micros today, and this month.
+
+    >>> limits = ServiceLimits(calls_per_s=1.0, micros_per_day=10)
+    >>> once = ReserveRequest(service="acme", limits=limits, micros=7)
+    >>> state, first = decide(BudgetState(), once, 0.0, (0, 0))
+    >>> first.micros, decide(state, once, 0.0, (0, 0))[1]
+    (7, BucketEmpty(left_s=1.0))
+    >>> decide(state, once, 0.0, (7, 7))[1].cap
+    'day'
+    """
+    pause_s = state.paused_until - now
+    if pause_s > 0 and not asked.through_pause:
+        return state, ServicePaused(pause_s, state.paused_why)
+    day, limits = _day_of(now), asked.limits
+    next_month = (day.replace(day=1) + timedelta(days=31)).replace(day=1)
+    spent_today, spent_this_month = spent
+    caps: tuple[tuple[Literal["day", "month"], int | None, int, date], ...] = (
+        ("month", limits.micros_per_month, spent_this_month, next_month),
+        ("day", limits.micros_per_day, spent_today, day + timedelta(days=1)),
+    )
+    for name, cap, so_far, ends in caps:
+        if cap is not None and so_far + asked.micros > cap:
+            ends_at = datetime(ends.year, ends.month, ends.day, tzinfo=UTC).timestamp()
+            return state, OverCap(name, so_far, ends_at - now)
+    interval_s = 1 / limits.calls_per_s
+    full_at = max(state.full_at, now) + interval_s
+    wait_s = max(full_at - now - limits.burst * interval_s, 0.0)
+    if wait_s > asked.patience_s:
+        return state, BucketEmpty(wait_s)
+    reserved = Reservation(asked.service, day, asked.micros, wait_s)
+    return msgspec.structs.replace(state, full_at=full_at), reserved
+
+
+def _day_of(now: float) -> date:
+    return datetime.fromtimestamp(now, UTC).date()
+
+
+class Budgets:
+    """The budgets in *database*.  Every method may raise `CallsUnavailable`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def in_file(cls, path: Path | None, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
+        """Return those in a SQLite file, made when something is first reserved.
+
+        Args:
+            path: Of the file; its folder is made too.  In memory without one.
+            lock_timeout_s: How long to wait for another process's transaction.
+        """
+        return cls(
+            SqliteDatabase(
+                path,
+                _SQLITE_SCHEMA,
+                thread="budgets",
+                make_folder=True,
+                unavailable=account_away,
+                lock_timeout_s=lock_timeout_s,
+            )
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._database.close()
+
+    async def reserve(self, asked: ReserveRequest) -> ReserveResult:
+        """Answer *asked*; what is reserved is durable."""
+
+        def reserve() -> Work[ReserveResult]:
+            state, now = yield from _locked(asked.service)
+            day = _day_of(now)
+            ((*spent,),) = yield _SPENT, asked.service, day.replace(day=1), day
+            after, result = decide(state, asked, now, (spent[0], spent[1]))
+            if isinstance(result, Reservation):
+                yield _stored(asked.service, after)
+                yield _ADD, asked.service, day, 1, asked.micros
+            return result
+
+        return await self._database.transact(reserve())
+
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
+        """Count *micros* in place of the reserve; one that was not *made* is no call."""
+        change = (0 if made else -1, micros - reserved.micros)
+        await self._database.fetch(_ADD, reserved.service, reserved.day, *change)
+
+    async def pause(self, service: str, for_s: float, why: str) -> None:
+        """Allow no request to *service* for *for_s* seconds; a longer pause stays."""
+
+        def pause() -> Work[None]:
+            state, now = yield from _locked(service)
+            if now + for_s > state.paused_until:
+                yield _stored(service, BudgetState(state.full_at, now + for_s, why))
+
+        await self._database.transact(pause())
+
+    async def resume(self, service: str) -> None:
+        """End the pause of *service*: it answers again."""
+        await self._database.fetch(_RESUME, service)
+
+    async def spending(self) -> Sequence[Spending]:
+        """Return every service that was ever asked, by name."""
+        found = await self._database.fetch(NOW)
+        if not found:
+            return []  # nothing was ever reserved
+        ((now,),) = found
+        day = _day_of(now)
+        rows = await self._database.fetch(_SPENDING, day.replace(day=1), day)
+        return [
+            Spending(
+                service=service,
+                calls_today=calls_today,
+                micros_today=micros_today,
+                calls_this_month=calls,
+                micros_this_month=micros,
+                paused_s=max(paused_until - now, 0.0),
+                paused_why=why if paused_until > now else "",
+            )
+            for service, paused_until, why, calls_today, micros_today, calls, micros in rows
+        ]
+
+
+def account_away(error: Exception) -> CallsUnavailable:
+    """Return what is raised where the database of an account is away with *error*."""
+    return CallsUnavailable(f"the account of paid services: {error}")
+
+
+def _locked(service: str) -> Work[tuple[BudgetState, float]]:
+    """Return what is stored of *service*, ours until the transaction ends, and the time."""
+    ((*state, now),) = yield _LOCK, service
+    return BudgetState(*state), now
+
+
+def _stored(service: str, state: BudgetState) -> tuple[object, ...]:
+    return _STORE, service, state.full_at, state.paused_until, state.paused_why
+
+
+class _Unlimited(Budgets):
+    def __init__(self) -> None:
+        pass
+
+    async def reserve(self, asked: ReserveRequest) -> ReserveResult:
+        return Reservation(asked.service, date.min, asked.micros)
+
+    async def settle(self, reserved: Reservation, micros: int, *, made: bool = True) -> None:
+        pass
+
+    async def pause(self, service: str, for_s: float, why: str) -> None:
+        pass
+
+    async def resume(self, service: str) -> None:
+        pass
+
+    async def spending(self) -> Sequence[Spending]:
+        return ()
+
+
+#: Counts nothing and allows all requests: for a made-up world, and tests of plug-ins.
+UNLIMITED: Budgets = _Unlimited()
+
+
+_SQLITE_SCHEMA = (
+    (
+        "CREATE TABLE IF NOT EXISTS services (service TEXT PRIMARY KEY, full_at REAL NOT NULL, "
+        "paused_until REAL NOT NULL, paused_why TEXT NOT NULL) WITHOUT ROWID"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS spending (service TEXT, day TEXT, calls INTEGER NOT NULL, "
+        "micros INTEGER NOT NULL, PRIMARY KEY (service, day)) WITHOUT ROWID"
+    ),
+)
+_LOCK = """
+INSERT INTO services (service, full_at, paused_until, paused_why) VALUES ($1, 0, 0, '')
+ON CONFLICT (service) DO UPDATE SET full_at = services.full_at
+RETURNING full_at, paused_until, paused_why, date_part('epoch', clock_timestamp())
+"""
+_STORE = """
+UPDATE services SET full_at = $2, paused_until = $3, paused_why = $4 WHERE service = $1
+"""
+_RESUME = "UPDATE services SET paused_until = 0, paused_why = '' WHERE service = $1"
+_ADD = """
+INSERT INTO spending (service, day, calls, micros) VALUES ($1, $2, $3, $4)
+ON CONFLICT (service, day) DO UPDATE
+SET calls = spending.calls + excluded.calls, micros = spending.micros + excluded.micros
+"""
+_SPENT = """
+SELECT CAST(coalesce(sum(micros) FILTER (WHERE day = $3), 0) AS bigint),
+       CAST(coalesce(sum(micros), 0) AS bigint)
+FROM spending WHERE service = $1 AND day BETWEEN $2 AND $3
+"""
+_SPENDING = """
+SELECT s.service, s.paused_until, s.paused_why,
+       CAST(coalesce(sum(p.calls) FILTER (WHERE p.day = $2), 0) AS bigint),
+       CAST(coalesce(sum(p.micros) FILTER (WHERE p.day = $2), 0) AS bigint),
+       CAST(coalesce(sum(p.calls), 0) AS bigint),
+       CAST(coalesce(sum(p.micros), 0) AS bigint)
+FROM services s LEFT JOIN spending p ON p.service = s.service AND p.day BETWEEN $1 AND $2
+GROUP BY s.service, s.paused_until, s.paused_why ORDER BY s.service
+"""
