@@ -17,7 +17,7 @@ from cs.domain.stages.limits import check_outcome
 from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
 from cs.opinions.language_model import AT_ONCE, LanguageModel
 from cs.outside.http import TrustedClient
-from cs.paid_calls.current_lookup import set_current_lookup
+from cs.paid_calls.current_work import set_current_lookup
 from cs.paid_calls.paid import PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.settings import load

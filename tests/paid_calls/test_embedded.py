@@ -9,7 +9,7 @@ import pytest
 from cs.assembly.folder import open_folder, open_paid_calls
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import BrandFacts
-from cs.paid_calls.current_lookup import set_current_lookup
+from cs.paid_calls.current_work import set_current_lookup
 from cs.plugins.sources import SourceStatus
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load

@@ -9,7 +9,7 @@ import pytest
 
 from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
-from cs.paid_calls.current_lookup import CURRENT_LOOKUP, set_current_lookup
+from cs.paid_calls.current_work import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import NotSentProblem, ProblemKind

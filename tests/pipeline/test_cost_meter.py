@@ -18,7 +18,7 @@ from cs.domain.stages.work import (
     Work,
     with_costs,
 )
-from cs.paid_calls.current_lookup import set_current_lookup
+from cs.paid_calls.current_work import set_current_lookup
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import Verification

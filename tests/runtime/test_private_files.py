@@ -13,7 +13,7 @@ from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
 from cs.backup.backup import make
 from cs.backup.files import backup_folders
 from cs.cli.list_files import Journal, write_results
-from cs.paid_calls.current_lookup import CURRENT_LOOKUP
+from cs.paid_calls.current_work import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
 from cs.settings import BadSettings, Settings

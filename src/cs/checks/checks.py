@@ -1,4 +1,4 @@
-"""How many status and usage checks a key made in the last minute (contract L3).
+"""Counting the status and usage checks of each key in the last minute (contract L3).
 
 A check is counted before anything else is read, so that one beyond the limit costs no more
 work however many come.
@@ -34,7 +34,7 @@ class Checks(Protocol):
         """Count a check, unless 120 were counted in the 60 s before it.
 
         Args:
-            key_id: Whose check.
+            key_id: The key that makes it.
             at: By the caller's clock; where nodes share a clock that one counts.
 
         Raises:

@@ -1,1 +1,1 @@
-"""The operator's own directory of people: who was imported, sealed, and where they are kept."""
+"""The operator's own directory of people: imported, sealed, and stored in a database."""

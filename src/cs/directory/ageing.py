@@ -1,4 +1,4 @@
-"""People of the directory who are known of too long ago are forgotten, hour by hour."""
+"""Forgetting people of the directory that are known of too long ago, every hour."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
-#: How often it is looked who is too old.
+#: How often old people are looked for.
 EVERY = timedelta(hours=1)
 
 
@@ -23,7 +23,7 @@ EVERY = timedelta(hours=1)
 async def forget_old_people(
     directory: PeopleDirectory, clock: Clock, kept_for: timedelta
 ) -> AsyncIterator[None]:
-    """Forget who is known of longer ago than *kept_for*, at once and hourly, until left."""
+    """Forget people known of longer ago than *kept_for*, now and every hour, until left."""
 
     async def forget() -> None:
         while True:

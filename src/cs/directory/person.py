@@ -1,4 +1,4 @@
-"""One person of the operator's directory, and what a newer row about them changes.  Pure."""
+"""A person of the operator's directory, and merging a newer row into them.  Pure."""
 
 from collections.abc import Set as AbstractSet
 from datetime import date
@@ -12,7 +12,7 @@ class DirectoryPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     Attributes:
         title: The job, as a file of contacts has it.
-        headline: What they wrote of themselves.
+        headline: Their own description of what they do.
         domain: Of their company's web site.
         profile: Address of their LinkedIn page, in the form of `person_page`.
         email: Where they may be reached; never proof of anything.
@@ -36,7 +36,7 @@ class DirectoryPerson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
     @property
     def known_as(self) -> str:
-        """What identifies a person in the directory."""
+        """The identity of a person in the directory."""
         return f"profile:{self.profile}" if self.profile else f"email:{self.email}"
 
 
@@ -44,9 +44,9 @@ class DirectoryRow(msgspec.Struct, frozen=True):
     """One row of a file.
 
     Attributes:
-        person: Who it tells of.
-        given: Fields that the file has a column for, ``as_of`` among them if it says so
-            itself; the others say nothing about the person.
+        person: The person it describes.
+        given: Fields that the file has a column for, and ``as_of`` if it dates the row; the
+            other fields say nothing about the person.
     """
 
     person: DirectoryPerson
@@ -54,10 +54,10 @@ class DirectoryRow(msgspec.Struct, frozen=True):
 
 
 def merged(before: DirectoryPerson, row: DirectoryRow) -> DirectoryPerson:
-    """Return what is known of the person *before* once *row* is added.
+    """Merge *row* into the person *before*.
 
-    What the file has no column for stays.  Without a date of its own, a row that says nothing
-    new leaves the date as it was: a file does not become newer by being imported again.
+    Fields that the file has no column for stay.  Without a date of its own, a row that changes
+    nothing leaves the date as it was: a file is no newer when it is imported again.
     """
     after = replace(before, **{field: getattr(row.person, field) for field in row.given})
     if after != before and "as_of" not in row.given:

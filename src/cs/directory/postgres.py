@@ -34,10 +34,10 @@ class PostgresDirectory(PeopleDirectory):
         yield Many(_PUT, people)
 
     async def _delete(self, condition: str, value: Any) -> int:
-        """Forget them by putting new tables in the place of the parts that hold them.
+        """Replace the parts that hold them by new tables.
 
-        Who is in the way of the exchange of a part keeps all its people: doing it again
-        finishes what was interrupted.
+        If another process prevents the exchange of a part, all its people stay: doing it
+        again finishes the work.
         """
         people = 0
         while True:

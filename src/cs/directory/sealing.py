@@ -1,4 +1,4 @@
-"""What the key of the directory does: keyed hashes of who and where people are, and sealing."""
+"""Sealing people of the directory, and keyed hashes of their identities and places."""
 
 import hmac
 import os
@@ -19,7 +19,7 @@ _decode = msgspec.json.Decoder(DirectoryPerson).decode
 
 
 class DirectorySeal:
-    """What a 32-byte key does (AES-256-GCM; who it is, is bound to what is known of them).
+    """The uses of a 32-byte key (AES-256-GCM; a sealed person is bound to their identity).
 
     Raises:
         ValueError: *key* is not 32 bytes.
@@ -40,7 +40,7 @@ class DirectorySeal:
         return hmac.digest(self._who, known_as.encode(errors="replace"), "sha256")[:_HASH]
 
     def where(self, place: str) -> bytes:
-        """Return the keyed hash of a place that people are looked for at."""
+        """Return the keyed hash of a place where people are looked for."""
         return hmac.digest(self._where, place.encode(errors="replace"), "sha256")[:_HASH]
 
     def seal(self, who: bytes, person: DirectoryPerson) -> bytes:
@@ -52,7 +52,7 @@ class DirectorySeal:
         """Return the person in *box*.
 
         Raises:
-            DirectoryUnavailable: It is not that of *who*, or damaged.
+            DirectoryUnavailable: It is damaged, or of another person than *who*.
         """
         try:
             return _decode(self._box.decrypt(box[:_NONCE], box[_NONCE:], who))

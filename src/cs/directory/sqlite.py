@@ -14,9 +14,9 @@ from cs.runtime.sql import Many, Work
 from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase
 
-#: Bytes of a keyed hash and of a fingerprint, which stand one behind the other in a row.
+#: Bytes of a keyed hash and of a fingerprint, which a row has joined.
 _PLACE, _PRINT = 16, 32
-#: Memory for pages: what keeps the indexes of a million people quick to write.
+#: Memory for pages, so that the indexes of a million people are quick to write.
 _CACHE_KIB = 65_536
 #: People that are forgotten in one go by age, so that the file can be read in between.
 PAGE = 1_000
@@ -66,7 +66,7 @@ class SqliteDirectory(PeopleDirectory):
         gone = 0
         if self._sqlite.file.exists:
             gone = await self._database.transact(_forget(condition, value))
-        # Also the bytes of those who could not be wiped before.
+        # Also the bytes of people that could not be wiped before.
         await self._sqlite.wipe(rewrite=rewrite)
         return gone
 
@@ -81,7 +81,7 @@ class SqliteDirectory(PeopleDirectory):
 
 
 def _forget(condition: str, value: Any) -> Work[int]:
-    """Delete the people of whom *condition* is true, and by what they are found."""
+    """Delete the people that meet *condition* on *value*, and their index entries."""
     query = f"SELECT number, as_of, places, prints FROM person WHERE {condition}"  # noqa: S608
     people = yield query, value
     for number, as_of, places, prints in people:
@@ -115,7 +115,7 @@ _SCHEMA = (
         "CREATE TABLE IF NOT EXISTS directory_key "
         "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
     ),
-    # What the statements for both databases call it.
+    # Its name in the statements for both databases.
     "CREATE TEMP VIEW directory_person AS SELECT * FROM person",
 )
 _BEFORE = f"""

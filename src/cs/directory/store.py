@@ -19,7 +19,7 @@ from cs.runtime.sql import Database, Work
 
 
 class IndexEntries(msgspec.Struct, frozen=True):
-    """By what one person is found.
+    """The index entries of one person.
 
     Attributes:
         places: Texts that say where they work; only their keyed hashes are stored.
@@ -30,12 +30,12 @@ class IndexEntries(msgspec.Struct, frozen=True):
     prints: tuple[str, ...]
 
 
-#: Says by what a person is to be found.
+#: Returns the index entries of a person.
 IndexOf = Callable[[DirectoryPerson], IndexEntries]
 
 
 class Changes(msgspec.Struct):
-    """What rows came to, in people."""
+    """The result of storing rows, in people."""
 
     new: int = 0
     updated: int = 0
@@ -43,24 +43,24 @@ class Changes(msgspec.Struct):
 
 
 class DirectoryStatus(msgspec.Struct, frozen=True):
-    """How many people there are, and of which days they are known."""
+    """The number of people, and the oldest and newest day of which they are known."""
 
     people: int = 0
     oldest: date | None = None
     newest: date | None = None
 
 
-#: One person as stored: the keyed hash of who it is, the day of which they are known, keyed
-#: hashes of where they are looked for, fingerprints, and all of it sealed.
+#: A person as stored: the keyed hash of their identity, the day of which they are known, keyed
+#: hashes of their places, their fingerprints, and all of it sealed.
 SealedPerson = tuple[bytes, date, list[bytes], list[bytes], bytes]
 
 
 class PeopleDirectory:
     """The people in *database*; use as ``async with``.
 
-    Every method may raise `DirectoryUnavailable`.  Those that forget people may raise
-    `DeletedDataRemains`: they are found no more, but bytes are left of them, or of others who
-    were forgotten before.
+    Every method may raise `DirectoryUnavailable`.  Methods that forget people may raise
+    `DeletedDataRemains`: the people are not found any more, but bytes are left of them, or of
+    others that were forgotten before.
 
     Args:
         database: With the tables of the directory.
@@ -69,7 +69,7 @@ class PeopleDirectory:
             (`WrongDirectoryKey`).
 
     Attributes:
-        has_people: Whether there was anybody when `look` was last called.
+        has_people: Whether it had people when `look` was last called.
     """
 
     #: Conditions in SQL: a person is at one of the places $1, or has one of the prints $1.
@@ -96,7 +96,7 @@ class PeopleDirectory:
         raise NotImplementedError
 
     async def _delete(self, condition: str, value: Any) -> int:
-        """Forget the people of whom *condition* on *value*, its $1, is true; return how many.
+        """Forget the people that meet *condition* on *value*, its $1; return how many.
 
         Their files keep no byte.
         """
@@ -111,18 +111,18 @@ class PeopleDirectory:
         raise NotImplementedError
 
     async def forget_before(self, day: date) -> int:
-        """Forget some of who is known of an earlier day; return how many, 0 if none is left."""
+        """Forget some people known of an earlier day; return how many, 0 if none is left."""
         raise NotImplementedError
 
     # Reading.
 
     async def look(self) -> bool:
-        """Return whether there is anybody now."""
+        """Return whether it has people now."""
         self.has_people = bool(await self._database.fetch(_ANYBODY))
         return self.has_people
 
     async def status(self) -> DirectoryStatus:
-        """Return how many people there are and how old."""
+        """Return the number of people, and how old they are."""
         for people, oldest, newest in await self._database.fetch(_STATUS):
             if people:
                 return DirectoryStatus(people, self._day(oldest), self._day(newest))
@@ -131,7 +131,7 @@ class PeopleDirectory:
     async def people_at(
         self, places: Iterable[str], *, limit: int
     ) -> Sequence[DirectoryPerson]:
-        """Return who is at any of *places*, the latest known first; at most *limit*."""
+        """Return at most *limit* people at any of *places*, the latest known first."""
         if (seal := await self._seal_in_use()) is None:
             return []
         wanted = [seal.where(place) for place in sorted(set(places))]
@@ -142,7 +142,7 @@ class PeopleDirectory:
         )
 
     async def known_by(self, prints: Iterable[str]) -> Sequence[DirectoryPerson]:
-        """Return everyone who has any of *prints*."""
+        """Return all people with any of *prints*."""
         if await self._seal_in_use() is None:
             return []
         wanted = _print_bytes(prints)
@@ -150,14 +150,14 @@ class PeopleDirectory:
         return self._unsealed(found)
 
     async def get(self, known_as: str) -> DirectoryPerson | None:
-        """Return who is `known_as` that."""
+        """Return the person with the identity *known_as*."""
         if (seal := await self._seal_in_use()) is None:
             return None
         found = self._unsealed(await self._database.fetch(_BY_WHO, [seal.who(known_as)]))
         return found[0] if found else None
 
     async def printed(self, prints: Iterable[str]) -> Sequence[tuple[str, ...]]:
-        """Return all fingerprints of each person who has any of *prints*."""
+        """Return all fingerprints of each person with any of *prints*."""
         query = f"{_PRINTS} {self.PRINTED} ORDER BY who"
         rows = await self._database.fetch(query, _print_bytes(prints))
         return [tuple(map(bytes.hex, self._prints(stored))) for (stored,) in rows]
@@ -170,9 +170,9 @@ class PeopleDirectory:
         """Store *rows*, one after the other: all or none.
 
         Args:
-            rows: Each is merged into what is known of its person (`merged`).
-            index_of: By what they are found from then on.
-            dry_run: Only say what would change.
+            rows: Each is merged into the stored person (`merged`).
+            index_of: Returns their new index entries.
+            dry_run: Only return what would change.
         """
         who = sorted({self._seal.who(row.person.known_as) for row in rows})
 
@@ -190,16 +190,16 @@ class PeopleDirectory:
         return await self._database.transact(put())
 
     async def remove(self, known_as: str) -> bool:
-        """Forget who is `known_as` that; return whether there was anybody."""
+        """Forget the person with the identity *known_as*; return whether there was one."""
         seal = await self._seal_in_use()
         return seal is not None and await self._delete("who = $1", seal.who(known_as)) > 0
 
     async def erase(self, prints: Iterable[str]) -> int:
-        """Forget all who have any of *prints*; return how many.  Their files keep no byte."""
+        """Forget all people with any of *prints*, every byte of them; return how many."""
         return await self._delete(self.PRINTED, _print_bytes(prints))
 
     async def clear(self) -> int:
-        """Forget everyone; return how many.  A new key may seal those imported later."""
+        """Forget all people; return how many.  A new key may seal those imported later."""
 
         def clear() -> Work[None]:
             for statement in self.CLEAR:
@@ -217,7 +217,7 @@ class PeopleDirectory:
         return DirectorySeal(self._key())
 
     async def _seal_in_use(self) -> DirectorySeal | None:
-        """Return the seal; ``None``, and no key is needed, where there is nobody."""
+        """Return the seal; ``None``, without needing a key, if there are no people."""
         found = await self._database.fetch(_KEY_IN_USE)
         self._check(found)
         return self._seal if found else None
@@ -225,7 +225,7 @@ class PeopleDirectory:
     def _check(self, found: Sequence[Any]) -> None:
         if found and found[0][0] != self._seal.proof:
             raise WrongDirectoryKey(
-                "who is in it was sealed with another key: bring that key back, or empty it "
+                "its people were sealed with another key: bring that key back, or empty it "
                 "with `cs directory clear` and import the files again"
             )
 
@@ -235,7 +235,7 @@ class PeopleDirectory:
     def _upsert(
         self, rows: Sequence[DirectoryRow], stored: Mapping[bytes, bytes]
     ) -> tuple[Sequence[DirectoryPerson], Changes]:
-        """Return who changes, and what *rows* come to; *stored* are boxes by identity."""
+        """Return the people that *rows* change; *stored* has the sealed ones by identity."""
         people = {who: self._seal.unseal(who, box) for who, box in stored.items()}
         changed: set[bytes] = set()
         changes = Changes()

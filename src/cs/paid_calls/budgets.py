@@ -1,4 +1,4 @@
-"""How fast a paid service may be asked and what may be spent there, over all workers.
+"""The rate at which a paid service is asked, and spending caps, over all workers.
 
 One token bucket, one pause and one account for each service, in a row that workers queue for.
 The bucket is kept as one moment, the one at which it will be full again (the "theoretical
@@ -25,13 +25,13 @@ from cs.sqlite.sql import SqliteDatabase
 
 
 class ServiceLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the operator allows of one service.
+    """Limits that the operator sets for one service.
 
     Attributes:
-        calls_per_s: At which rate the bucket fills.
+        calls_per_s: The rate at which the bucket fills.
         burst: Calls that may be made at once after a pause, 1 or more.
-        micros_per_day: Most that may be spent in a day of UTC; ``None`` for no cap.
-        micros_per_month: And in a month of UTC.
+        micros_per_day: The most that is spent in a day of UTC; ``None`` for no cap.
+        micros_per_month: The same in a month of UTC.
     """
 
     calls_per_s: float
@@ -44,7 +44,7 @@ class Reservation(msgspec.Struct, frozen=True):
     """The caller may make one call, *delay_s* from now.
 
     Attributes:
-        day: Of UTC, on whose account the reserve is.
+        day: The day of UTC that it is counted on.
     """
 
     service: str
@@ -60,10 +60,10 @@ class BucketEmpty(msgspec.Struct, frozen=True):
 
 
 class ServicePaused(msgspec.Struct, frozen=True):
-    """The service asked all of us to stay away, or refused all of us alike.
+    """The service is paused for all workers: it asked for that, or refuses our key.
 
     Attributes:
-        why: What it was paused with (`Budgets.pause`).
+        why: The reason given to `Budgets.pause`.
     """
 
     left_s: float
@@ -82,7 +82,7 @@ ReserveResult = Reservation | BucketEmpty | ServicePaused | OverCap
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """What one service was asked and paid, reserves of calls under way included."""
+    """Calls to one service and their cost, including reserves of calls under way."""
 
     service: str
     calls_today: int = 0
@@ -94,12 +94,12 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BudgetState(msgspec.Struct, frozen=True):
-    """What is stored of a service next to its account; moments are seconds since 1970.
+    """The stored bucket and pause of a service; moments are seconds since 1970.
 
     Attributes:
         full_at: When the bucket is full again without requests.
         paused_until: No request before that.
-        paused_why: What it was paused with.
+        paused_why: The reason of the pause.
     """
 
     full_at: float = 0.0
@@ -108,13 +108,13 @@ class BudgetState(msgspec.Struct, frozen=True):
 
 
 class ReserveRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A caller's wish to make a call that costs at most *micros*.
+    """A request to make a call that costs at most *micros*.
 
     Attributes:
         service: The same name for the same account.
-        limits: Of the service.
-        patience_s: How long the caller waits for the bucket; a place in it is kept.
-        through_pause: Ask though it is paused: to find out whether it still has to be.
+        limits: Limits of the service.
+        patience_s: How long the caller waits for the bucket; its place in it is kept.
+        through_pause: Ignore a pause, to find out whether it can end.
     """
 
     service: str
@@ -127,10 +127,10 @@ class ReserveRequest(msgspec.Struct, frozen=True, kw_only=True):
 def decide(
     state: BudgetState, asked: ReserveRequest, now: float, spent: tuple[int, int]
 ) -> tuple[BudgetState, ReserveResult]:
-    """Return what becomes of *state* and the answer to *asked*.
+    """Return the new state of the service, and the answer to *asked*.
 
     Args:
-        state: Of the service.
+        state: The state of the service.
         asked: The request.
         now: Seconds since 1970.
         spent: Micros today, and this month.
@@ -178,10 +178,10 @@ class Budgets:
 
     @classmethod
     def in_file(cls, path: Path | None, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
-        """Return those in a SQLite file, made when something is first reserved.
+        """Return budgets in a SQLite file, made when something is first reserved.
 
         Args:
-            path: Of the file; its folder is made too.  In memory without one.
+            path: The file; its folder is made too.  In memory without one.
             lock_timeout_s: How long to wait for another process's transaction.
         """
         return cls(
@@ -258,12 +258,12 @@ class Budgets:
 
 
 def account_away(error: Exception) -> CallsUnavailable:
-    """Return what is raised where the database of an account is away with *error*."""
+    """Return the error to raise when the database of the account fails with *error*."""
     return CallsUnavailable(f"the account of paid services: {error}")
 
 
 def _locked(service: str) -> Work[tuple[BudgetState, float]]:
-    """Return what is stored of *service*, ours until the transaction ends, and the time."""
+    """Lock the row of *service* until the transaction ends; return its state and the time."""
     ((*state, now),) = yield _LOCK, service
     return BudgetState(*state), now
 

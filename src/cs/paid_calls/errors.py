@@ -1,8 +1,8 @@
-"""What can go wrong with a call that costs money."""
+"""Errors of calls that cost money."""
 
 
 class NotAsked(Exception):
-    """The provider was not asked now, and there is no answer to be had."""
+    """The provider was not asked now, and there is no answer."""
 
 
 class CallsUnavailable(NotAsked):
@@ -10,7 +10,7 @@ class CallsUnavailable(NotAsked):
 
 
 class WrongCallsKey(CallsUnavailable):
-    """What is remembered was sealed with another key: a call might be made by each of them."""
+    """The remembered calls were sealed with another key: a call might be made twice."""
 
 
 class Unanswered(NotAsked):

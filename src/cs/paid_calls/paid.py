@@ -1,4 +1,4 @@
-"""What plug-ins ask paid providers with: each question of a lookup is paid for once."""
+"""Calls of plug-ins to paid providers: each question of a lookup is paid for once."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.current_lookup import CURRENT_LOOKUP
+from cs.paid_calls.current_work import CURRENT_LOOKUP, calls_noted, note_call
 from cs.paid_calls.errors import CallsUnavailable, NotCharged, Unanswered
 from cs.paid_calls.problems import not_sent
 from cs.paid_calls.register import (
@@ -22,7 +22,6 @@ from cs.paid_calls.register import (
     LostAnswer,
     PaidCall,
 )
-from cs.paid_calls.spent import calls_noted, note_call
 
 log = get_logger()
 
@@ -66,17 +65,17 @@ class PaidCalls:
     async def once(
         self, provider: str, request: object, make: Make, *, takes_key: bool = False
     ) -> bytes:
-        """Return what the provider answers to *request*, asked at most once a lookup.
+        """Return the provider's answer to *request*, asked at most once a lookup.
 
-        What *make* raises is passed on.  After `NotCharged`, and where nothing can have
-        been sent, the next attempt may ask; after anything else that is unknown, and a
-        call is not repeated.
+        Errors of *make* are passed on.  After `NotCharged`, and if nothing can have been
+        sent, the next attempt may ask.  After any other error the call may have been charged,
+        and is not repeated.
 
         Args:
-            provider: Who is asked; the same name for the same account.
-            request: All that is asked, in any shape that JSON has: equal means the same
-                question.  No secrets of the account, which may change.
-            make: Asks.  It has 12 s.
+            provider: The provider; the same name for the same account.
+            request: The whole question, in any shape that JSON has: equal means the same
+                question.  It holds no secrets of the account, which may change.
+            make: Asks the provider, within 12 s.
             takes_key: The provider takes an idempotency key, so that a call whose answer
                 was lost may be made again with the same key.
 
@@ -103,7 +102,7 @@ class PaidCalls:
     async def _begin(
         self, register: CallRegister, call: PaidCall, *, again: bool
     ) -> BeginResult:
-        """Begin *call*; wait for the one who makes it, at most as long as two leases."""
+        """Begin *call*; wait for a process that makes it, at most for two leases."""
         until = time.monotonic() + 2 * self._lease_s
         while True:
             found = await register.begin(call, lease_s=self._lease_s, again=again)
@@ -141,7 +140,7 @@ EVERY_TIME = PaidCalls(None)
 
 
 async def _record(recording: Awaitable[None], begun: CallLease) -> None:
-    """Record it; where the register is away the call stays begun, and is not repeated."""
+    """Record a result; if the register is away the call stays begun, and is not repeated."""
     try:
         await recording
     except CallsUnavailable as error:

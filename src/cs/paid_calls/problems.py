@@ -1,7 +1,7 @@
-"""What can be wrong with a service's answer, described in one way for all services.
+"""Problems with the answers of a service, the same kinds for all services.
 
 =================  ==============================================  ==========  =============
-Kind               What the service did                            May pass    Others pause
+Kind               Behaviour of the service                        May pass    Others pause
 =================  ==============================================  ==========  =============
 ``timeout``        no answer in time; it may have been charged     yes         no
 ``unreachable``    DNS, connection, TLS, a redirect elsewhere      yes         no
@@ -82,7 +82,7 @@ class ServiceProblem(Exception):
     """There is no usable answer; the message is for people, without secrets or persons.
 
     Attributes:
-        kind: What is wrong.
+        kind: The kind of the problem.
         retry_in_s: When to come back, in seconds, if that is known.
     """
 

@@ -1,7 +1,7 @@
-"""The register of calls that are paid for: none is made twice for one lookup.
+"""The register of paid calls: none is made twice for one lookup.
 
-A message may come twice, and a worker may die with a call under way.  So a call is written
-down, with a lease, before it is made, and its answer next to it as soon as there is one
+A message may come twice, and a worker may die with a call under way.  So a call is stored with
+a lease before it is made, and its answer as soon as there is one
 (docs/decisions/0012-a-paid-call-is-made-once.md).
 """
 
@@ -40,18 +40,18 @@ EVERY_S = 60.0
 
 
 class PaidCall(msgspec.Struct, frozen=True):
-    """One question to one provider for one lookup, whichever attempt asks it."""
+    """One question to one provider for one lookup, the same for every attempt."""
 
     lookup: str
     provider: str
-    request: bytes  # all that is asked, in one form
+    request: bytes  # the whole question, in one form
 
 
 class CallLease(msgspec.Struct, frozen=True):
-    """The caller holds the lease: it makes the call, no other does.
+    """The caller holds the lease and makes the call; no other does.
 
     Attributes:
-        holder: Tells this lease of the call from others.
+        holder: The id of this lease.
         idempotency_key: 32 hexadecimal digits; the same each time the call is begun.
     """
 
@@ -65,21 +65,21 @@ class KnownAnswer(msgspec.Struct, frozen=True):
 
 
 class CallInFlight(msgspec.Struct, frozen=True):
-    """Another process makes the call; their lease lasts that long yet."""
+    """Another process makes the call, and its lease lasts for *left_s*."""
 
     left_s: float
 
 
 class LostAnswer(msgspec.Struct, frozen=True):
-    """The call was begun, its lease is over, and there is no answer."""
+    """The call was begun, its lease has ended, and there is no answer."""
 
 
 class RememberedCall(msgspec.Struct, frozen=True):
-    """A call that is remembered; what it was answered is sealed, and not read here.
+    """A remembered call, without its answer, which is sealed.
 
     Attributes:
-        answered: Whether an answer is remembered with it.
-        left_s: For how long it is remembered yet; it may stay some minutes longer.
+        answered: Whether an answer is remembered.
+        left_s: How long it is still remembered; it may stay some minutes longer.
     """
 
     lookup: str
@@ -92,7 +92,7 @@ BeginResult = CallLease | KnownAnswer | CallInFlight | LostAnswer
 
 
 class CallSeal:
-    """What a 32-byte key does (AES-256-GCM; the call is bound to its answer).
+    """The uses of a 32-byte key (AES-256-GCM; an answer is bound to its call).
 
     Raises:
         ValueError: *key* is not 32 bytes.
@@ -107,11 +107,11 @@ class CallSeal:
 
     @property
     def proof(self) -> bytes:
-        """Tells this key from others, and nothing about it."""
+        """A hash that identifies this key."""
         return hmac.digest(self._request, b"proof", "sha256")
 
     def request(self, call: PaidCall) -> str:
-        """Return the keyed hash that *call* is known by."""
+        """Return the keyed hash of *call*, under which it is stored."""
         return hmac.digest(self._request, _bytes(call), "sha256").hex()
 
     def idempotency_key(self, call: PaidCall) -> str:
@@ -125,7 +125,7 @@ class CallSeal:
         """Return the answer in *box*.
 
         Raises:
-            CallsUnavailable: It is not that of *call*, or damaged.
+            CallsUnavailable: It is damaged, or of another call than *call*.
         """
         try:
             return self._box.decrypt(box[:12], box[12:], _bytes(call))
@@ -138,21 +138,20 @@ def _bytes(call: PaidCall) -> bytes:
 
 
 def calls_away(error: Exception) -> CallsUnavailable:
-    """Return what is raised where the database of a register is away with *error*."""
+    """Return the error to raise when the database of a register fails with *error*."""
     return CallsUnavailable(f"the register of paid calls: {error}")
 
 
 class CallRegister:
-    """The calls in *database*; its clock is what leases go by.
+    """The calls in *database*, whose clock decides when leases end.
 
-    In a database that workers share they share one key, which is in no database; the master
-    key of personal data is not among what they have.  Every method may raise
-    `CallsUnavailable`.
+    Workers that share a database share one key, which is in no database; it is not the master
+    key of personal data.  Every method may raise `CallsUnavailable`.
 
     Args:
-        database: With the tables of calls.
-        key: Gives the key when it is needed, 32 bytes.  While calls are remembered that were
-            sealed with another one, none is made (`WrongCallsKey`).
+        database: The database, which has the tables of calls.
+        key: Returns the key of 32 bytes when it is needed.  While calls are remembered that
+            were sealed with another key, none is made (`WrongCallsKey`).
     """
 
     def __init__(self, database: Database, key: Callable[[], bytes]) -> None:
@@ -170,7 +169,7 @@ class CallRegister:
         """Return the register in a SQLite file, which the first call makes.
 
         Args:
-            path: Of the file (mode 0600); in memory without one.
+            path: The file (mode 0600); in memory without one.
             key: As above.
             lock_timeout_s: How long to wait for another process's transaction.
         """
@@ -195,38 +194,38 @@ class CallRegister:
         return CallSeal(self._key())
 
     async def check_key(self) -> None:
-        """Pass if what is remembered was sealed with this key.
+        """Check that the remembered calls were sealed with this key.
 
-        Where nothing is remembered a new key takes over from the old one.  Every call asks
-        again, since another worker may have taken over from this one.
+        If none is remembered, a new key replaces the old one.  Every call checks again, since
+        another worker may have replaced this key.
 
         Raises:
-            WrongCallsKey: It was sealed with another one.
+            WrongCallsKey: They were sealed with another key.
         """
         await self._database.transact(self._hold_key())
 
     async def begin(self, call: PaidCall, *, lease_s: float, again: bool) -> BeginResult:
-        """Ask to make *call*; a lease that is given is durable on return.
+        """Return whether the caller may make *call*; a lease is durable on return.
 
         Args:
-            call: What is asked.
+            call: The call.
             lease_s: How long others leave it to the caller.
-            again: Give a new lease of a call that is `LostAnswer`: asked with the same
-                idempotency key, the provider does not charge for it twice.
+            again: Grant a new lease of a call whose answer is lost: with the same idempotency
+                key, the provider does not charge for it twice.
         """
         return await self._database.transact(self._begin(call, lease_s, again=again))
 
     async def answer(self, begun: CallLease, answer: bytes) -> None:
-        """Remember *answer*; the first one stays, and one of a forgotten call is not kept."""
+        """Remember *answer*, unless the call has one already or was forgotten."""
         sealed = self._seal.seal(begun.call, answer)
         await self._database.fetch(_ANSWER, *self._named(begun.call), sealed)
 
     async def leave(self, begun: CallLease) -> None:
-        """Give the lease up without an answer; quiet if it is not held any more."""
+        """End the lease without an answer, if it is still held."""
         await self._database.fetch(_LEAVE, *self._named(begun.call), begun.holder)
 
     async def undo(self, begun: CallLease) -> None:
-        """Take it back: the call was not made.  Quiet if the lease is not held any more."""
+        """Delete the call, which was not made, if the lease is still held."""
         await self._database.fetch(_UNDO, *self._named(begun.call), begun.holder)
 
     async def forget_old(self) -> int:
@@ -241,7 +240,7 @@ class CallRegister:
         return len(gone)
 
     async def remembered(self, lookups: Iterable[str]) -> Sequence[RememberedCall]:
-        """Return what is remembered of calls for *lookups*, the oldest first; needs no key."""
+        """Return the remembered calls of *lookups*, the oldest first; needs no key."""
         kept_s = RETENTION.total_seconds()
         found = [
             RememberedCall(lookup, provider, bool(answered), left_s)
@@ -255,11 +254,11 @@ class CallRegister:
     async def erase(self, lookups: Iterable[str]) -> int:
         """Delete every call of *lookups*; return how many.  Needs no key.
 
-        Their files keep no byte.
+        No byte of them is left in the files.
 
         Raises:
-            DeletedDataRemains: They are deleted, but bytes are left of them, or of others
-                that were deleted before.
+            DeletedDataRemains: They are deleted, but bytes of them, or of calls that were
+                deleted before, are left.
         """
         return await self._database.purge("calls", "lookup", list(lookups))
 
@@ -267,7 +266,7 @@ class CallRegister:
         return call.lookup, call.provider, self._seal.request(call)
 
     def _hold_key(self) -> Work[float]:
-        """Keep the key from changing until the transaction ends; return the time."""
+        """Lock the row of the key until the transaction ends; return the time."""
         proof = self._seal.proof
         ((found, now),) = yield _HOLD_KEY, proof
         if found != proof and not (yield _TAKE_OVER, proof):
@@ -324,19 +323,19 @@ _SQLITE_SCHEMA = (
         "(one INTEGER PRIMARY KEY CHECK (one = 1), proof BLOB NOT NULL)"
     ),
 )
-# The next caller waits here, and then sees what was begun by then.
+# The next caller waits here, and then sees this one's call.
 _HOLD_KEY = """
 INSERT INTO calls_key (one, proof) VALUES (1, $1)
 ON CONFLICT (one) DO UPDATE SET proof = calls_key.proof
 RETURNING proof, date_part('epoch', clock_timestamp())
 """
-#: A key may change while there is nothing that it would have to open.
+#: A key may change while no call is remembered.
 _TAKE_OVER = (
     "UPDATE calls_key SET proof = $1 WHERE NOT EXISTS (SELECT 1 FROM calls) RETURNING 1"
 )
 _CALL = "lookup = $1 AND provider = $2 AND request = $3"
 _FIND = f"SELECT answer, date_part('epoch', lease_until) FROM calls WHERE {_CALL}"  # noqa: S608
-# An answer that came since is not overwritten: its lease means nothing.
+# An answer that came since is not overwritten: its lease has no effect.
 _BEGIN = """
 INSERT INTO calls (lookup, provider, request, begun_at, lease_until, holder)
 VALUES ($1, $2, $3, to_timestamp($4), to_timestamp($5), $6)
@@ -347,7 +346,7 @@ _ANSWER = f"UPDATE calls SET answer = $4 WHERE {_CALL} AND answer IS NULL"  # no
 _HELD = f"{_CALL} AND holder = $4 AND answer IS NULL"
 _LEAVE = f"UPDATE calls SET lease_until = clock_timestamp() WHERE {_HELD}"  # noqa: S608
 _UNDO = f"DELETE FROM calls WHERE {_HELD}"  # noqa: S608
-# Calls that a clock which was ahead has begun in the future count as begun now.
+# Calls that were begun by a clock which was ahead count as begun now.
 _BEGUN_BY_NOW = """
 UPDATE calls SET begun_at = clock_timestamp() WHERE begun_at > clock_timestamp()
 """

@@ -1,9 +1,9 @@
-"""One outside service with a key, a price and limits: all that an adapter asks it through.
+"""A service with a key, a price and limits, as its adapter uses it.
 
-An adapter declares its settings, makes one `PaidService` and asks it questions.  All the rest
-is here: the call is made once for a lookup (`cs.paid_calls.paid`), at the rate and within the
-caps that the operator set, whichever worker asks (`cs.paid_calls.budgets`), and whatever the
-service answers instead of an answer is one of the problems of `cs.paid_calls.problems`.
+An adapter declares its settings, makes one `PaidService` and asks it questions.  Everything
+else is here: a call is made once for a lookup (`cs.paid_calls.paid`), at the rate and within
+the caps of the operator over all workers (`cs.paid_calls.budgets`), and any other response than
+an answer is one of the problems of `cs.paid_calls.problems`.
 
 ```python
 class AcmeSettings(ServiceSettings, frozen=True, kw_only=True):
@@ -68,6 +68,7 @@ from cs.paid_calls.budgets import (
     ServicePaused,
     Spending,
 )
+from cs.paid_calls.current_work import note_call, note_spent
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
 from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.problems import (
@@ -84,7 +85,6 @@ from cs.paid_calls.problems import (
     problem,
     read_answer,
 )
-from cs.paid_calls.spent import note_call, note_spent
 
 log = get_logger()
 
@@ -100,7 +100,7 @@ _KEY = r"^([!-~]([ -~]*[!-~])?)?\Z"
 
 
 class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What every service with a key takes; an adapter inherits it and gives the defaults."""
+    """Settings of every service with a key; an adapter inherits them and sets the defaults."""
 
     url: Annotated[str, Meta(pattern=r"^(https?://\S+)?$", description="base of its API")] = ""
     key: Annotated[
@@ -154,27 +154,27 @@ class _Ordinary:
     """The type of `ORDINARY`."""
 
 
-#: What a judge returns for a status that the common table knows.
+#: Returned by a judge to leave the answer to the common table.
 ORDINARY = _Ordinary()
-#: What a judge says of an answer: what is wrong with it, nothing, or `ORDINARY`.
+#: What is wrong with an answer, ``None`` if nothing is, or `ORDINARY`.
 Judgement = ServiceProblem | _Ordinary | None
 Judge = Callable[[Response], Judgement]
 
 
-#: How a check may end other than the kinds of problems.
+#: Ends of a check, next to the kinds of problems.
 WORKS, NOT_CONFIGURED, NOT_CHECKED = "works", "not-configured", "not-checked"
 
 
 class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """How one check of a service ended.
+    """The result of one check of a service.
 
     Attributes:
         ended: ``works``, ``not-configured``, ``not-checked``, or the kind of the problem.
-        why: For people: why it does not work, or what is there to ask.
-        left: What the service says is left: credits, calls.
-        usd: What the check cost at most.
-        usd_per_call: The price, and below the caps, as the settings have them.
-        usd_today: What was spent so far, and below this month; the check counts.
+        why: For people: why it does not work, or what it can be asked.
+        left: Credits or calls that are left, in the words of the service.
+        usd: The highest cost of the check.
+        usd_per_call: The price in the settings; the caps follow.
+        usd_today: Spent so far, including the check; the same this month follows.
     """
 
     ended: str
@@ -193,17 +193,17 @@ class PaidService:
 
     Args:
         name: The same for the same account: bucket, caps and answers are shared under it.
-        settings: Of the adapter.
-        client: HTTP for base URLs of the settings.
-        paid: Makes each question of a lookup once.
-        budgets: Rate and caps of all workers.
+        settings: The settings of the adapter.
+        client: The HTTP client for base URLs of the settings.
+        paid: Makes each call once for a lookup.
+        budgets: Rate and caps over all workers.
         headers: Sent with each call: the key, the account.
         params: The same, for services that take them in the query.
-        judge: Says what this service's answers mean, before the common table does.
-        away_pause_s: How long it is not asked after it was away: for a service that work can
-            do without, and need not wait for one after the other.  ``None``: it is asked.
+        judge: Called with each answer before the common table is used.
+        away_pause_s: How long it is not asked after it was away: for a service that the work
+            can do without.  ``None``: it is asked again at once.
         now: The time, with its offset.
-        wait: Waits so many seconds.
+        wait: Sleeps for a number of seconds.
     """
 
     def __init__(
@@ -240,9 +240,9 @@ class PaidService:
         """Return the answer to *question*, asked at most once in a lookup.
 
         Args:
-            question: What is asked.
-            kind: What the JSON of the answer is; a field that it does not have is ignored.
-            charged: How many units an answer costs; all that *question* reserved without it.
+            question: The question.
+            kind: The type of the JSON of the answer; other fields than its own are ignored.
+            charged: Returns the units that an answer costs; all of *question* without it.
 
         Raises:
             ServiceProblem: There is no usable answer.
@@ -276,12 +276,12 @@ class PaidService:
         *,
         needs_key: bool = True,
     ) -> ServiceCheck:
-        """Ask *question*, one that costs little, and say whether the service works.
+        """Ask *question*, one that costs little, and return whether the service works.
 
         Args:
-            question: What is asked.
-            left: Reads from the answer what the service says is left.
-            needs_key: Without a key it is not asked.
+            question: The question.
+            left: Returns what is left of credits or calls, from the answer.
+            needs_key: Do not ask without a key.
         """
         settings = self._settings
         if needs_key and not settings.key:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from msgspec.structs import replace
 
 from cs.domain.source_cost import SourceCost
-from cs.paid_calls.spent import ServiceCalls, count_spent
+from cs.paid_calls.current_work import ServiceCalls, count_spent
 
 
 class CostMeter:

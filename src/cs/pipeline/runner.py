@@ -34,7 +34,7 @@ from cs.domain.stages.work import (
     with_costs,
 )
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.current_lookup import set_current_lookup
+from cs.paid_calls.current_work import set_current_lookup
 from cs.pipeline.cost_meter import metered
 from cs.plugins.containment import ATTEMPT_ENDS_AT
 from cs.plugins.stages import Report, Stage

@@ -1,4 +1,7 @@
-"""What the piece of work in hand has spent so far, by service."""
+"""The current work of a stage: its lookup, and its calls to services so far.
+
+Plug-ins need not pass either on: tasks that are started within the work inherit both.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -6,9 +9,21 @@ from contextvars import ContextVar
 
 import msgspec
 
+#: The lookup of the current work.
+CURRENT_LOOKUP: ContextVar[str | None] = ContextVar("lookup_in_hand", default=None)
+
+
+@contextmanager
+def set_current_lookup(lookup: str) -> Iterator[None]:
+    token = CURRENT_LOOKUP.set(lookup)
+    try:
+        yield
+    finally:
+        CURRENT_LOOKUP.reset(token)
+
 
 class ServiceCalls(msgspec.Struct):
-    """Calls that were made to one service, and millionths of a dollar that they cost."""
+    """Calls to one service, and their cost in millionths of a dollar."""
 
     calls: int = 0
     micros: int = 0
@@ -19,9 +34,9 @@ _SPENT: ContextVar[dict[str, ServiceCalls] | None] = ContextVar("spent_in_hand",
 
 @contextmanager
 def count_spent() -> Iterator[Mapping[str, ServiceCalls]]:
-    """Yield what calls made within cost, by service; it grows as they are settled.
+    """Yield the calls made within and their cost, by service; it grows as they are settled.
 
-    Within another one only the inner one counts.
+    Of two that are nested only the inner one counts.
     """
     spent: dict[str, ServiceCalls] = {}
     token = _SPENT.set(spent)
