@@ -19,6 +19,7 @@ from cs.admin.health import Measures, ReadinessCheck
 from cs.admin.sandbox_clock import MOST, ClockAdvancer
 from cs.eventlog.errors import LogUnavailable
 from cs.keystore.errors import KeysUnavailable
+from cs.postgres.errors import DatabaseUnavailable
 
 #: Records the bounces of a body with at most so many rows; returns the result of each.  Raises
 #: ValueError if there are none or too many, LogUnavailable or KeysUnavailable.
@@ -74,7 +75,7 @@ def build(
     return Starlette(
         routes=routes,
         middleware=[Middleware(_HostCheck, names=names)],
-        exception_handlers={_Refused: _show_refusal},
+        exception_handlers={_Refused: _show_refusal, Exception: _show_failure},
     )
 
 
@@ -148,18 +149,25 @@ def _clock_routes(advancer: ClockAdvancer) -> list[Route]:
             return _json({"now": await advancer.advance(by)})
         except ValueError as error:
             raise _Refused(400, f"{error}; {_MOVE_ALLOWED}") from error
+        except (LogUnavailable, DatabaseUnavailable, OSError) as error:
+            return _json({"code": "unavailable", "message": f"the clock: {error}"}, 503)
 
     path = "/sandbox/clock"
     return [Route(path, read, methods=["GET"]), Route(path, move, methods=["POST"])]
 
 
 class _Refused(HTTPException):
-    """A call that is answered by a status and a message."""
+    """A refusal of a call, with its status and a message."""
 
 
 async def _show_refusal(_: Request, error: Exception) -> Response:
     assert isinstance(error, _Refused)
     return _json({"code": "invalid_request", "message": error.detail}, error.status_code)
+
+
+async def _show_failure(_: Request, error: Exception) -> Response:
+    message = f"{type(error).__name__}; the log of this process has more"
+    return _json({"code": "internal_error", "message": message}, 500)
 
 
 async def _json_body(request: Request, max_bytes: int, allowed: str) -> bytes:

@@ -32,7 +32,7 @@ from cs.domain.brand.events import ContactsErased
 from cs.domain.causation import AnyCause, OperatorCause, TimerCause
 from cs.domain.codec import to_plain
 from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
-from cs.eventlog.damage import read_past
+from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.fingerprints import email_print, identities_of, profile_print
 from cs.eventlog.sealing import key_name, personal_values
@@ -75,10 +75,10 @@ class ErasureResult(msgspec.Struct, frozen=True):
 
 
 class AgeingResult(msgspec.Struct, frozen=True):
-    """Lookups whose people are forgotten, and how many people they are.
+    """Lookups whose people are forgotten, and the number of those people.
 
     Attributes:
-        unread: Why others are left out; ``None`` if none is.
+        unread: The error of a lookup that is left out; ``None`` if none is.
     """
 
     lookups: Sequence[str]
@@ -87,11 +87,16 @@ class AgeingResult(msgspec.Struct, frozen=True):
 
 
 class _Unfinished:
-    """The steps of an erasure that failed: why, and files that keep bytes of deleted data."""
+    """Steps of an erasure that failed: damaged streams, files that keep deleted bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_aside: DamagedStreams) -> None:
+        self._set_aside = set_aside
         self.damaged: DamagedEvent | None = None
         self.files: dict[str, None] = {}
+
+    def note(self, damaged: DamagedEvent) -> None:
+        self._set_aside.note(damaged)
+        self.damaged = damaged
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -99,7 +104,7 @@ class _Unfinished:
         try:
             yield
         except DamagedEvent as error:
-            self.damaged = error
+            self.note(error)
         except DeletedDataRemains as error:
             self.files.update(dict.fromkeys(error.files))
 
@@ -117,16 +122,16 @@ class Erasure:
     Every method that changes something raises, unless it says otherwise:
 
     * `LogUnavailable`: A store is away.  Do it again; it goes on from where it was.
-    * `DamagedEvent`: The same, once a stream with something of them is mended.  They are shown
-      nowhere any more, and from all other streams they are gone.
+    * `DamagedEvent`: The same, once a stream with data of them is mended.  They are not shown
+      any more, and are gone from all other streams.
     * `DeletedDataRemains`: The same, once no other process reads the files: they are gone from
-      all that is read, but bytes of them are left.
+      everything that is read, but bytes of them are left.
 
     Args:
         reflected: Returns when the views reflect all that is in the log.
         forget_calls: Forgets remembered answers to paid calls; ``None`` if there are none.
-        directory: The operator's own people; ``None`` if the settings do not say where.
-        by: Account or label of who asks for it; it is stored in the events.
+        directory: The operator's own people; ``None`` if the settings do not name it.
+        by: The account or label of the operator, which is stored in the events.
 
     Attributes:
         suppressions: The people who are kept out of later searches.
@@ -161,7 +166,7 @@ class Erasure:
         return await self.erase(profile_print(self._keys, url))
 
     async def foresee(self, print_: str) -> ErasureResult:
-        """Return what `erase` of *print_* would do now; nothing is changed.
+        """Return the result that `erase` of *print_* would have now; nothing is changed.
 
         Keys that an earlier erasure destroyed are left out.
         """
@@ -187,7 +192,7 @@ class Erasure:
             names: Data keys of this person, wherever they are indexed.
             caused_by: The cause, if not an operator's ``cs people erase``.
         """
-        unfinished = _Unfinished()
+        unfinished = _Unfinished(self._streams.set_aside)
         caused_by = caused_by or OperatorCause(command="people erase", who=self._by)
         stream = person_stream(print_)
         before, every_print = await self._known_by(print_, prints, frozenset(names))
@@ -214,25 +219,21 @@ class Erasure:
         """Forget all people that *lookups*, which have ended, found.
 
         They are not suppressed: a later search may find them again.  The event of each lookup
-        comes last, so that whatever is interrupted is done again.  A lookup whose stream is
-        damaged is set aside and left out, and raises nothing.
+        comes last, so that an interrupted run is repeated.  A lookup whose stream is damaged
+        is set aside and left out, without an error.
         """
         people: dict[str, tuple[str, ...]] = {}
         gone: list[str] = []
-        unread: DamagedEvent | None = None
+        unread = _Unfinished(self._streams.set_aside)
         for lookup in lookups:
-            try:
-                refs, bodies = await people_of(self._streams, lookup)
-            except DamagedEvent as damaged:
-                self._streams.set_aside.note(damaged)
-                unread = damaged
-            else:
-                people[lookup] = refs
-                gone += [*bodies, *(key_name(lookup, ref) for ref in refs)]
+            with unread.noted():
+                people[lookup], bodies = await people_of(self._streams, lookup)
+                gone += [*bodies, *(key_name(lookup, ref) for ref in people[lookup])]
         await self._keys.destroy(gone)
         await self._forget_answers(people)
-        for lookup, refs in list(people.items()):
-            try:
+        done: dict[str, tuple[str, ...]] = {}
+        for lookup, refs in people.items():
+            with unread.noted():
                 await leave_out(
                     self._streams,
                     stream_of(lookup),
@@ -241,19 +242,16 @@ class Erasure:
                     clock=self._clock,
                     aged_out=True,
                 )
-            except DamagedEvent as damaged:
-                self._streams.set_aside.note(damaged)
-                unread = damaged
-                del people[lookup]
+                done[lookup] = refs
         await self._reflected()
-        return AgeingResult(tuple(people), sum(map(len, people.values())), unread)
+        return AgeingResult(tuple(done), sum(map(len, done.values())), unread.damaged)
 
     async def reapply(self) -> int:
-        """Erase again all people who are suppressed; return how many they are.
+        """Erase all suppressed people again; return how many they are.
 
         For a key store that was restored from a backup: it has keys that were destroyed since,
-        and its suppressions are old.  Lookups that were aged out are aged out again, and so is
-        what was erased of people whose suppression was lifted.
+        and its suppressions are old.  Lookups that were aged out are aged out again, and data
+        that was erased of people whose suppression was lifted is erased again.
         """
         command = OperatorCause(command="people reapply", who=self._by)
         records = await self.suppressions.records()
@@ -261,7 +259,7 @@ class Erasure:
         lifted = records.keys() - set(suppressed)
         await self.suppressions.unsuppress(records, lifted)
         gone = frozenset[str]().union(*(records[id_].state.erased_from for id_ in lifted))
-        unfinished = _Unfinished()
+        unfinished = _Unfinished(self._streams.set_aside)
         await self._take_out(gone, command, unfinished)
         for id_ in suppressed:
             with unfinished.noted():
@@ -292,8 +290,7 @@ class Erasure:
                     self._streams, stream, people, caused_by, clock=self._clock
                 )
             except DamagedEvent as damaged:
-                self._streams.set_aside.note(damaged)
-                unfinished.damaged = damaged
+                unfinished.note(damaged)
                 closed |= await possible_result_keys(self._streams, stream, people)
         if closed:  # 5.
             # Only keys that exist: a lookup that runs on once its stream is mended has none

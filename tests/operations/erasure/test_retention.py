@@ -2,32 +2,20 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Any
 
 import pytest
 import structlog.testing
 
 from cs.assembly.monitored_keys import KeyStoreUnavailable
-from cs.domain.brand import brand
-from cs.domain.brand.events import DEADLINE, LookupFinished, PassDeadline, StartLookup
-from cs.domain.causation import StartCause
-from cs.domain.contact import Query
+from cs.domain.brand.events import LookupFinished
 from cs.domain.key import KeyIssued
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
-from cs.eventlog.streams import Streams
-from cs.operations.erasure import Erasure
-from cs.operations.retention import EVERY, MONTH, PAGE, Retention
-from cs.projections.catalogue import projections
+from cs.operations.retention import EVERY, MONTH, Retention
 from cs.projections.returned import RETURNED
-from cs.projections.runner import ViewRunner
-from cs.projections.sqlite import SqliteViewDatabase
-from cs.projections.views import Views
-from cs.settings import BadSettings, Settings, load
+from cs.settings import BadSettings, load
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
-from harness.memory_log import MemoryEventLog
 from harness.outside import ADA
 from operations.erasure.service import Erasable, at_zenith, erasable, outside
 
@@ -99,47 +87,6 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         assert await told(service) != []
         assert await service.reapply() == 0
         assert await told(service) == [], "nobody was suppressed, and all are forgotten again"
-
-
-class CountedIds(Views):
-    """Counts the ids that it gave."""
-
-    given = 0
-
-    async def ids_tagged(self, *args: Any, **more: Any) -> list[tuple[str, str]]:
-        found = await super().ids_tagged(*args, **more)
-        self.given += len(found)
-        return found
-
-
-async def test_a_round_reads_a_page_of_what_is_due_however_much_that_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("cs.operations.retention.PAGE", 5)
-    clock, keys = ManualClock(AT), MemoryKeyStore()
-    log, views = MemoryEventLog(keys), CountedIds(SqliteViewDatabase(None), projections())
-    streams = Streams(log)
-    for n in range(23):
-        stream = f"brand-{n}"
-        begin = StartLookup(
-            stream=stream, nonce="", query=Query(f"B{n}"), deadline=DEADLINE, at=AT
-        )
-        await streams.change(stream, partial(brand.decide, begin), caused_by=StartCause())
-        late = PassDeadline(lookup=f"{stream}.1", at=AT + DEADLINE)
-        await streams.change(stream, partial(brand.decide, late), caused_by=StartCause())
-    reflected = ViewRunner(log, views, keys).catch_up
-    await reflected()
-    clock.set(AT + KEPT_FOR + DAY)
-    erasure = Erasure(streams, keys, clock, reflected)
-    aging = Retention(views, erasure, clock, months=MONTHS)
-
-    rounds = []
-    while done := await aging.round():
-        rounds.append((done, views.given))
-        views.given = 0
-
-    assert rounds == [(5, 5), (5, 5), (5, 5), (5, 5), (3, 3)]
-    await views.close()
 
 
 async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever() -> None:
@@ -228,9 +175,3 @@ async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
 def test_results_that_are_reused_are_never_aged_out(months: str) -> None:
     with pytest.raises(BadSettings, match="people_kept_for: a whole number from 2 to 120"):
         load(environment={"CS_PEOPLE_KEPT_FOR": months})
-
-
-def test_the_least_that_people_are_kept_is_longer_than_results_are_reused() -> None:
-    assert timedelta(days=30) < 2 * MONTH
-    assert Settings().people_kept_for == 24
-    assert PAGE > 0
