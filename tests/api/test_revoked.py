@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from api.frozen import Frozen, Node
+from cs.api.waiting import KeyLimiter
 from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import hash_key
 from cs.operations.operator import NewSecret
@@ -140,6 +141,25 @@ async def test_a_held_call_of_any_node_is_turned_away_when_it_is_released(
     assert all(map(is_turned_away, await released(shared, how, 2)))
 
 
+@pytest.mark.parametrize("how", ["rotated", "revoked"])
+async def test_an_answer_from_memory_goes_by_what_was_last_read(
+    embedded: Frozen, how: str
+) -> None:
+    key, still_good = await embedded.new_key(), await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    calls = [await held(node, key), await held(node, still_good)]
+    await shut(embedded, key, how)
+    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+
+    node.api.draining.set()
+    async with asyncio.timeout(20):
+        answers = await asyncio.gather(*calls)
+
+    assert is_turned_away(answers[0])
+    assert answers[1].status_code == 202
+
+
 async def test_a_check_beyond_the_limit_is_turned_away_a_second_later_at_most(
     embedded: Frozen,
 ) -> None:
@@ -153,6 +173,21 @@ async def test_a_check_beyond_the_limit_is_turned_away_a_second_later_at_most(
     embedded.clock.set(embedded.clock.now() + timedelta(seconds=1))
 
     assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+
+
+async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
+    embedded: Frozen,
+) -> None:
+    key = await embedded.new_key()
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    await shut(embedded, key, "rotated")
+    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
+    node.api.read_limiter = node.api.search_limiter = KeyLimiter(0, 0)
+
+    for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
+        node.api.keys.remember(key.id, hash_key(key.key))
+        assert is_turned_away(await node.call(key.key, method, path, json=ACME))
 
 
 async def test_an_old_secret_costs_its_key_no_check(embedded: Frozen) -> None:

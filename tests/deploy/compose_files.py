@@ -79,11 +79,6 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def variables_of(path: Path) -> set[str]:
-    """Return the names of the variables that the file takes."""
-    return {name for _, name, _, _ in _VARIABLE.findall(path.read_text()) if name}
-
-
 def _filled(value: Any, variables: Mapping[str, str]) -> Any:
     match value:
         case str():

@@ -125,15 +125,6 @@ async def test_the_next_head_counts_from_its_first_byte(begun: bytes) -> None:
         assert not resting.at_eof(), "between two calls nothing is awaited"
 
 
-@pytest.mark.usefixtures("hasty")
-async def test_a_half_head_behind_a_whole_call_counts_from_the_answer() -> None:
-    async with port(App()) as at:
-        reader, _ = await at.connect(CALL + CALL[:-2])
-
-        await read_answer(reader)
-        assert await reader.read() == b""
-
-
 async def test_what_comes_behind_a_call_is_looked_at_once_it_is_answered() -> None:
     app = App()
     async with port(app) as at:
@@ -193,19 +184,6 @@ async def test_a_newcomer_takes_the_place_of_who_has_made_no_call_for_longest() 
 
     full = [line for line in lines if line["event"] == "connections_full"]
     assert [(line["port"], line["most"], line["closed"]) for line in full] == [("api", 4, 1)]
-
-
-@pytest.mark.usefixtures("four")
-async def test_who_does_not_read_an_answer_that_is_the_last_makes_room_too() -> None:
-    app = App()
-    last = b"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    async with port(app) as at:
-        deaf = [await at.connect(last) for _ in range(4)]
-        for reader, _ in deaf:
-            await reader.readexactly(15)
-        assert app.answered == 4
-
-        await at.answered()
 
 
 @pytest.mark.usefixtures("four")

@@ -15,6 +15,7 @@ from cs.domain.brand.events import (
     PeopleFound,
     StageIssued,
 )
+from cs.domain.causation import EventCause, MessageCause, StartCause, TimerCause
 from cs.domain.key import SearchSettled
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.mail_domain import DomainLearned
@@ -87,6 +88,12 @@ async def test_outcomes_bring_a_run_to_its_end_and_settle_who_waits(managed: Man
 
         settled = await managed.event(SearchSettled)
 
+    finished = (await managed.log.read(STREAM))[-1]
+    message = f"{LOOKUP}/verification/{PARENT}/1/domain-verified"
+    assert finished.caused_by == MessageCause(topic=OUTCOMES, id=message, attempt=1)
+    assert (await managed.log.read("key-a"))[-1].caused_by == EventCause(
+        position=finished.position
+    )
     assert (settled.search, settled.lookup) == ("s1", LOOKUP)
     assert (settled.outcome, settled.charged, settled.cached) == ("done", True, False)
 
@@ -145,7 +152,8 @@ async def test_a_retry_is_issued_when_it_is_due_and_not_before(managed: Managed)
         managed.passes(0.001)
         await _attempt(managed, STREAM, 2)
 
-    assert (await managed.log.read(STREAM))[-1].event.at == failed.retry_at
+    issued = (await managed.log.read(STREAM))[-1]
+    assert (issued.event.at, issued.caused_by) == (failed.retry_at, TimerCause(timer="retry"))
 
 
 async def test_the_deadline_ends_a_run_that_hangs(managed: Managed) -> None:
@@ -158,6 +166,8 @@ async def test_the_deadline_ends_a_run_that_hangs(managed: Managed) -> None:
         settled = await managed.event(SearchSettled)
 
     assert settled.outcome == "timeout"
+    finished = (await managed.log.read(STREAM))[-1]
+    assert finished.caused_by == TimerCause(timer="deadline")
 
 
 async def test_an_earlier_timer_overtakes_a_later_one(managed: Managed) -> None:
@@ -191,6 +201,7 @@ async def test_work_nobody_speaks_of_is_issued_again_twice_and_no_more(
         await _attempt(managed, "brand-witness", 2)
 
         assert await managed.issued() == [1, 2, 3]
+        assert (await managed.log.read(STREAM))[-1].caused_by == TimerCause(timer="silence")
 
 
 async def test_a_heartbeat_keeps_the_work_in_flight(managed: Managed) -> None:
@@ -227,6 +238,7 @@ async def test_a_start_issues_again_what_was_in_flight(managed: Managed) -> None
     async with managed.running():
         again = await managed.event(StageIssued, 3)
         assert (again.stage, again.attempt) == ("contact-discovery", 2)
+        assert (await managed.log.read(STREAM))[-1].caused_by == StartCause()
         await managed.say("contact-discovery", Discovered(people=()), attempt=2)
         settled = await managed.event(SearchSettled)
 

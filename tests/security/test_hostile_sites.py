@@ -43,11 +43,6 @@ def page(parts: Iterable[bytes], fields: bytes = b"") -> bytes:
     return HTML + fields + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def again(part: bytes) -> Iterator[bytes]:
-    while True:
-        yield part
-
-
 def company_pages() -> Iterator[bytes]:
     """Yield links to company pages, each with a long name of many scripts."""
     for number in count():
@@ -66,8 +61,6 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], Send]] = {
     "chunks and segments of one byte": (chunks, in_single_bytes),
     "hints without end": (lambda: b"HTTP/1.1 103 Early Hints\r\n\r\n" * 400_000, at_once),
     "company pages": (lambda: page(company_pages()), at_once),
-    "openings": (lambda: page(again(b"<")), at_once),
-    "signs of copyright": (lambda: page(again("©".encode())), at_once),
     "a bomb": (lambda: page([gzip.compress(b"<a " * 20_000_000, 1)], GZIP), at_once),
 }
 

@@ -175,13 +175,9 @@ ATTACKS = [
     ),
     Attack(PEOPLE, "quotes.csv", lambda: b"name,company,email\n" + REOPENED * 3_000, "refused"),
     Attack(PEOPLE, "line.jsonl.gz", lambda: gzip.compress(b"x" * 256 * MIB), "MiB: split"),
-    Attack(PEOPLE, "rows.csv", lambda: b"name,company,email\n" + b"x,\n" * MIB, "nearly all"),
     Attack(COMPANIES, "line.csv", lambda: b"name\n" + b"x" * 128 * MIB, "characters"),
     Attack(
         COMPANIES, "lines.csv.gz", lambda: gzip.compress(b"name\n" + b"\n" * 80 * MIB), "lines"
-    ),
-    Attack(
-        COMPANIES, "quotes.csv", lambda: b"name,id\n" + REOPENED * 3_000, "a quote is opened"
     ),
     Attack(
         SEARCH,
@@ -189,14 +185,7 @@ ATTACKS = [
         lambda: b"".join(b"%d\n" % n for n in range(1_500_000)),
         "more than 100000 lines",
     ),
-    Attack(SEARCH, "rows.txt", lambda: b"a\r" * 7 * MIB, "more than 100000 lines"),
     Attack(WORLD, "brands.json", world, "stages_postgres"),
-    Attack(
-        WORLD,
-        "searches.json",
-        lambda: world(searches=[{"brand": "x", "outcome": "no_linkedin"}] * 80_000),
-        "stages_postgres",
-    ),
     Attack(WORLD, "crowd.json", crowd, "no person here has"),
 ]
 

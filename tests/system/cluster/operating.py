@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
@@ -23,10 +22,6 @@ class Operating:
     async def keys(self, number: int, quota: int = 100) -> list[str]:
         """Return the secrets of *number* new keys."""
         return [(await self.operator.create_key("test", quota)).key for _ in range(number)]
-
-    async def pass_time(self, by: timedelta) -> None:
-        """Move the clock of every role, and wait for nothing that is due in that time."""
-        await self.clock.move_to(self.clock.now() + by)
 
 
 @asynccontextmanager

@@ -33,7 +33,7 @@ class Stores(Protocol):
         """Return the views, for ``async with``."""
 
     async def state(self, position: int) -> bytes: ...
-    async def write(self, position: int, state: bytes) -> None: ...
+    async def write(self, position: int, new: bytes) -> None: ...
 
 
 class SqliteStores:
@@ -51,15 +51,10 @@ class SqliteStores:
         await views.close()
 
     async def state(self, position: int) -> bytes:
-        found = self._run("SELECT state FROM stored_events WHERE rowid = ?", position)
-        return bytes(found[0][0])
+        return state(self._folder, position)
 
-    async def write(self, position: int, state: bytes) -> None:
-        self._run("UPDATE stored_events SET state = ? WHERE rowid = ?", state, position)
-
-    def _run(self, statement: str, *values: object) -> list[Any]:
-        with closing(sqlite3.connect(self._folder / "log.db")) as database, database:
-            return database.execute(statement, values).fetchall()
+    async def write(self, position: int, new: bytes) -> None:
+        state(self._folder, position, new)
 
 
 class PostgresStores:
@@ -85,9 +80,9 @@ class PostgresStores:
         )
         return bytes(found[0][0])
 
-    async def write(self, position: int, state: bytes) -> None:
+    async def write(self, position: int, new: bytes) -> None:
         await self._run(
-            "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, state
+            "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, new
         )
 
     async def _run(self, statement: str, *values: object) -> Sequence[Any]:
@@ -97,6 +92,19 @@ class PostgresStores:
             return found
         finally:
             await connection.close()
+
+
+def state(folder: Path, position: int, new: bytes | None = None) -> bytes:
+    """Return the bytes of an event in a data folder, and put *new* in their place."""
+    with closing(sqlite3.connect(folder / "log.db")) as database, database:
+        found = database.execute(
+            "SELECT state FROM stored_events WHERE rowid = ?", (position,)
+        ).fetchone()
+        if new is not None:
+            database.execute(
+                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
+            )
+    return bytes(found[0])
 
 
 async def append(log: EventLog, stream: str, *events: AnyEvent) -> int:

@@ -31,8 +31,7 @@ from cs.runtime.data_folder import DataFolder
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Mailboxes
 from operations.erasure.service import ADA_PROFILE, Waits, at_zenith, outside
-from system.damage.stores import PostgresStores, SqliteStores, Stores, opened
-from system.damage.test_retention import state
+from system.damage.stores import PostgresStores, SqliteStores, Stores, opened, state
 
 MAILBOXES = frozenset(
     f"{who}@{brand}.test" for who in ("ada.kern", "ben.ode") for brand in ("acme", "zenith")

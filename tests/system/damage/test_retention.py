@@ -16,6 +16,7 @@ from harness.in_process import one_process
 from harness.manual_clock import ManualClock
 from harness.outside import ADA, BEN
 from operations.erasure.service import at_zenith, outside
+from system.damage.stores import state
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6
@@ -39,16 +40,6 @@ async def searched(folder: Path) -> tuple[int, bytes]:
     first = next(each for each in events if isinstance(each.event, BrandEvent))
     last = max(each.position for each in events if each.stream == first.stream)
     return last, state(folder, last, b"\xff")
-
-
-def state(folder: Path, position: int, new: bytes) -> bytes:
-    """Put *new* in the place of an event's bytes; return what they were."""
-    with closing(sqlite3.connect(folder / "log.db")) as db, db:
-        (old,) = db.execute(
-            "SELECT state FROM stored_events WHERE rowid = ?", (position,)
-        ).fetchone()
-        db.execute("UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position))
-    return bytes(old)
 
 
 def retention(data: FolderStores) -> Retention:

@@ -1,9 +1,8 @@
 """A damaged stream as callers and operators meet it: the whole service on a data folder."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.in_process import Service
 from harness.outside import tools
+from system.damage.stores import state
 
 pytestmark = pytest.mark.slow
 
@@ -39,19 +39,6 @@ async def serving(folder: Path) -> AsyncIterator[Service]:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")
             yield Service(service, operator)
-
-
-def state(folder: Path, position: int, new: bytes | None = None) -> bytes:
-    """Return the bytes of an event, and put *new* in their place."""
-    with closing(sqlite3.connect(folder / "log.db")) as database, database:
-        found = database.execute(
-            "SELECT state FROM stored_events WHERE rowid = ?", (position,)
-        ).fetchone()
-        if new is not None:
-            database.execute(
-                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
-            )
-    return bytes(found[0])
 
 
 async def two_keys(folder: Path) -> tuple[NewSecret, NewSecret, int, str]:

@@ -49,11 +49,6 @@ def test_the_process_dies_at_the_visit_that_is_named() -> None:
     assert ended.stderr == "failpoint log.after-commit hit\n"
 
 
-def test_nothing_is_armed_in_this_process() -> None:
-    for point in failpoints.POINTS:
-        failpoints.reach(point)
-
-
 def test_a_live_service_refuses_to_be_killed(tmp_path: Path) -> None:
     folder = tmp_path / "data"
 

@@ -1,7 +1,6 @@
 """No event without a cause, whatever it is that a service and its operator do."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -20,6 +19,17 @@ from harness.in_process import in_memory
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, tools
+
+#: By the kind of cause, what it leads to at once.
+LED_TO = {
+    "RequestCause": "SearchAdmitted LookupStarted StageIssued SearchSettled",
+    "MessageCause": "BrandResolved PeopleFound ContactsDiscovered ContactsRanked StageIssued "
+    "MailboxVerified MailboxNotVerified MailDomainChecked LookupFinished",
+    "EventCause": "SearchSettled DomainLearned",
+    "OperatorCause": "KeyIssued KeyRotated KeyRevoked QuotaGranted Paused Resumed PersonErased "
+    "PersonSuppressed ContactsErased SuppressionLifted DisclosureMade",
+    "StartCause": "WorldChosen",
+}
 
 
 def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:
@@ -63,14 +73,10 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
     assert [a.status_code for a in (*joined, reused, nobody)] == [200] * 4
     events = await log.tail(0, 10_000)
     assert without_a_cause(events) == []
-    kinds = Counter(type(e.caused_by).__name__ for e in events)
-    assert kinds.keys() == {
-        "RequestCause",
-        "MessageCause",
-        "EventCause",
-        "OperatorCause",
-        "StartCause",
-    }
+    led_to: dict[str, set[str]] = {}
+    for e in events:
+        led_to.setdefault(type(e.caused_by).__name__, set()).add(type(e.event).__name__)
+    assert led_to == {cause: set(kinds.split()) for cause, kinds in LED_TO.items()}
     requests = {e.event.request for e in events if isinstance(e.event, SearchAdmitted)}
     told = {e.caused_by.id for e in events if isinstance(e.caused_by, RequestCause)}
     assert told == requests, "a request's id in the event is that of its cause"
