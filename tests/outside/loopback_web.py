@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from cs.outside.port import MailHosts
+from harness.loopback_server import loopback_server
 
 
 @dataclass(frozen=True)
@@ -53,31 +54,22 @@ async def serve(
     web = Web(address, port)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.strip().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines)
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        asked = WebRequest(first.split()[1], headers, first.split()[0], body)
+        web.asked.append(asked)
+        web.at_once += 1
+        web.most_at_once = max(web.most_at_once, web.at_once)
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            first, *lines = head.strip().split("\r\n")
-            headers = dict(line.lower().split(": ", 1) for line in lines)
-            body = await reader.readexactly(int(headers.get("content-length", "0")))
-            asked = WebRequest(first.split()[1], headers, first.split()[0], body)
-            web.asked.append(asked)
-            web.at_once += 1
-            web.most_at_once = max(web.most_at_once, web.at_once)
-            try:
-                await answer(asked, writer)
-                await writer.drain()
-            finally:
-                web.at_once -= 1
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # the client hung up
+            await answer(asked, writer)
+            await writer.drain()
         finally:
-            writer.close()
+            web.at_once -= 1
 
-    server = await asyncio.start_server(talk, address, port, ssl=tls)
-    web.port = server.sockets[0].getsockname()[1]
-    try:
+    async with loopback_server(talk, address, port, tls=tls) as web.port:
         yield web
-    finally:
-        server.close()
 
 
 def reply(

@@ -14,6 +14,7 @@ from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient
 from cs.outside.port import Forbidden, Unreachable
 from cs.outside.single_request import MAX_BYTES
+from harness.loopback_server import loopback_server
 from outside.loopback_web import Zone
 
 OPEN, CLOSED = "127.81.0.1", "127.82.0.1"
@@ -55,12 +56,8 @@ class KeepingServer:
 @asynccontextmanager
 async def keeping() -> AsyncIterator[KeepingServer]:
     web = KeepingServer()
-    server = await asyncio.start_server(web.serve, OPEN, 0)
-    web.port = server.sockets[0].getsockname()[1]
-    try:
+    async with loopback_server(web.serve, OPEN) as web.port:
         yield web
-    finally:
-        server.close()
         await web.hang_up()
 
 
@@ -119,12 +116,12 @@ async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> 
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b"
         writer.write(answer % (len(path), path) + answer % (6, b"POISON"))
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, OPEN, 0)
-    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
-    async with server, TrustedClient(user_agent="test") as client:
-        bodies = [(await client.get(f"{url}{path}")).body for path in ("/a", "/b", "/c")]
+    async with loopback_server(serve, OPEN) as port, TrustedClient(user_agent="test") as client:
+        bodies = [
+            (await client.get(f"http://{OPEN}:{port}{path}")).body
+            for path in ("/a", "/b", "/c")
+        ]
 
     assert bodies == [b"/a", b"/b", b"/c"]
 
@@ -147,13 +144,10 @@ async def test_an_answer_is_limited_by_all_that_comes(name: str) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(TOO_LARGE[name])
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, OPEN, 0)
-    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
-    async with server, TrustedClient(user_agent="test") as client:
+    async with loopback_server(serve, OPEN) as port, TrustedClient(user_agent="test") as client:
         with pytest.raises(Unreachable) as caught:
-            await client.get(url)
+            await client.get(f"http://{OPEN}:{port}/")
 
     assert caught.value.why == "too-large"
 
@@ -169,15 +163,15 @@ async def test_calls_that_run_out_of_time_leave_no_connection_in_use(
         if not silent.is_set():
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, OPEN, 0)
-    url = f"http://{OPEN}:{server.sockets[0].getsockname()[1]}"
-    async with server, TrustedClient(user_agent="test", total_s=0.5) as client:
+    async with (
+        loopback_server(serve, OPEN) as port,
+        TrustedClient(user_agent="test", total_s=0.5) as client,
+    ):
         silent.set()
-        whys = [error.why for error in await failures(client, url, 6)]
+        whys = [error.why for error in await failures(client, f"http://{OPEN}:{port}/", 6)]
         silent.clear()
-        answer = await client.get(url)
+        answer = await client.get(f"http://{OPEN}:{port}/")
 
     assert whys == ["timeout"] * 6
     assert answer.body == b"ok"

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+
+from harness.loopback_server import loopback_server
 
 
 @asynccontextmanager
@@ -22,26 +24,17 @@ async def relay(
         connects: Whether it is an HTTP proxy, which answers CONNECT first; *behind* then
             follows its own ``200``.
     """
-    talks = set[asyncio.Task[None]]()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        talks.add(task)
         writer.write(at_once)
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            if connects:
-                await reader.readuntil(b"\r\n\r\n")
-                writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + behind[1])
-            beyond, onwards = await asyncio.open_connection("127.0.0.1", port)
-            await asyncio.gather(_pump(reader, onwards), _pump(beyond, writer, behind))
-        writer.close()
+        if connects:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + behind[1])
+        beyond, onwards = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(_pump(reader, onwards), _pump(beyond, writer, behind))
 
-    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
-        yield server.sockets[0].getsockname()[1]
-        for each in talks:
-            each.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
+    async with loopback_server(talk) as relays_at:
+        yield relays_at
 
 
 async def _pump(

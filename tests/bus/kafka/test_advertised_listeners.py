@@ -10,6 +10,7 @@ import pytest
 from cs.bus.errors import BusRefused
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.settings import KafkaSettings
+from harness.loopback_server import loopback_server
 
 API_VERSIONS, METADATA = 18, 3
 
@@ -30,18 +31,15 @@ async def broker_naming(host: str) -> AsyncIterator[str]:
     }
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                (size,) = struct.unpack("!i", await reader.readexactly(4))
-                asked = await reader.readexactly(size)
-                call, _, number = struct.unpack("!hhi", asked[:8])
-                answer = struct.pack("!i", number) + answers[call]
-                writer.write(struct.pack("!i", len(answer)) + answer)
-        except asyncio.IncompleteReadError:
-            writer.close()
+        while True:
+            (size,) = struct.unpack("!i", await reader.readexactly(4))
+            asked = await reader.readexactly(size)
+            call, _, number = struct.unpack("!hhi", asked[:8])
+            answer = struct.pack("!i", number) + answers[call]
+            writer.write(struct.pack("!i", len(answer)) + answer)
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with loopback_server(serve) as port:
+        yield f"127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from harness.loopback_server import loopback_server
+
 OK = "250 2.1.5 Ok"
 NO_SUCH_USER = "550 5.1.1 <{}>: Recipient address rejected: User unknown"
 
@@ -231,30 +233,17 @@ async def smtp_server(
     """Serve *script*; gives what it hears, and its port."""
     heard = ServerRecord()
     heard.address = address
-    talks: set[asyncio.Task[None]] = set()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        talks.add(task)
         try:
-            with suppress(OSError, asyncio.IncompleteReadError, ValueError):
+            with suppress(ValueError):
                 await _Conversation(script, heard, reader, writer).run()
-        except asyncio.CancelledError:
-            pass
         finally:
             await heard.one_over()
             writer.transport.abort()
 
-    server = await asyncio.start_server(talk, address, port)
-    try:
-        yield heard, server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for task in talks:
-            task.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
-        await server.wait_closed()
+    async with loopback_server(talk, address, port) as listens_at:
+        yield heard, listens_at
 
 
 @cache

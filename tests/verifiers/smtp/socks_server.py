@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
+from harness.loopback_server import loopback_server
+
 _BY_KIND = {1: 4, 4: 16}  # length of an address
 
 
@@ -34,30 +36,18 @@ class SocksServer:
 @asynccontextmanager
 async def socks_server(**settings: object) -> AsyncIterator[SocksServer]:
     server = SocksServer(**settings)  # type: ignore[arg-type]
-    tasks = set[asyncio.Task[None]]()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        tasks.add(task)
-        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            await _talk(server, reader, writer, tasks)
-        writer.close()
+        await _talk(server, reader, writer)
 
-    listening = await asyncio.start_server(talk, "127.0.0.1", 0)
-    server.port = listening.sockets[0].getsockname()[1]
-    async with listening:
+    async with loopback_server(talk) as server.port:
         yield server
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _talk(
     server: SocksServer,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    tasks: "set[asyncio.Task[None]]",
 ) -> None:
     _, methods = await reader.readexactly(2)
     await reader.readexactly(methods)
@@ -84,8 +74,7 @@ async def _talk(
     writer.write(bytes([5, reply, 0, 1, *bytes(6)]) + (server.added if beyond else b""))
     if beyond is None:
         return
-    tasks.add(asyncio.create_task(_pump(reader, beyond[1])))
-    await _pump(beyond[0], writer)
+    await asyncio.gather(_pump(reader, beyond[1]), _pump(beyond[0], writer))
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

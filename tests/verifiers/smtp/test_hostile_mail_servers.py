@@ -13,6 +13,7 @@ from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import meaning, same_words
 from cs.verifiers.smtp.connection import ConnectionFailed, SmtpConnection, connect
 from harness.budget import mib_of, seconds_of
+from harness.loopback_server import loopback_server
 
 REPLY_S = 0.5
 #: What is kept of a line, and the lines of a reply, at most.
@@ -24,20 +25,18 @@ async def flooding(said: bytes, times: int, notes: list[str]) -> AsyncIterator[S
     """A connection to a server that says *said* so many times, and then waits."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            for _ in range(times):
-                writer.write(said)
-                await writer.drain()
-            await reader.read()
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
+        for _ in range(times):
+            writer.write(said)
+            await writer.drain()
+        await reader.read()
 
-    async with await asyncio.start_server(talk, "127.0.0.1") as server:
-        host, port = server.sockets[0].getsockname()
+    async with loopback_server(talk) as port:
         connection = await connect(
-            host, port, connect_s=5, reply_s=REPLY_S, note=lambda _, text: notes.append(text)
+            "127.0.0.1",
+            port,
+            connect_s=5,
+            reply_s=REPLY_S,
+            note=lambda _, text: notes.append(text),
         )
         try:
             yield connection

@@ -14,6 +14,7 @@ from cs.verifiers.smtp.exchanger import Exchanger, SessionLimiter
 from cs.verifiers.smtp.identity import Identity
 from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
 from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
+from harness.loopback_server import loopback_server
 from verifiers.smtp.dns_server import dns_server
 from verifiers.smtp.mail_world import DOMAIN, NOW, Clock
 from verifiers.smtp.smtp_servers import Script, Waits, people, smtp_server
@@ -29,12 +30,8 @@ class Busy:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[int]:
-        server = await asyncio.start_server(self._session, HOST, 0)
-        try:
-            yield server.sockets[0].getsockname()[1]
-        finally:
-            server.close()
-            await server.wait_closed()
+        async with loopback_server(self._session, HOST) as port:
+            yield port
 
     async def _session(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -55,7 +52,6 @@ class Busy:
                     await self._say(writer, "250 mx.test")
         finally:
             self.now -= 1
-            writer.close()
 
     async def _say(self, writer: asyncio.StreamWriter, reply: str) -> None:
         for _ in range(5):
