@@ -158,10 +158,21 @@ def test_people_are_named_where_they_are_revealed(history: Path, here: Here) -> 
     assert "a test of what is shown" in trail
 
 
+def test_all_brands_are_compared_each_with_itself(history: Path, here: Here) -> None:
+    data = f"--data-dir={history}"
+
+    every = here("compare", "--all-brands", "--json", data).rows
+
+    assert sorted(changes(every)) == EXPECTED
+    shown = here("compare", "--all-brands", data).out
+    assert "joined 1" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        ((), 2, "name a brand, a --domain or two lookups"),
+        ((), 2, "name a brand, a --domain, two lookups, or --all-brands"),
+        (("Acme", "--all-brands"), 2, "--all-brands: without a brand, domain or lookup"),
         (("Nobody",), 1, "Nobody was never looked up; there are Acme"),
         (("brand-0a1b.1",), 2, "name two lookups, or a brand"),
         (("brand-0a1b.1", "brand-0a1b.2"), 1, "there is no lookup brand-0a1b.1"),

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -244,17 +245,23 @@ def is_json(path: Path) -> bool:
     return path.suffix in {".jsonl", ".json"}
 
 
-def write_results(path: Path, finished: Iterable[RowState]) -> None:
-    """Write the results of *finished* rows to *path*, in the place of an older file.
+def open_results(path: Path, finished: Iterable[RowState]) -> BinaryIO:
+    """Write the results of *finished* rows in place of an older file; return it to append to.
 
     The file's name says whether it is CSV, a line a person, or JSON, a line a brand.
     """
-    new_path, in_json = path.with_name(f"{path.name}.new"), is_json(path)
+    new_path = path.with_name(f"{path.name}.new")
     with open_private(new_path, "wb") as new:
-        if not in_json:
+        if not is_json(path):
             new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
-        new.writelines(_in_json(each) if in_json else _in_csv(each) for each in finished)
+        new.writelines(result_of(each, path) for each in finished)
     new_path.replace(path)
+    return path.open("ab")
+
+
+def result_of(state: RowState, path: Path) -> bytes:
+    """Return the lines of *state*, a row that is finished, in the results at *path*."""
+    return _in_json(state) if is_json(path) else _in_csv(state)
 
 
 def _in_json(state: RowState) -> bytes:

@@ -5,6 +5,7 @@ idempotency key, so it is asked again; after that, and with another key or serve
 alone (`RowState.is_known`).
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,8 +24,9 @@ from cs.cli.list_files import (
     RowError,
     RowState,
     hashed,
+    open_results,
     read_rows,
-    write_results,
+    result_of,
 )
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
@@ -113,10 +115,15 @@ def search_list(
             for state in map(journal.of, listed) if options.retry_failed else ():
                 if isinstance(state.found, Failed) and state.found.reason in TRANSIENT:
                     journal.put(RowState(key=state.key, times=state.times + 1))
-            write_results(results, journal.finished())
             by = hashed(identity)
-            search = _ListSearch(listed, journal, results, by, now, client, progress)
-            stopped = search.run(ask_again=options.ask_again)
+            with open_results(results, journal.finished()) as written:
+
+                def write(state: RowState) -> None:
+                    written.write(result_of(state, results))
+                    written.flush()
+
+                search = _ListSearch(listed, journal, write, by, now, client, progress)
+                stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
         raise
@@ -153,14 +160,14 @@ class _ListSearch:
     Attributes:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
-        results: The file of finished rows, written again as each one finishes.
+        write: Appends a row that has finished to the results.
         by: Server and key, hashed.
         now, client, progress: As of `search_list`.
     """
 
     listed: dict[str, Row]
     journal: Journal
-    results: Path
+    write: Callable[[RowState], None]
     by: str
     now: Callable[[], datetime]
     client: Client
@@ -173,6 +180,7 @@ class _ListSearch:
         self._new: set[str] = set()
         self._errors: list[ClientError] = []
         self._closed = False  # what refused one would refuse all that is new
+        self._days_known = False
 
     def run(self, *, ask_again: bool) -> ClientError | None:
         """Search the rows that are left; return the error that stopped it, if one did.
@@ -243,6 +251,7 @@ class _ListSearch:
             if isinstance(error, NotThisApi):
                 row = self._left[key]
                 warn(f"line {row.number}, {(row.brand or row.domain)!r}: {describe(error)}")
+        self._warn_of_days()
         self._show()
 
     def _finish(self, key: str, outcome: Outcome) -> None:
@@ -256,7 +265,7 @@ class _ListSearch:
         elif search is not None and not isinstance(search, Running):
             state = replace(state, other=search, search=search.id)
         self.journal.put(state)
-        write_results(self.results, self.journal.finished())
+        self.write(state)
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
         """Take back that *key* was asked for if *error* shows that it was not charged."""
@@ -267,6 +276,17 @@ class _ListSearch:
         unknown = sent and shows_unknown_key(error) and state.is_known(self.now(), self.by)
         if unknown or key in self._new:
             self.journal.put(replace(state, asked_at=None, by="", row=None))
+
+    def _warn_of_days(self) -> None:
+        """Warn once if the list takes days."""
+        limits = self.client.limits
+        day = limits.windows.get("day") if limits is not None else None
+        if self._days_known or day is None or not day.limit:
+            return
+        self._days_known = True
+        if len(self._left) > day.limit:
+            days = math.ceil(len(self._left) / day.limit)
+            warn(f"a key may search {day.limit} brands a day: the list takes about {days} days")
 
     def _show(self) -> None:
         done = len(self.listed) - len(self._left)

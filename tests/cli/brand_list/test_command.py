@@ -9,7 +9,7 @@ import pytest
 
 from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Ran, started
-from client.answering import Answer, answered, refusal
+from client.answering import Answer, Got, answered, refusal
 from cs.cli.progress import LINE_EVERY_S, Progress
 from cs.cli.search_record import most_severe
 from cs.client import (
@@ -189,6 +189,21 @@ def test_files_of_something_else_are_left_alone(desk: Desk) -> None:
         results.unlink()
         desk.journal.write_text("hello\n")
         assert "line 1 is no entry" in desk.search(server).told(2)
+
+
+def test_a_list_that_takes_days_says_so_once(desk: Desk) -> None:
+    desk.write("".join(f"Brand {number}\n" for number in range(7)))
+    policy = {"RateLimit-Policy": '"day";q=2;w=86400', "RateLimit": '"day";r=1;t=9'}
+    service = Service()
+
+    def limited(got: Got) -> Answer:
+        status, body, headers = service(got)
+        return status, body, headers | policy
+
+    with answered(limited) as server:
+        ended = desk.search(server)
+
+    assert ended.told(0) == "a key may search 2 brands a day: the list takes about 3 days"
 
 
 def failing(reason: str) -> Respond:
