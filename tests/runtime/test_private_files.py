@@ -12,7 +12,7 @@ from cs.assembly.databases import read_key
 from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
 from cs.backup.backup import make
 from cs.backup.files import backup_folders
-from cs.cli.list_files import Journal, write_results
+from cs.cli.list_files import Journal, open_results
 from cs.paid_calls.current_work import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
@@ -76,8 +76,10 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
 
 @pytest.mark.usefixtures("open_umask")
 def test_the_journal_and_the_results_of_a_list_are_their_owners(tmp_path: Path) -> None:
-    with Journal(tmp_path / "list.journal", "place"):
-        write_results(tmp_path / "list.csv", ())
+    with (
+        Journal(tmp_path / "list.journal", "place"),
+        Results(tmp_path / "list.csv", ()),
+    ):
         assert modes(tmp_path) == {"list.journal": 0o600, "list.csv": 0o600}
 
 
