@@ -78,7 +78,7 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
 def test_the_journal_and_the_results_of_a_list_are_their_owners(tmp_path: Path) -> None:
     with (
         Journal(tmp_path / "list.journal", "place"),
-        Results(tmp_path / "list.csv", ()),
+        open_results(tmp_path / "list.csv", ()),
     ):
         assert modes(tmp_path) == {"list.journal": 0o600, "list.csv": 0o600}
 
