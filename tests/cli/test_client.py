@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -52,15 +51,6 @@ def test_a_server_of_something_else_is_told(
     assert ("--idempotency-key" in ended.err) is (command[0] == "search")
 
 
-@pytest.mark.parametrize("command", [["search", "Acme"], ["usage"]])
-def test_an_address_without_the_version_is_told(here: Here, command: list[str]) -> None:
-    with answering(refusal(404, "not_found")) as server:
-        url = server.url.removesuffix("/v1")
-        told = here(*command, f"--url={url}", f"--key={KEY}").told()
-
-    assert told == f"not_found: not so ({url}; does the address end with /v1?)"
-
-
 def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
     with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
         told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
@@ -95,15 +85,6 @@ def test_a_password_in_the_address_is_refused_and_not_shown(
     told = here(*command, "--url=http://u:secretpw@127.0.0.1:1/v1", f"--key={KEY}").told()
 
     assert told.startswith("unreachable: '127.0.0.1:1/v1': an address has no user and no pass")
-
-
-def test_a_server_that_is_not_there_is_told(here: Here) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-
-    told = here("search", "Acme", NOW, f"--url={url}", f"--key={KEY}").told()
-
-    assert told.startswith(f"unreachable: {url} does not answer: ")
 
 
 def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> None:

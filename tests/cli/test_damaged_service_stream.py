@@ -1,7 +1,6 @@
 """Damage in the stream `service` ends the commands that need it, and no other."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ from cli.command import Here, Ran
 from cs.eventlog.port import EventLog
 from cs.operations.operator import NewSecret
 from harness.outside import tools
-from system.damage.stores import PostgresStores, SqliteStores, Stores
-from system.older_keys.forms import Form, OnFiles, on_new_databases
+from system.damage.stores import SqliteStores, Stores
+from system.older_keys.forms import Form, OnFiles
 
 FIRST, LATER = 0, 1
 
@@ -37,32 +36,16 @@ class Data:
         asyncio.run(self._stores.write(self._positions[version], b"{nonsense"))
 
     def cs(self, *words: str) -> Ran:
-        chosen = self.form.settings
-        where = {"CS_ADMIN_PORT": "1", "CS_DATA_DIR": str(chosen.data_dir)}
-        if chosen.postgres is not None:
-            where |= {
-                "CS_POSTGRES": chosen.postgres,
-                "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
-                "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
-            }
+        where = self.form.environment | {"CS_ADMIN_PORT": "1"}
         return self._here(*words, width=200, **where)
 
 
-@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
-async def data(
-    request: pytest.FixtureRequest, tmp_path: Path, here: Here
-) -> AsyncIterator[Data]:
-    if request.param == "files":
-        folder = tmp_path / "data"
-        on_files = Data(OnFiles(folder), SqliteStores(folder), here)
-        await on_files.fill()
-        yield on_files
-        return
-    postgres = request.getfixturevalue("postgres")
-    async with on_new_databases(postgres, tmp_path) as form:
-        on_databases = Data(form, PostgresStores(str(form.settings.postgres)), here)
-        await on_databases.fill()
-        yield on_databases
+@pytest.fixture
+async def data(tmp_path: Path, here: Here) -> Data:
+    folder = tmp_path / "data"
+    on_files = Data(OnFiles(folder), SqliteStores(folder), here)
+    await on_files.fill()
+    return on_files
 
 
 @pytest.mark.parametrize("version", [FIRST, LATER])

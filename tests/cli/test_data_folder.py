@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.runtime.data_folder import DataFolder, DataFolderError
 
 
 def keys_in(here: Here, folder: Path) -> list[str]:
@@ -32,13 +31,6 @@ def harm(file: Path, damage: str) -> None:
         rest.unlink()
 
 
-def test_the_folder_and_its_secrets_are_its_owners_alone(folder: Path) -> None:
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (folder, *folder.iterdir())}
-
-    assert modes["data"] == 0o700
-    assert modes["master.key"] == modes["keys.db"] == 0o600
-
-
 @pytest.mark.parametrize("command", [["keys", "list"], ["brands", "list"], ["pause"]])
 def test_a_mistyped_folder_is_told_and_not_made(
     tmp_path: Path, here: Here, command: list[str]
@@ -57,23 +49,6 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, here: Here) -> Non
 
     assert told.startswith(f"the data folder {folder} cannot be made: Not a directory")
     assert told.endswith("name another with --data-dir")
-
-
-def test_a_folder_without_the_right_to_write_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The system is asked, since the rights of a test's own user may know no limits."""
-    asked = []
-
-    def access(path: Path, mode: int) -> bool:
-        asked.append((path, mode))
-        return mode == 0
-
-    monkeypatch.setattr("os.access", access)
-
-    with pytest.raises(DataFolderError, match="cannot be written; give this user the right"):
-        DataFolder(tmp_path)
-    assert {path for path, _ in asked} == {tmp_path}
 
 
 @pytest.mark.parametrize("file", ["log.db", "keys.db"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from cli.command import Here, Ran, environment, ran
+from cli.command import Here, Ran, environment
 from cs.assembly.operator_command import open_command_context
 from cs.domain.disclosure import DisclosureMade
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
@@ -100,28 +100,6 @@ def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
 
     assert "is there already" in again.told(2)
     assert left.recorded()[-1].position == last.position, "nothing was opened"
-
-
-async def test_an_export_beside_a_service_that_goes_on(tmp_path: Path) -> None:
-    folder, out = tmp_path / "data", tmp_path / "history.duckdb"
-    async with on_folder(folder) as service:
-        key = await service.new_key(quota=100)
-        await service.search(key, brand="Acme")
-
-        async def search_on() -> None:
-            for n in range(4):
-                await service.search(key, brand=f"Acme {n}")
-
-        searching = asyncio.create_task(search_on())
-        words = ("events", "export", f"--out={out}", f"--data-dir={folder}")
-        done = await asyncio.to_thread(ran, *words)
-        await searching
-        events = await service.running.streams.log.tail(0, 10_000)
-
-    assert (done.code, done.err) == (0, ""), done
-    found = rows_of(out)
-    upto = found["export"][0]["position"]
-    agree(found, events[:upto])
 
 
 @pytest.fixture

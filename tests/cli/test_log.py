@@ -23,7 +23,6 @@ from cs.eventlog.port import NO_STREAM, Append
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from domain.golden_files import golden_event
-from harness.served import served
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")
@@ -97,16 +96,6 @@ def test_data_keys_that_are_lost_are_told_for_each_event_and_person(
     assert "Quillfeather" not in ran.out + ran.err
 
 
-def test_only_a_log_at_rest_must_have_settled_everything(folder: Path, here: Here) -> None:
-    planted(folder, [ADMITTED], [STARTED, FINISHED])
-
-    assert verify(here, folder).code == 0
-    at_rest = verify(here, folder, "--at-rest")
-
-    assert at_rest.code == 1
-    assert at_rest.rows[0]["kind"] == "unsettled"
-
-
 @pytest.mark.parametrize(
     ("change", "kind", "what"),
     [
@@ -128,20 +117,6 @@ def test_damage_is_named_and_the_rest_is_checked(
     assert ran.code == 1
     assert [row["kind"] for row in ran.rows[:-1]] == [kind, "settled-twice"]
     assert what in ran.rows[0]["what"] + ran.rows[0]["stream"]
-
-
-@pytest.mark.slow
-def test_it_reads_beside_a_running_service(tmp_path: Path, here: Here) -> None:
-    with served(tmp_path / "data") as service:
-        key = service.new_key()
-        with service.client(key) as client:
-            body = {"brand": "Veltrana", "wait": True}
-            assert client.post("/contacts", json=body).status_code == 200
-        ran = verify(here, tmp_path / "data")
-
-    assert ran.code == 0, ran
-    assert ran.rows[0]["events"] > 5
-    assert ran.rows[0]["unfinished"] == 0
 
 
 def test_the_trail_tells_who_did_what(

@@ -82,19 +82,6 @@ def test_a_key_that_is_not_there_is_told_and_not_made(
     assert not missing.exists()
 
 
-def test_a_key_beside_the_data_can_be_moved_there(
-    here: Here, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    beside, apart = folder / "master.key", tmp_path / "master_key"
-    monkeypatch.setenv("CS_MASTER_KEY_FILE", str(apart))
-    told = here("keys", "list", f"--data-dir={folder}").told()
-    assert told.endswith(f"the data has one in {beside}: move it there")
-
-    beside.rename(apart)
-
-    assert here("keys", "list", "--json", f"--data-dir={folder}").rows[0]["label"] == "first"
-
-
 def test_with_two_keys_it_is_said_which_is_used(
     here: Here, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

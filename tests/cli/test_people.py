@@ -145,7 +145,7 @@ class PeopleCommands:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as during:
-            during.setattr("cs.cli.person.held_on", interrupted)
+            during.setattr("cs.cli.people.held_on", interrupted)
             ended = here("people", "export", f"--profile={PROFILE}", at)
 
         assert (ended.code, ended.out) == (130, "")

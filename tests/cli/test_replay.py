@@ -1,7 +1,6 @@
 """`cs replay` on a history, beside nothing else: what is printed, and that it is repeatable."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -112,18 +111,6 @@ def test_searches_that_were_not_charged_gain_a_charge(
     assert (total["charges_gained"], total["charges_lost"]) == (70, 0)
 
 
-@pytest.mark.parametrize("kind", EXPECTED)
-def test_todays_rules_say_the_same_of_what_they_wrote(
-    history: Path, here: Here, kind: str
-) -> None:
-    rows = here("replay", kind, "--json", f"--data-dir={history}").rows
-
-    assert [row["kind"] for row in rows] == ["total"]
-    shown = here("replay", kind, f"--data-dir={history}").out
-    assert re.search(rf"^replay +{kind}$", shown, re.MULTILINE)
-    assert re.search(r"^gained +0\nlost +0\nchanged +0$", shown, re.MULTILINE)
-
-
 def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here: Here) -> None:
     words = ("replay", "ranking", f"--rules={stricter}", f"--data-dir={history}")
 
@@ -186,15 +173,6 @@ def test_a_replay_as_of_then_is_the_replay_of_a_log_that_ended_then(
         assert (then.code, then.out) == (0, ended.out)
 
 
-def test_a_moment_that_cannot_be_is_told(history: Path, here: Here) -> None:
-    words = ("replay", "ranking", f"--data-dir={history}")
-
-    wanted = "--at: a position or a time such as 2026-03-01T12:00:00Z, not 'later'"
-    assert here(*words, "--at=later").told(2) == wanted
-    early = here(*words, "--at=2", "--brand=Zenith").told()
-    assert early == "Zenith was never looked up; there are Acme (`cs brands list` shows all)"
-
-
 def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here: Here) -> None:
     words = ("replay", "verdicts", f"--rules={stricter}", "--json", f"--data-dir={history}")
     why = "a stricter rule is tried"
@@ -229,11 +207,12 @@ def test_rules_that_fail_are_told_with_their_line(
     ("words", "why"),
     [
         (("ranking", "--examples=-1"), 'Invalid value "-1" for --examples. Must be >= 0'),
+        (("ranking", "--at=later"), "--at: a position or a time such as 2026-03-01T12:00:00Z"),
         (("people",), 'Invalid value "people" for KIND. Choose from: "ranking", "verdicts"'),
     ],
 )
 def test_what_cannot_be_is_told(history: Path, here: Here, words: tuple[str], why: str) -> None:
-    assert here("replay", *words, f"--data-dir={history}").told(2) == why
+    assert here("replay", *words, f"--data-dir={history}").told(2).startswith(why)
 
 
 def test_the_file_that_the_page_shows_loses_who_is_no_head(

@@ -36,20 +36,8 @@ class Data:
     def __init__(self, form: Form) -> None:
         self.form = form
 
-    @property
-    def where(self) -> dict[str, str]:
-        chosen = self.form.settings
-        where = {"CS_DATA_DIR": str(chosen.data_dir)}
-        if chosen.postgres is not None:
-            where |= {
-                "CS_POSTGRES": chosen.postgres,
-                "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
-                "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
-            }
-        return where
-
     async def cs(self, *words: str) -> Ran:
-        return await asyncio.to_thread(ran, *words, COLUMNS="200", **self.where)
+        return await asyncio.to_thread(ran, *words, COLUMNS="200", **self.form.environment)
 
     async def stopped(self, point: str) -> int:
         """Replay, killed at *point*; return the exit code."""
@@ -57,7 +45,7 @@ class Data:
         ended = await asyncio.to_thread(
             subprocess.run,
             [*script, "replay", "views"],
-            env=environment(**self.where, PYTHONPATH=str(TESTS)),
+            env=environment(**self.form.environment, PYTHONPATH=str(TESTS)),
             check=False,
             capture_output=True,
         )
@@ -69,7 +57,7 @@ class Data:
         script = [sys.executable, str(TESTS / "cli" / "stopped_replay.py"), point, "wait"]
         with subprocess.Popen(
             [*script, "replay", "views"],
-            env=environment(**self.where, PYTHONPATH=str(TESTS)),
+            env=environment(**self.form.environment, PYTHONPATH=str(TESTS)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

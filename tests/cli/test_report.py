@@ -34,15 +34,7 @@ class Data:
                 assert answer.status_code == 200, answer.text
 
     def cs(self, *words: str) -> Ran:
-        chosen = self.form.settings
-        where = {"CS_DATA_DIR": str(chosen.data_dir)}
-        if chosen.postgres is not None:
-            where |= {
-                "CS_POSTGRES": chosen.postgres,
-                "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
-                "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
-            }
-        return self._here(*words, width=200, **where)
+        return self._here(*words, width=200, **self.form.environment)
 
 
 @pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
@@ -101,7 +93,6 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
         ),
         (["--since", "0001-01-01"], "--since: a time from 1971 on"),
         (["--json", "--html", "x.html"], "--json and --html: one of them"),
-        (["--top", "0"], 'Invalid value "0" for --top. Must be >= 1'),
     ],
 )
 def test_a_mistake_is_told(here: Here, folder: Path, words: list[str], told: str) -> None:

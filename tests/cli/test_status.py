@@ -218,8 +218,11 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
         ),
         ({"ready": True, "set_aside": ["event 3", "event 4"]}, "set_aside: event 3, event 4"),
         ({"ready": True, "keys_lost": 2}, "ready; keys_lost: 2"),
-        ({"ready": True, "insecure": {"kafka": ["k-1", "k-2"]}}, "insecure: kafka: k-1, k-2"),
-        ({"ready": False, "misconfigured": {"verifiers": "none"}}, "misconfigured: verifiers"),
+        ({"ready": True, "insecure": {"kafka": ["k-1", "k-2"]}}, "insecure: kafka=k-1, k-2"),
+        (
+            {"ready": False, "misconfigured": {"verifiers": "none"}},
+            "misconfigured: verifiers=",
+        ),
     ],
 )
 def test_a_status_tells_all_that_the_admin_port_complains_of(

@@ -1,4 +1,4 @@
-"""`cs status` says the same of a service on databases as of one on files."""
+"""`cs status` of a service on databases."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ import pytest
 
 from cli.command import ran
 from cs.postgres.pool import open_pool
-from system.older_keys.forms import Form, OnFiles, on_new_databases
+from system.older_keys.forms import Form, on_new_databases
 from system.older_keys.test_older_keys import BEFORE, RUNS, gate, outside
 
 NOBODY = "Nobody Knows Them"
@@ -21,33 +21,16 @@ async def on_databases(tmp_path: Path, postgres: str) -> AsyncIterator[Form]:
         yield form
 
 
-@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
-def form(request: pytest.FixtureRequest, tmp_path: Path) -> Form:
-    if request.param == "files":
-        return OnFiles(tmp_path / "data")
-    databases: Form = request.getfixturevalue("on_databases")
-    return databases
-
-
 async def status(form: Form, *words: str) -> Any:
-    chosen = form.settings
-    where = {"CS_ADMIN_PORT": "1"}
-    if chosen.postgres is not None:
-        where |= {
-            "CS_POSTGRES": chosen.postgres,
-            "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
-            "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
-        }
-    else:
-        where["CS_DATA_DIR"] = str(chosen.data_dir)
-    done = await asyncio.to_thread(ran, "status", *words, COLUMNS="200", **where)
+    where = form.environment | {"CS_ADMIN_PORT": "1", "COLUMNS": "200"}
+    done = await asyncio.to_thread(ran, "status", *words, **where)
     assert (done.code, done.err) == (0, ""), done
     return done
 
 
 @pytest.mark.slow
-async def test_what_runs_what_waits_and_what_failed(form: Form) -> None:
-    held = gate()
+async def test_what_runs_what_waits_and_what_failed(on_databases: Form) -> None:
+    form, held = on_databases, gate()
     async with form.service(outside(held)) as service:
         key = await service.new_key()
         found = (await service.search(key, brand=BEFORE)).json()
@@ -67,7 +50,7 @@ async def test_what_runs_what_waits_and_what_failed(form: Form) -> None:
 
     assert (found["status"], failed["reason"]) == ("done", "no_linkedin")
     assert (told["paused"], told["health"]) == (True, None)
-    assert told["world"] == ("sandbox" if form.settings.postgres is None else "live")
+    assert told["world"] == "live"
     assert (told["lookups"], told["searches"], told["work"]) == (1, 1, {"verification": 1})
     assert 0 <= told["oldest_work_s"] < 60
     assert (told["events"], told["recent"], told["views_behind"]) == (head, head, 0)

@@ -80,14 +80,14 @@ def test_topics_are_described_for_people_and_programs(here: Here) -> None:
 
 
 def test_what_each_user_needs_is_printed_for_kafkas_own_tool(here: Here) -> None:
-    where = ("--bootstrap=kafka-1:9094", "--prefix=team.", "--user=svc-")
+    where = ("--bootstrap=kafka-1:9094", "--prefix=team.")
 
     commands = here("topics", "acls", *where).out.splitlines()
     rows = here("topics", "acls", "--json", *where).rows
 
     assert (
         "kafka-acls --bootstrap-server kafka-1:9094 --add "
-        "--allow-principal User:svc-stage-verification "
+        "--allow-principal User:cs-stage-verification "
         "--operation Read --topic team.cs.verification.v1"
     ) in commands
     assert len(commands) == len(rows)
@@ -96,7 +96,7 @@ def test_what_each_user_needs_is_printed_for_kafkas_own_tool(here: Here) -> None
     assert {
         row["name"]
         for row in rows
-        if row["user"] == "svc-stage-ranking" and "Write" in row["operations"]
+        if row["user"] == "cs-stage-ranking" and "Write" in row["operations"]
     } == {"team.cs.outcomes.v1", "team.cs.dead-letters.v1"}
 
 

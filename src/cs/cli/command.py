@@ -106,10 +106,6 @@ class Invocation:
         self.config = config
         self._open = AsyncExitStack()
 
-    @property
-    def has_data_options(self) -> bool:
-        return self.data_dir is not None or self.config is not None
-
     def settings(self, **given: Any) -> "Settings":
         """Return the settings in force: of the file, the environment, the options *given*.
 

@@ -30,7 +30,7 @@ from cs.cli.list_files import (
 )
 from cs.cli.output import stop, warn
 from cs.cli.progress import Progress
-from cs.cli.search_record import describe, exit_code, most_severe
+from cs.cli.search_record import describe, exit_code
 from cs.client import (
     Client,
     ClientError,
@@ -205,7 +205,7 @@ class _ListSearch:
                 "server, and the answers were lost; --ask-again asks for them again, which "
                 "may charge them again"
             )
-        return most_severe(self._errors)
+        return max(self._errors, key=exit_code, default=None)
 
     def _queries(self, *, ask_again: bool) -> Iterator[Query]:
         """Yield the rows that are left; before each, store that it is asked for.

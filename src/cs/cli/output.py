@@ -172,7 +172,7 @@ def as_text(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
         case dict():
-            return ", ".join(f"{key}={inner}" for key, inner in sorted(value.items()))
+            return ", ".join(f"{key}={as_text(inner)}" for key, inner in sorted(value.items()))
         case list() | tuple():
             return ", ".join(map(as_text, value)) or "-"
         case datetime():

@@ -32,7 +32,6 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
         runs: The line that is printed then, with the addresses of API and admin port.
         leaves: The line that is printed at the end.
         advice: What follows from an error, or what to do.
-        unexpected: Errors that a user could fix, but not here.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     runs: Callable[[str, str], str]
     leaves: str
     advice: str
-    unexpected: tuple[type[Exception], ...] = ()
 
     def run(self, *, sandbox: bool) -> None:
         """Serve, with log and faults set up; only a *sandbox* may have faults.
@@ -58,8 +56,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             (event_loop.run if self.calls else asyncio.run)(self.serve())
         except Exception as error:
             cause = first_cause(error)
-            mendable = isinstance(cause, USER_ERRORS + USAGE_ERRORS)
-            if mendable and not isinstance(cause, self.unexpected):
+            if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
                 raise
             log.critical("role_failed", role=self.name, exc_info=error)
             said = f"{self.name} has ended, {type(cause).__name__}: {cause}; {self.advice}"

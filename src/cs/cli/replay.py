@@ -93,10 +93,7 @@ async def replay(
         asked = DisclosedEvents(streams=streams, categories=categories, upto=upto)
         await data.operator.disclose(f"replay {kind}", reveal, asked, upto=upto)
     counts: dict[str, tuple[str, Counter[str]]] = {}  # by stream, with the brand's name
-    examples_of: dict[type, list[Difference | ChargeDifference]] = {
-        Difference: [],
-        ChargeDifference: [],
-    }
+    shown: list[Difference | ChargeDifference] = []
     found = Replay(
         data.log, data.keys, kind, applied, brands=streams, upto=upto, reveals=bool(reveal)
     )
@@ -108,8 +105,7 @@ async def replay(
                     prefix = "" if isinstance(each, Difference) else "charges_"
                     _, count = counts.setdefault(stream_of(lookup), (_brand(each), Counter()))
                     count[prefix + each.change] += 1
-                    if len(shown := examples_of[type(each)]) < examples:
-                        shown.append(each)
+                shown += part[: examples - len(shown)]
                 yield Output(part)
     except BrokenRules as broken:
         stop(f"--rules: {broken}")
@@ -130,7 +126,7 @@ async def replay(
         {"kind": "brand", "brand": brand, **{name: count[name] for name in _COUNTED}}
         for brand, count in counts.values()
     ]
-    lines = [_line(each) for shown in examples_of.values() for each in shown]
+    lines = map(_line, shown)
     yield Output([*rows, {"kind": "total", **total}], [*facts(total), *_most(rows), *lines])
 
 

@@ -56,7 +56,7 @@ def search(
         from cs.cli.list_estimate import estimate_list  # noqa: PLC0415  reads the data
 
         return estimate_list(at, listed.file)
-    if at.has_data_options:
+    if at.data_dir is not None or at.config is not None:
         stop("--data-dir and --config belong to --estimate; a search goes to --url", 2)
     if listed.file is not None:
         if named or idempotency_key or not wait:

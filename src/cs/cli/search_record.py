@@ -1,6 +1,6 @@
 """A Search record of the API, on a terminal and as rows; an error of a call, as a sentence."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -119,19 +119,6 @@ def exit_code(error: ClientError) -> int:
             return LIMITED
         case _:
             return 1
-
-
-def most_severe(errors: Sequence[ClientError]) -> ClientError | None:
-    """Return the error that a list ends with: quota, then limits, then the longest wait.
-
-    The service itself reports them in this order (contract R4).
-    """
-
-    def severity(error: ClientError) -> tuple[bool, bool, float]:
-        code = exit_code(error)
-        return code == NO_QUOTA, code == LIMITED, error.retry_after_s or 0
-
-    return max(errors, key=severity, default=None)
 
 
 def describe(error: ClientError) -> str:

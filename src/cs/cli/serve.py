@@ -22,7 +22,6 @@ from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
 from cs.cli.process import Process
 from cs.domain.service import World
-from cs.eventlog.errors import LogUnavailable
 from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import DataFolder
 from cs.runtime.private_files import temporary_folder
@@ -108,7 +107,6 @@ def service(
         ),
         leaves="leaving: held calls are answered, running searches go on at the next start",
         advice="running searches go on at the next start",
-        unexpected=(LogUnavailable,),
     )
 
 

@@ -7,7 +7,7 @@ import httpx
 import msgspec
 
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import Table, facts
+from cs.cli.output import Table, as_text, facts
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.settings import Settings
 
@@ -109,21 +109,11 @@ def _describe_health(health: dict[str, Any] | None, admin: str) -> str:
     ready = health["ready"]
     hidden = {"ready", "head", *(_MEASURES if ready else ())}
     problems = (
-        f"{name}: {_words(what)}"
+        f"{name}: {as_text(what)}"
         for name, what in health.items()
         if name not in hidden and what != "ok"
     )
     return "; ".join(["ready" if ready else "not ready", *problems])
-
-
-def _words(what: Any) -> str:
-    match what:
-        case dict():
-            return ", ".join(f"{name}: {_words(inner)}" for name, inner in what.items())
-        case list():
-            return ", ".join(map(str, what))
-        case _:
-            return str(what)
 
 
 def _ends(kind: str, every: dict[str, RecentRuns]) -> Table:

@@ -98,7 +98,6 @@ async def show_acls(
     at: Invocation,
     *,
     brokers: Brokers = CONFIGURED,
-    user: Annotated[str, Parameter(help="Begins the names of users.")] = "cs-",
     apply: Annotated[bool, Parameter(negative="", help="Give them these rights.")] = False,
 ) -> Output:
     """Print the rights that the user of each role needs on brokers that check them.
@@ -112,7 +111,7 @@ async def show_acls(
     Example: `cs topics acls --bootstrap kafka-1:9094 | sh`, or `cs topics acls --apply`
     """
     chosen = brokers.settings(at)
-    users = {user + role: each for role, each in access_of_roles(chosen.kafka_prefix).items()}
+    users = {f"cs-{role}": each for role, each in access_of_roles(chosen.kafka_prefix).items()}
     rows = [
         {"user": name, **msgspec.to_builtins(access)}
         for name, accesses in users.items()

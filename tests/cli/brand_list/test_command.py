@@ -2,7 +2,6 @@
 
 import os
 import signal
-from itertools import permutations
 
 import msgspec
 import pytest
@@ -11,16 +10,6 @@ from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Ran, started
 from client.answering import Answer, Got, answered, refusal
 from cs.cli.progress import LINE_EVERY_S, Progress
-from cs.cli.search_record import most_severe
-from cs.client import (
-    AtCapacity,
-    ClientError,
-    QuotaExceeded,
-    RateLimited,
-    StillRunning,
-    Unauthorized,
-    Unreachable,
-)
 
 pytestmark = pytest.mark.slow
 
@@ -260,22 +249,6 @@ def test_rows_in_a_row_that_nobody_answers_stop_the_list(desk: Desk) -> None:
     assert ended.code == 1
     assert len(service.asked) == 3
     assert "is no server of this API" in ended.err
-
-
-def test_the_most_severe_of_several_errors_is_reported_in_any_order() -> None:
-    ascending: list[ClientError] = [
-        Unreachable(""),
-        AtCapacity("", code="at_capacity", retry_after_s=60),
-        RateLimited("", code="rate_limited", retry_after_s=4000),
-        QuotaExceeded("", code="quota_exhausted"),
-    ]
-    like_the_first = [Unauthorized("", code="unauthorized"), StillRunning("", code="running")]
-    for errors in permutations(ascending):
-        assert most_severe(errors) is ascending[-1]
-        assert most_severe([e for e in errors if e is not ascending[-1]]) is ascending[-2]
-    for other in like_the_first:
-        assert most_severe([other, ascending[1]]) is ascending[1]
-    assert most_severe([]) is None
 
 
 def test_the_daily_limit_wins_over_what_comes_after_it(desk: Desk) -> None:

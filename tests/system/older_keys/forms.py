@@ -27,6 +27,19 @@ class Form(ABC):
 
     settings: Settings
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variables that point a command at the data."""
+        chosen = self.settings
+        where = {"CS_DATA_DIR": str(chosen.data_dir)}
+        if chosen.postgres is not None:
+            where |= {
+                "CS_POSTGRES": chosen.postgres,
+                "CS_KEYS_POSTGRES": str(chosen.keys_postgres),
+                "CS_MASTER_KEY_FILE": str(chosen.master_key_file),
+            }
+        return where
+
     @abstractmethod
     def service(self, outside: StagePlugins) -> Any:
         """Run the service until left; an async context manager of a `Service`."""
