@@ -127,8 +127,8 @@ async def fill(place: Place) -> None:
     ("words", "code", "said"),
     [
         (("--format=duckdb",), 2, "--format duckdb: name the file with --out"),
-        (("--out={}/x.duckdb", "--type=search-settled"), 2, "--type: tables need whole"),
-        (("--out={}/x.duckdb", "--mail-domain=acme.test"), 2, "--mail-domain: tables need"),
+        (("--out={}/x.duckdb", "--type=search-settled"), 2, "tables need whole searches"),
+        (("--out={}/x.duckdb", "--mail-domain=acme.test"), 2, "tables need whole searches"),
         (("--out={}/none/x.duckdb",), 1, "No such file or directory"),
         (("--out={}/data", "--format=tables"), 2, "/data is there already: name another"),
         (("--out={}/none/x.parquet",), 1, "x.parquet cannot be written: No such file"),

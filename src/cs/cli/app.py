@@ -1,8 +1,7 @@
 """The ``cs`` command: its groups.
 
 ``cs --help`` is as slow as the imports here, so nothing of the service is imported: the module
-of a command is imported when the command is called, and what describes an error when there is
-one.
+of a command is imported when the command is called, and `cs.cli.errors` when there is an error.
 """
 
 import sys
@@ -73,7 +72,7 @@ COMMANDS = tuple(command for commands in GROUPS.values() for command in commands
 #: Exit codes of the commands that search.
 FAILED, LIMITED, NO_QUOTA = 3, 4, 5
 
-#: Of every command, unless it says otherwise below.
+#: Exit codes of every command that `_OF` does not change.
 GENERAL: Mapping[int, str] = {
     0: "done",
     1: "it could not be done, or what was checked is not as it should be",

@@ -1,7 +1,7 @@
-"""Which part of the history a command is about: brands, keys, lookups, times and positions.
+"""Options that choose a part of the history: brands, keys, lookups, times and positions.
 
-The options are declared here, once.  One that names nothing that is there is an error, which
-says what there is.
+The options are declared here, once.  An option that names an unknown key, brand or position
+is an error that says where to find the known ones.
 """
 
 import re
@@ -60,7 +60,7 @@ Last = Annotated[
 
 #: Rows of a long list that are shown unless --last says more.
 NEWEST = 100
-_WHICH = Group("Which events", help="All of them unless something is said.", sort_key=1)
+_WHICH = Group("Which events", help="All of them unless an option says otherwise.", sort_key=1)
 
 
 def _several(name: str, about: str) -> Parameter:
@@ -101,7 +101,7 @@ class Chosen:
     upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
     def checked(self) -> Selection:
-        """Return what can be known without the log; brands are not in it.
+        """Return the selection without brands, which are looked up in the log.
 
         Raises:
             SystemExit: Some of it is written wrongly.
@@ -111,18 +111,9 @@ class Chosen:
             stop(f"--after: a position before {self.upto}, the last one", 2)
         query_of(self.brand, self.domain)
         try:
-            return Selection(
-                types=self.types,
-                categories=self.categories,
-                streams=self.streams,
-                keys=tuple(key.removeprefix("key-") for key in self.keys),
-                lookup=self.lookup,
-                mail_domain=self.mail_domain,
-                since=self.since,
-                until=self.until,
-                after=self.after,
-                upto=self.upto,
-            )
+            said = {n: v for n, v in vars(self).items() if n not in {"brand", "domain"}}
+            keys = tuple(key.removeprefix("key-") for key in self.keys)
+            return Selection(**said | {"keys": keys})
         except BadSelection as bad:
             stop(str(bad), 2)
 
@@ -131,7 +122,7 @@ class Chosen:
 
         Args:
             history: What is there.
-            growing: What is not there yet may come: only keys and brands are looked for.
+            growing: Streams and positions may still appear: only keys and brands are checked.
 
         Raises:
             SystemExit: It names something that is not there.
@@ -217,7 +208,7 @@ async def check_lookup(history: History, lookup: str) -> None:
 
 
 async def position_of(history: History, option: str, said: str) -> int:
-    """Return the position that the value *said* of *option* means; of a time its last one.
+    """Return the position that *said*, the value of *option*, means; for a time the last one.
 
     Raises:
         SystemExit: It is neither a position that there is nor a time.

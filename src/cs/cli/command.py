@@ -67,12 +67,12 @@ class Server:
     ] = "http://127.0.0.1:8080/v1"
 
 
-#: What `--json`, `--csv`, `--data-dir` and `--config` are on the command line.
+#: The types of `--json`, `--csv`, `--data-dir` and `--config`.
 _SHARED = {"json": Json, "csv": Csv, "data_dir": DataDir, "config": Config}
 
 
 class Output(msgspec.Struct, frozen=True):
-    """What a command prints, and how it ends.
+    """The output and the end of a command.
 
     Attributes:
         rows: With ``--json``, one line each.
@@ -90,7 +90,7 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Invocation:
-    """One call of a command: its shared options, and what it has opened."""
+    """One call of a command: its shared options, and the resources it has opened."""
 
     def __init__(
         self,

@@ -34,11 +34,11 @@ from cs.runtime.private_files import temporary_folder
 from cs.sandbox.shapes import World
 from cs.sandbox.year import BEGINS, PAID, UPDATE, WEEK, WEEKS, Chapter, worlds
 
-#: Who acts as the operator.
+#: The account that acts as the operator.
 OPERATOR = "dana"
-#: What ranked before the update (`cs.domain.rule_sets`).
+#: The ranking rules before the update (`cs.domain.rule_sets`).
 OLDER_RULES = "ranking-0"
-#: Of the order in which customers ask, and for what.
+#: Seed of the order in which customers search, and of their brands.
 _SEED = 2026
 
 
@@ -72,7 +72,7 @@ CUSTOMERS = (
 #: Something that a customer or the operator does.
 _Act = Callable[["_Year"], Awaitable[object]]
 
-#: What the operator does: week, hours into it, and what.
+#: Acts of the operator: week, hours into it, and the act.
 ACTS: Sequence[tuple[int, float, _Act]] = (
     (18, 34.0, lambda year: year.operator.forget_brand(Query(brand="Ivorene"))),
     (19, 58.0, lambda year: year.operator.pause()),
@@ -85,7 +85,7 @@ ACTS: Sequence[tuple[int, float, _Act]] = (
     (44, 57.0, lambda year: year.erase("mateo@kivandra.test")),
 )
 
-#: Called with the weeks that are over, and what happens now.
+#: Called with the weeks that are over, and a description of the current chapter.
 Progress = Callable[[int, str], None]
 
 

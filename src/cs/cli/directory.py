@@ -9,7 +9,7 @@ from cs.assembly.operator_command import CommandContext
 from cs.assembly.people_directory import open_directory
 from cs.cli.command import Invocation, Output, on_data
 from cs.cli.output import Table, facts, stop
-from cs.cli.people import NOBODY, Named
+from cs.cli.people import UNNAMED, Named
 from cs.cli.revealing import Reveal
 from cs.directory.person import DirectoryPerson
 from cs.directory.store import PeopleDirectory
@@ -21,7 +21,7 @@ from cs.sources.people_directory.source import is_meant, places_asked
 
 #: People that are listed at most.
 LIMIT = 100
-#: Without --reveal this is all that is shown of a person: nothing that says who it is.
+#: Fields shown without --reveal: none of them identifies a person.
 _IN_CLEAR = ("title", "company", "domain", "as_of")
 
 app = App(
@@ -89,7 +89,7 @@ async def list_people(
 
 @app.command
 @on_data
-async def show(at: Invocation, *, named: Named = NOBODY, reveal: Reveal = None) -> Output:
+async def show(at: Invocation, *, named: Named = UNNAMED, reveal: Reveal = None) -> Output:
     """Show one person as the directory has them, all of it with --reveal only.
 
     Example: `cs directory show --profile https://www.linkedin.com/in/jane-doe-1a2b`
@@ -97,14 +97,14 @@ async def show(at: Invocation, *, named: Named = NOBODY, reveal: Reveal = None) 
     key = named.known_as
     found = await (await _opened(at, "directory show", reveal)).get(key)
     if found is None:
-        _nobody()
+        _stop_unknown()
     shown = _shown(found, reveal)
     return Output([shown], facts(shown))
 
 
 @app.command
 @on_data
-async def remove(at: Invocation, *, named: Named = NOBODY) -> Output:
+async def remove(at: Invocation, *, named: Named = UNNAMED) -> Output:
     """Remove one person from the directory; a later import may bring them back.
 
     A person who asks to be forgotten is erased instead (`cs people erase`): from everything,
@@ -114,7 +114,7 @@ async def remove(at: Invocation, *, named: Named = NOBODY) -> Output:
     """
     key = named.known_as
     if not await (await at.opened(open_directory(at.settings()))).remove(key):
-        _nobody()
+        _stop_unknown()
     return Output([{"removed": 1}], ["removed; an import of a file with them brings them back"])
 
 
@@ -156,7 +156,7 @@ def _brand(text: str) -> BrandFacts:
         return BrandFacts(name=name)
 
 
-def _nobody() -> NoReturn:
+def _stop_unknown() -> NoReturn:
     stop("no person in the directory goes by that; `cs directory list --brand NAME`")
 
 

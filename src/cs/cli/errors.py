@@ -27,7 +27,7 @@ from cs.runtime.redaction import redacted
 from cs.sandbox.errors import WorldError
 from cs.settings import BadSettings
 
-#: What a user can do something about.
+#: Errors that a user can fix.
 USER_ERRORS = (
     BadKafkaSettings,
     BusUnavailable,
@@ -46,7 +46,7 @@ USER_ERRORS = (
     WrongMasterKey,
     WrongSchema,
 )
-#: What stands wrongly on the command line or in the settings.
+#: Mistakes on the command line or in the settings.
 USAGE_ERRORS = (BadExtraStage, BadSettings, CycloptsError, OtherExport)
 
 #: Errors of writing to standard output.

@@ -41,19 +41,12 @@ app = App(
     "What the types of events mean: docs/analysts.md.",
 )
 
-#: How long `cs events tail` opens people of one reason.
+#: How long one reason lets `cs events tail` show people.
 REVEALED_FOR = timedelta(hours=8)
 
 Format = Literal["ndjson", "parquet", "duckdb", "tables"]
 #: By the ending of a file's name; any other is lines of JSON.
 _BY_ENDING: dict[str, Format] = {".duckdb": "duckdb", ".parquet": "parquet"}
-#: Filters that leave half a search or half a lookup; a row of a table is made of both.
-_OF_EVENTS = {
-    "types": "--type",
-    "categories": "--category",
-    "streams": "--stream",
-    "mail_domain": "--mail-domain",
-}
 #: Writes a page of events.
 _Write = Callable[[Sequence[ShownEvent]], object]
 #: Without options.
@@ -85,11 +78,11 @@ async def export(
 ) -> Output:
     """Write events as lines of JSON, oldest first, or typed tables of them.
 
-    A line has position, stream, version, type, at and data. In place of what is said about a
-    person stands who it is about: `<lookup>#p1`, and the person's pseudonym over all lookups.
-    What is appended meanwhile is left for the next time: --resume goes on where the file ends,
-    also if it was cut off in the middle of a line. With --reveal what is said about people is
-    shown, but for who was erased.
+    A line has position, stream, version, type, at and data. The data of a person is replaced
+    by `<lookup>#p1` and by the person's pseudonym over all lookups.
+    Events appended meanwhile are left for the next time: --resume goes on where the file ends,
+    also if it was cut off in the middle of a line. With --reveal people are shown, except
+    those who were erased.
 
     A file of Parquet or DuckDB appears under its name when it is whole; one that was cut off is
     made again.
@@ -105,13 +98,14 @@ async def export(
     if form != "ndjson" and resume:
         stop(f"--resume: goes with lines of JSON; without it {out} is made again", 2)
     is_tables = form in ("duckdb", "tables")
-    for field, option in _OF_EVENTS.items() if is_tables else ():
-        if getattr(selection, field):
-            stop(
-                f"{option}: tables need whole searches and lookups; choose by --brand, "
-                "--lookup, --key, time or position, or export --format ndjson",
-                2,
-            )
+    if is_tables and (
+        chosen.types or chosen.categories or chosen.streams or chosen.mail_domain
+    ):
+        stop(
+            "tables need whole searches and lookups: choose by --brand, --lookup, --key, time "
+            "or position, or export --format ndjson",
+            2,
+        )
     data = await at.data()
     selection = await chosen.selection(History(data.log))
     if out is not None and is_tables:
@@ -213,7 +207,7 @@ async def _opened(
     upto: int,
     out: Path | None = None,
 ) -> KeyStore | None:
-    """Return what opens people for the command *name*; that it does is stored before."""
+    """Store that the command *name* opens people, then return the keys that do."""
     if why is None:
         return None
     if selection.after < upto:  # else there is nothing to open
@@ -275,7 +269,7 @@ async def _write_tables(
 
 @contextmanager
 def _writing(out: Path | None, form: Format, *, resume: bool) -> Iterator[tuple[int, _Write]]:
-    """Yield the last position that *out* has already, and what writes events there.
+    """Yield the last position that *out* has already, and a function that writes events there.
 
     Without *out* they are printed.  A file is a new one, private to its owner; lines of JSON
     may go on in one that is there.
@@ -346,11 +340,11 @@ async def why(
     ],
     /,
 ) -> Output:
-    """Show what an event came of, back to the call or command, and all that came of it.
+    """Show what led to an event, back to the call or command, and all that followed from it.
 
-    Each line is an event under the one that led to it, the one asked for marked with >.
+    Each line is an event under the one that led to it; the requested one is marked with >.
     A search is settled, and charged, because its run finished, and is shown under both.
-    Of a search's id the event that admitted it is meant.
+    The id of a search means the event that admitted it.
 
     Example: `cs events why 17`, and `cs events why srch_yg2vnp75fv9fazbxhr4fyb0qgm`
     """
@@ -440,7 +434,7 @@ def _says(event: CausedEvent) -> str:
 
 
 def _led_by(event: CausedEvent) -> str:
-    """Return what of its cause the tree does not show."""
+    """Return the part of its cause that the tree does not show."""
     match event.caused_by:
         case MessageCause(id=id_):
             return f"answer {id_.rpartition('/')[2]}"

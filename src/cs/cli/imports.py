@@ -37,7 +37,7 @@ from cs.sources.tables.table_file import BadFile, TableFile, TableKind
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
-#: Rows and columns that are shown one by one; of the others only their number.
+#: Refused rows that are shown one by one; of the others only their number.
 SHOWN = 20
 
 
@@ -54,7 +54,7 @@ class ImportOptions:
         str | None, Parameter(help="Of the text, such as cp1252; UTF-8 and UTF-16 are seen.")
     ] = None
     errors: Annotated[
-        NewFile, Parameter(help="Every row that is not taken, into this new file (CSV).")
+        NewFile, Parameter(help="Write every refused row into this new file (CSV).")
     ] = None
     dry_run: DryRun = False
 
@@ -74,7 +74,7 @@ PLAIN = ImportOptions()
 
 
 class Imported(ImportCounts):
-    """The result of an import: counts, what was read as what, the first rows not taken."""
+    """The result of an import: counts, columns and the first rows that were refused."""
 
     file: str = ""
     form: str = ""
@@ -88,13 +88,11 @@ class Imported(ImportCounts):
         text = ["dry run: nothing is written"] if self.dry_run else []
         text += [f"read as {self.form}", columns_line(self.columns)]
         if self.unused:
-            left = len(self.unused) - SHOWN
-            more = f" and {left} more" if left > 0 else ""
-            text.append(f"not read: {', '.join(self.unused[:SHOWN])}{more}")
+            text.append(f"not read: {', '.join(self.unused)}")
         return Output(text=text)
 
     def summary(self, at: Invocation, errors: Path | None) -> Output:
-        """Return the counts; the first rows not taken go to standard error."""
+        """Return the counts; the first refused rows go to standard error."""
         if not at.json:
             where = f"; all are in {errors}" if errors else "; --errors FILE has all"
             left_out = self.refused + self.suppressed + self.repeated
@@ -203,7 +201,10 @@ async def import_brands(
 def _reading(
     file: Path, kind: TableKind, options: ImportOptions
 ) -> Iterator[tuple[TableFile, Imported, Refuse]]:
-    """Yield the rows of *file*, their count, and what refuses one; errors end the command."""
+    """Yield the rows of *file*, their counts, and a function that refuses a row.
+
+    Errors end the command.
+    """
     try:
         table = TableFile(file, kind, options.columns, options.encoding)
         done = Imported(

@@ -75,7 +75,7 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
         stop(f"no key with the id {key_id!r}; `cs keys list` shows them all")
     shown = _shown(key_id, row)
     known = {name: value for name, value in shown.items() if name != "history"}
-    acts = [f"{instant(act.at)}  {said(act)}  by {act.by or '?'}" for act in row.acts]
+    acts = [f"{instant(act.at)}  {act_words(act)}  by {act.by or '?'}" for act in row.acts]
     return Output([shown], [*facts(known), *acts])
 
 
@@ -126,7 +126,7 @@ async def grant(
     )
 
 
-def said(act: OperatorAct) -> str:
+def act_words(act: OperatorAct) -> str:
     """Return the act in words: ``quota granted: 50``."""
     words = act.what.replace("_", " ")
     if act.why is not None:

@@ -14,8 +14,6 @@ from cs.history.history import History
 from cs.history.ledger import LedgerEntry, ledger, with_earners
 from cs.history.selection import Selection
 
-#: Movements of one key in memory at most: some 300 bytes each.
-MOST = 1_000_000
 _FIELDS = LedgerEntry.__struct_fields__
 
 
@@ -33,8 +31,8 @@ async def show_ledger(
 
     Every charge names its search, and the people whose verified e-mails earned it as
     `<lookup>#p1`. Bounced are those of them from whose mailboxes mail came back within 30 days
-    (`cs mailboxes bounced`): the charge stands. The last balance is what `GET /usage` says, or
-    said then with --at.
+    (`cs mailboxes bounced`): the charge stands. The last balance is that of `GET /usage`, now
+    or as of --at.
 
     Example: `cs ledger key_1a2s --since 2026-03-01 --until 2026-04-01 --csv > march.csv`
     """
@@ -64,8 +62,6 @@ async def _entries(data: CommandContext, key: str, at: str | None) -> Sequence[L
         stop(f"{key} had not been issued by then")
     if not events:
         stop(f"there is no key {key}; `cs keys list` shows those there are")
-    if len(events) > MOST:
-        stop(f"{key} has {len(events)} events, more than {MOST}: use `cs events export`")
     return [entry async for entry in with_earners(history, ledger(events))]
 
 

@@ -127,7 +127,7 @@ class RowError(msgspec.Struct, frozen=True):
 
 
 class RowState(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one row.
+    """The state of one row.
 
     Attributes:
         asked_at: When it was first asked for; it may have been charged since then.

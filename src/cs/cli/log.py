@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Last, Since, newest
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.keys import said
+from cs.cli.keys import act_words
 from cs.cli.output import Table, stop, styled
 from cs.cli.progress import Progress
 from cs.domain.operator_actions import OperatorAct, act_of
@@ -64,7 +64,7 @@ async def trail(
     acts = [act for act in every if by in {None, act.by} and (since is None or act.at >= since)]
 
     def table(shown: Sequence[OperatorAct]) -> Table:
-        rows = [{**asdict(act), "by": act.by or "?", "what": said(act)} for act in shown]
+        rows = [{**asdict(act), "by": act.by or "?", "what": act_words(act)} for act in shown]
         return Table.of(rows, "at by what of", "of")
 
     return newest(at, acts, last, table)

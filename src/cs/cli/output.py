@@ -1,4 +1,4 @@
-"""What commands print: tables for people, one JSON value a line for programs.
+"""Output of commands: tables for people, one JSON value a line for programs.
 
 Text from outside is shown with its control characters written out, and never obeyed by a
 terminal or a spreadsheet; only `styled` reads markup.  Commands print through this module

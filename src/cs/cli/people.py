@@ -48,7 +48,7 @@ ALL = "all"
 ARTICLE_15 = "Asked for by the person, GDPR article 15"
 #: Records that a disclosure names; of a person with more it names none, which means all.
 _NAMED = 10_000
-#: Makes the fingerprint of a person with the key store that has their data.
+#: Returns the fingerprint of a person, given the key store that has their data.
 PrintOf = Callable[[KeyStore], str]
 #: ``None``: not known, because some of the log is damaged.
 Disclosures = Sequence[HeldBy] | None
@@ -80,13 +80,13 @@ class Named:
 
     @property
     def print_of(self) -> PrintOf:
-        """Return what makes the person's fingerprint; a mistake ends the command."""
+        """Return a function that makes the person's fingerprint; a mistake ends the command."""
         kind, _, value = self.known_as.partition(":")
         make = email_print if kind == "email" else profile_print
         return lambda keys: make(keys, value)
 
 
-NOBODY = Named()
+UNNAMED = Named()
 
 
 @app.command
@@ -94,7 +94,7 @@ NOBODY = Named()
 async def erase(
     at: Invocation,
     *,
-    named: Named = NOBODY,
+    named: Named = UNNAMED,
     dry_run: DryRun = False,
 ) -> Output:
     """Erase a person from everything stored, and keep later searches from finding them.
@@ -148,7 +148,7 @@ async def reapply(at: Invocation) -> Output:
 async def suppressed(
     at: Invocation,
     *,
-    named: Named = NOBODY,
+    named: Named = UNNAMED,
     lift: Annotated[
         str | None, Parameter(help="Id of one erased by mistake, or all: those named.")
     ] = None,
@@ -164,7 +164,7 @@ async def suppressed(
 
     Example: `cs people suppressed --email jane@acme.example --lift all`
     """
-    print_of = None if named == NOBODY else named.print_of
+    print_of = None if named == UNNAMED else named.print_of
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
     data = await at.data()
@@ -195,7 +195,7 @@ async def suppressed(
 async def export(
     at: Invocation,
     *,
-    named: Named = NOBODY,
+    named: Named = UNNAMED,
     out: Annotated[
         NewFile, Parameter(help="Into this file, which must not be there; else printed.")
     ] = None,
@@ -255,7 +255,7 @@ def _erasure(data: CommandContext) -> Erasure:
 
 
 async def _foresee(data: CommandContext, print_of: PrintOf) -> Output:
-    """Return what an erasure would hit."""
+    """Return what an erasure would remove."""
     brands = {stream: row.query for stream, row in await (await data.reading()).brands()}
     fingerprint, erasure = print_of(data.keys), _erasure(data)
     found = await erasure.foresee(fingerprint)

@@ -26,20 +26,20 @@ app = App(name="replay")
 
 #: Brands in the table, those with the most differences first; differences that may be printed.
 _BRANDS, _EXAMPLES = 10, 1_000_000
-#: What is counted of each brand.
+#: Counts for each brand.
 _COUNTED = ("gained", "lost", "changed", "charges_lost", "charges_gained", "charges_open")
-#: What differs of rows whose values are not compared.
+#: Differences of rows whose values are not compared, in words.
 _WHY = {
     "unreadable": "cannot be read",
     "contacts": "other people",
     "tag": "found by another value",
 }
-#: Why the running views were left as they are.
+#: Reasons for leaving the running views as they are.
 _KEPT = {
     "equal": "All rows are what the log makes of them; nothing had to be changed.",
     "not-asked": "The running views were left as they are (--dry-run).",
     "damaged-log": "The running views were left as they are: some of the log cannot be read "
-    "now, and they know it from before. Find it with cs log verify.",
+    "now, and the views were made when it could. Find it with cs log verify.",
     "lost-keys": "The running views were left as they are: data keys are lost, and they know "
     "people whom the log does not show any more. See docs/runbook.md.",
 }

@@ -16,7 +16,7 @@ from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
 from cs.history.report.rendering import BY, report_page
 
-#: The period if nothing is said.
+#: The period without --since.
 USUAL = timedelta(days=30)
 #: Rows of a figure that are shown: of many, and of one alone.
 TOP, MOST = 10, 1_000

@@ -1,4 +1,4 @@
-"""A service in a made-up world in this process, for demonstrations, proofs and tests."""
+"""A service in a made-up world in this process, for demonstrations and tests."""
 
 import asyncio
 import tempfile
@@ -23,8 +23,8 @@ from cs.sandbox.providers.adapters import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings
 
-#: What asks where nothing may reach the real outside, which plug-ins of others might; and
-#: what asks the played providers, too.
+#: The plug-ins of a sandbox, named so that no other one reaches the real outside; and those
+#: that ask the played providers.
 FREE: Mapping[str, tuple[str, ...]] = {
     "brand_sources": ("wikidata", "website"),
     "people_sources": ("searxng",),
@@ -64,10 +64,10 @@ async def sandbox_service(
     Settings come from their defaults alone: nothing here may reach the real outside.
 
     Args:
-        world: What is outside.
+        world: The outside world.
         folder: Holds ``data`` and certificates; by default one that is removed afterwards.
         clock: Of service and world; by default that of the data.
-        around: Changes or watches what the stages ask with.
+        around: Wraps or replaces the plug-ins of the stages.
         providers: Play the sources and verifiers with a key, too; calls to them are made
             once, and counted in *budgets*.
         budgets: Where they are counted.

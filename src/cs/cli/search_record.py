@@ -31,9 +31,9 @@ _BRAND = {
     "tiktok": "TikTok",
 }
 _PERSON = tuple(name for name in Contact.__struct_fields__ if name != "extras")
-#: Of `rows`.  Matched fields are kept apart from what was asked.
+#: Columns of `rows`.
 COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
-#: What each reason of a failed search asks of the caller (contract text 7).
+#: Advice for each reason of a failed search (contract text 7).
 ADVICE = {
     "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
     "no_contacts": "the company was found, but no person in a marketing role",

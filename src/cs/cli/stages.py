@@ -40,11 +40,11 @@ from cs.sources.brand.imported import ImportedCompanies
 
 #: Mail domains whose checks are open at once.
 OPEN_DOMAINS = 50
-#: How long the language model has for one call.
+#: Timeout of one call of the language model.
 OPINION_TIMEOUT_S = 30.0
 #: One line of input.
 LINE_BYTES = 64 * 1024
-#: What `cs resolve --json` prints of a brand, and the facts that it is taken from.
+#: Fields that `cs resolve --json` prints of a brand, and the facts they are taken from.
 _FACTS = {
     "domain": "domain",
     "linkedin": "linkedin_company_url",

@@ -1,4 +1,4 @@
-"""``cs state``: how anything stood at any time, and what changed it."""
+"""``cs state``: the state of a stream at any time, and the events that changed it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from cs.eventlog.port import NO_STREAM
 from cs.history.history import History
 from cs.history.states import changes, plain_state
 
-#: Of a value that changed, the first so many characters are shown in the table.
+#: Characters of a changed value that are shown in the table.
 _SHOWN = 60
 
 
