@@ -5,8 +5,9 @@ from typing import NoReturn
 
 import httpx
 
-from admin.test_foreign_pages import ADVANCE, JSON, AsReady, Moved
+from admin.test_foreign_pages import ADVANCE, JSON, Moved
 from cs.admin.app import build
+from cs.admin.health import Readiness
 
 
 class Failing(Moved):
@@ -26,7 +27,7 @@ async def test_a_failure_has_a_code_and_a_message() -> None:
         (OSError(28, "no space left on device"), 503, "unavailable"),
         (RuntimeError("a bug"), 500, "internal_error"),
     ):
-        app = build(AsReady(), Failing(error))
+        app = build(Readiness(), Failing(error))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(
             transport=transport, base_url="http://localhost"

@@ -7,17 +7,13 @@ import pytest
 from starlette.routing import Route
 
 from cs.admin.app import build
+from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.runtime.clock import SystemClock
 
 NAMES = ("metrics.internal",)
 JSON = {"Content-Type": "application/json"}
 ADVANCE = b'{"advance": 60}'
-
-
-class AsReady:
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        return True, {"ready": True}
 
 
 async def _keep(_: timedelta) -> None:
@@ -38,7 +34,7 @@ class Moved(ClockAdvancer):
 
 def routes() -> list[tuple[str, str]]:
     """Return method and path of everything that the port answers."""
-    app = build(AsReady(), Moved())
+    app = build(Readiness(), Moved())
     found = []
     for route in app.routes:
         assert isinstance(route, Route)
@@ -50,7 +46,7 @@ async def call(
     moved: Moved, method: str, path: str, host: str, **more: bytes | dict[str, str]
 ) -> httpx.Response:
     headers = {"Host": host, **dict(more.pop("headers", {}))}  # type: ignore[arg-type]
-    transport = httpx.ASGITransport(build(AsReady(), moved, NAMES))
+    transport = httpx.ASGITransport(build(Readiness(), moved, NAMES))
     async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
         return await client.request(method, path, headers=headers, **more)  # type: ignore[arg-type]
 

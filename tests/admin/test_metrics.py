@@ -30,7 +30,7 @@ class Shown:
 
 @asynccontextmanager
 async def admin(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    app = build(service.running.ready, measures=service.running.measures)
+    app = build(service.running.ready)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         yield client

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cs.admin.health import Measures, ReadinessCheck
+from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import MOST, ClockAdvancer
 from cs.eventlog.errors import LogUnavailable
 from cs.keystore.errors import KeysUnavailable
@@ -44,16 +44,15 @@ class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def build(
-    health: ReadinessCheck,
+    health: Readiness,
     clock_advancer: ClockAdvancer | None = None,
     names: Collection[str] = (),
-    measures: Measures | None = None,
     bounces: RecordBounces | None = None,
 ) -> Starlette:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 if it can serve calls, else
-    503 with the reason.  ``/metrics``, with *measures*: for Prometheus.  ``/mailboxes/bounced``
+    503 with the reason.  ``/metrics``: for Prometheus.  ``/mailboxes/bounced``
     only with *bounces*, ``/sandbox/clock`` only with *clock_advancer*.  Other host names than
     ``localhost`` and *names* are refused.
     """
@@ -65,9 +64,12 @@ def build(
         ready, body = await health.check()
         return _json(body, 200 if ready else 503)
 
-    routes = [Route("/healthz", healthz), Route("/readyz", readyz)]
-    if measures is not None:
-        routes.append(_metrics_route(measures))
+    async def metrics(request: Request) -> Response:
+        page, media_type = await health.page(request.headers.get("accept", ""))
+        return Response(page, headers={"Content-Type": media_type})
+
+    handlers = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
+    routes = [Route(path, handler) for path, handler in handlers.items()]
     if bounces is not None:
         routes.append(_bounces_route(bounces))
     if clock_advancer is not None:
@@ -109,14 +111,6 @@ class _HostCheck:
             return name.lower() in self._names or bool(ip_address(name))
         except ValueError:
             return False
-
-
-def _metrics_route(measures: Measures) -> Route:
-    async def metrics(request: Request) -> Response:
-        page, media_type = await measures.page(request.headers.get("accept", ""))
-        return Response(page, headers={"Content-Type": media_type})
-
-    return Route("/metrics", metrics)
 
 
 def _bounces_route(record: RecordBounces) -> Route:

@@ -1,6 +1,6 @@
 """``/readyz`` and ``/metrics``: whether a role can do its work now, and its figures.
 
-Most figures are counted as things happen.  `Measures` adds those that have to be asked for:
+Most figures are counted as things happen.  The page adds those that have to be asked for:
 whether the role is ready and why, and how far each follower of the log is.
 """
 
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from prometheus_client import Counter
@@ -36,29 +36,26 @@ log = get_logger()
 LAG = 10_000
 #: A name that no data key has, so the store is asked and no key is kept open.
 _NO_KEY = "readyz"
-#: Time limit of each measurement of `Measures`: Prometheus waits 10 s by default.
+#: Time limit of each measurement for ``/metrics``: Prometheus waits 10 s by default.
 WITHIN_S = 5.0
-
-
-class ReadinessCheck(Protocol):
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        """Return whether the role can do its work, and the details."""
 
 
 @dataclass
 class Readiness:
-    """Asks each of the parts that are given.
+    """Checks each of the parts of a role that are given.
 
     Attributes:
+        events: The event log, of a role that reads it.
         clock: Dates the events.
-        time: The database's time, where all roles go by it.
-        views: Shown with how far they are behind; too far is not ready.
-        leader: Whether this process leads its role.
-        bus: Returns the figures of the bus, whether it is ``reachable`` among them.
+        time: The database's time, which all roles of a cluster use.
+        views: Not ready if they are too far behind.
+        leader: The lease of a role that has one leader.
+        bus: Returns the figures of the bus, with ``reachable``.
         misconfiguration: Settings that do not work.
         set_aside: Damaged streams.
         outcomes: Counts forged outcomes.
-        insecure: Hosts that need not prove who they are, by setting.
+        insecure: Hosts whose identity is not checked, by setting.
+        metrics: The figures of this process.
     """
 
     events: EventLog | None = None
@@ -72,9 +69,11 @@ class Readiness:
     set_aside: DamagedStreams | None = None
     outcomes: "OutcomeRecorder | None" = None
     insecure: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)
     _from_future: bool = False
 
     async def check(self) -> tuple[bool, dict[str, object]]:
+        """Return whether the role can do its work, and the details."""
         insecure = {"insecure": self.insecure} if self.insecure else {}
         body: dict[str, Any] = {"ready": True} | insecure
         if self.events is not None:
@@ -139,45 +138,21 @@ class Readiness:
         except KeysUnavailable as error:
             body["ready"], body["keys"] = False, str(error)
 
-
-class Measures:
-    """The page of ``/metrics`` of a role, or of all of them in one process.
-
-    Args:
-        metrics: The figures of this process.
-        health: Answers ``/readyz``.
-        log: The event log, if the role reads it.
-        clock: Dates the events; of a role that reads the log.
-    """
-
-    def __init__(
-        self,
-        metrics: Metrics,
-        health: ReadinessCheck,
-        *,
-        log: EventLog | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        self._metrics = metrics
-        self._health = health
-        self._log = log
-        self._clock = clock
-
     async def page(self, accept: str) -> tuple[bytes, str]:
         """Return the metrics as they are now, and their media type, by the header *accept*."""
-        self._metrics.not_measured.clear()
+        self.metrics.not_measured.clear()
         parts = {"health": self._measure_health, "followers": self._measure_followers}
         for part, measure in parts.items():
             try:
                 async with asyncio.timeout(WITHIN_S):
                     await measure()
             except (TimeoutError, LogUnavailable):
-                self._metrics.not_measured.of(part).set(1)
-        return self._metrics.page(accept)
+                self.metrics.not_measured.of(part).set(1)
+        return self.metrics.page(accept)
 
     async def _measure_health(self) -> None:
-        metrics = self._metrics
-        ready, body = await self._health.check()
+        metrics = self.metrics
+        ready, body = await self.check()
         metrics.ready.of().set(ready)
         metrics.misconfigured.clear()
         for name in _mapping(body.get("misconfigured")):
@@ -196,7 +171,7 @@ class Measures:
             self._show_bus(bus)
 
     def _show_bus(self, bus: Mapping[str, Any]) -> None:
-        metrics = self._metrics
+        metrics = self.metrics
         metrics.bus_reachable.of().set(bus["reachable"])
         metrics.bus_waiting.clear()
         for each in bus["subscriptions"]:
@@ -210,18 +185,18 @@ class Measures:
                 metrics.bus_waiting.of(*of).set(each["lag"])
 
     async def _measure_followers(self) -> None:
-        metrics = self._metrics
+        metrics = self.metrics
         metrics.follower_lag_events.clear()
         metrics.follower_lag_seconds.clear()
         positions = metrics.follower_position.read()
-        if self._log is None or self._clock is None:
+        if self.events is None or self.clock is None:
             return
-        head = await self._log.head()
+        head = await self.events.head()
         for (follower,), position in positions.items():
             done = int(position)
             metrics.follower_lag_events.of(follower).set(max(0, head - done))
-            rows = await self._log.stored(done, 1) if done < head else ()
-            age_s = (self._clock.now() - _at(rows[0])).total_seconds() if rows else 0.0
+            rows = await self.events.stored(done, 1) if done < head else ()
+            age_s = (self.clock.now() - _at(rows[0])).total_seconds() if rows else 0.0
             metrics.follower_lag_seconds.of(follower).set(max(0.0, age_s))
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from structlog import get_logger
 
 from cs.admin.app import RecordBounces
-from cs.admin.health import Measures, Readiness
+from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import build
@@ -71,7 +71,6 @@ class RunningService(msgspec.Struct, frozen=True):
     views: Follower
     reading: Reading
     ready: Readiness
-    measures: Measures
     driver: Driver
     bounces: RecordBounces
 
@@ -178,6 +177,7 @@ async def run_service(
         misconfiguration=misconfiguration or Misconfiguration(),
         set_aside=streams.set_aside,
         outcomes=recorder,
+        metrics=metrics,
     )
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -208,7 +208,6 @@ async def run_service(
         ]
         if retention is not None:
             roles.append(tasks.create_task(retention.run(), name="retention"))
-        measures = Measures(metrics, ready, log=log, clock=clock)
         yield RunningService(
             build(api),
             api,
@@ -216,7 +215,6 @@ async def run_service(
             runner,
             reading,
             ready,
-            measures,
             driver,
             BounceRecorder(streams, keys, clock, reflected, caused_by=POSTED).record_body,
         )

@@ -75,9 +75,7 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
             role = await self.start(stack)
             apps = [(role.app, api)] if role.app is not None and api is not None else []
             names = {chosen.admin_host, *chosen.admin_names}
-            checks = admin_app(
-                role.ready, role.clock_advancer, names, role.measures, role.bounces
-            )
+            checks = admin_app(role.ready, role.clock_advancer, names, role.bounces)
             draining = role.draining or asyncio.Event()
             await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
             gc.freeze()  # what has been loaded stays

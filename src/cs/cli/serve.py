@@ -153,7 +153,6 @@ async def _start(
         warn(f"{name}: {why}")
     return RunningRole(
         service.ready,
-        service.measures,
         service.app,
         service.api.draining,
         clock_advance(service, clock) if clock else None,

@@ -55,8 +55,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
             prune_forever(data.log.prune_starts),
         )
         async with keep_time(shared.time, *work):
-            measures = shared.measures(ready)
-            yield RunningRole(ready, measures, build(api), api.draining, clock_advancer)
+            yield RunningRole(ready, build(api), api.draining, clock_advancer)
 
 
 def _checks(data: SharedStores, clock: Clock) -> PostgresChecks:

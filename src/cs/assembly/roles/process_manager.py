@@ -99,4 +99,4 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         )
         async with keep_time(shared.time, *work):
             bounces = BounceRecorder(streams, data.keys, clock, reflected, caused_by=POSTED)
-            yield RunningRole(ready, shared.measures(ready), bounces=bounces.record_body)
+            yield RunningRole(ready, bounces=bounces.record_body)

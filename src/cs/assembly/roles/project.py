@@ -46,4 +46,4 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
         leader = Leader(data.pool, lease, lease_holder(), project, metrics=metrics)
         ready = shared.readiness(leader=leader)
         async with keep_time(shared.time, leader.run(), set_aside.watch()):
-            yield RunningRole(ready, shared.measures(ready))
+            yield RunningRole(ready)

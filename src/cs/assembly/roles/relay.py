@@ -62,4 +62,4 @@ async def run_relay(settings: Settings, world: World) -> AsyncIterator[RunningRo
             work.append(feeder.run())
         ready = shared.readiness(leader=leader, bus=bus.measure)
         async with keep_time(shared.time, *work):
-            yield RunningRole(ready, shared.measures(ready))
+            yield RunningRole(ready)

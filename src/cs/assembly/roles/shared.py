@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from cs.admin.health import Measures, Readiness, ReadinessCheck
+from cs.admin.health import Readiness
 from cs.assembly.databases import SharedTime, open_shared_time, open_stages_pool
 from cs.assembly.postgres_stores import SharedStores, open_shared_stores
 from cs.assembly.process import check_world, measured_process, open_traces
@@ -40,7 +40,7 @@ class SharedParts(msgspec.Struct, frozen=True):
         return self.time.clock
 
     def readiness(self, **more: Any) -> Readiness:
-        """Return what answers ``/readyz``, with *more* of the role's own parts."""
+        """Return the readiness of a role, with *more* of its own parts."""
         return Readiness(
             self.data.log,
             self.data.keys,
@@ -48,12 +48,9 @@ class SharedParts(msgspec.Struct, frozen=True):
             time=self.data.time,
             set_aside=self.streams.set_aside,
             insecure=self.insecure,
+            metrics=self.metrics,
             **more,
         )
-
-    def measures(self, ready: ReadinessCheck) -> Measures:
-        """Return what answers ``/metrics`` for the role that *ready* tells of."""
-        return Measures(self.metrics, ready, log=self.data.log, clock=self.clock)
 
 
 @asynccontextmanager

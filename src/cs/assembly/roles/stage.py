@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from cs.admin.health import Measures, Readiness
+from cs.admin.health import Readiness
 from cs.assembly.databases import (
     keep_time,
     open_shared_time,
@@ -87,6 +87,10 @@ async def run_stage(
         insecure = insecure_role(settings, world)
         async with keep_time(shared_time, runner.run()):
             ready = Readiness(
-                time=time, bus=bus.measure, misconfiguration=misconfiguration, insecure=insecure
+                time=time,
+                bus=bus.measure,
+                misconfiguration=misconfiguration,
+                insecure=insecure,
+                metrics=metrics,
             )
-            yield RunningRole(ready, Measures(metrics, ready))
+            yield RunningRole(ready)
