@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
-from cs.domain.source_figures import WEEKS
 from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDone
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.history.loading import PastRun, past_runs
 from cs.keystore.port import KeyStore
+from cs.projections.source_weeks import WEEKS
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog

@@ -7,13 +7,12 @@ from msgspec.structs import replace
 
 from cs.domain.codec import AnyEvent
 from cs.domain.source_cost import SourceCost, SourceFigures
-from cs.domain.source_figures import WEEKS
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append
 from cs.pipeline.relay import FRESH_S, LearnedFigures
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
-from cs.projections.source_weeks import figures_until
+from cs.projections.source_weeks import WEEKS, figures_until
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from domain.acme_run import AT

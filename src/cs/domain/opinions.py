@@ -6,13 +6,14 @@ open (`cs.domain.roles.doubt.OPEN`), and only if it agrees with all others.
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import product
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from cs.domain.contact import Opinion, Person
+from cs.domain.names.other_scripts import transliterations
 from cs.domain.names.person_name import ascii_forms
 from cs.domain.names.plain_text import folded
-from cs.domain.names.same_sound import SpokenWord
 from cs.domain.roles.doubt import OPEN, Doubt
 from cs.domain.roles.labels import Family, Level
 from cs.domain.roles.role import JobRole, role_of
@@ -33,6 +34,12 @@ _LINKS = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 #: Letters of scripts without blanks between words, or that put endings to names.
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+#: Letters that sound alike, or that some scripts write with one letter.
+_ALIKE = str.maketrans(
+    {"g": "k", "q": "k", "d": "t", "b": "p", "r": "l", "w": "v", "z": "s", "x": "ks", "h": ""}
+)
+#: Spellings that languages pronounce in different ways.
+_PRONOUNCED = (("ch", ("s", "k", "")), ("c", ("k", "s")), ("j", ("s", "y")))
 
 
 def settled(
@@ -78,8 +85,8 @@ def _quoted(said: str | None, headline: str) -> str | None:
 def nameless(headline: str, person: Person) -> str:
     """Return *headline* without what says whose it is: names, addresses, numbers to call.
 
-    A name goes in other scripts and spellings too (`cs.domain.names.same_sound`), and where it
-    is in none that can be read aloud, as its profile's address spells it.
+    Names are also found in other spellings and scripts; a name in a script that cannot be
+    transliterated, as the address of the profile spells it.
 
     >>> jo = Person(person="p1", full_name="Jo Lane")
     >>> nameless("Jo Lane | Brand Lead, jo@acme.example", jo)
@@ -97,14 +104,37 @@ def nameless(headline: str, person: Person) -> str:
     full = _WORD.findall(names[0])
     spelt = {word for name in names for word in _WORD.findall(name) if len(word) > 1}
     spelt |= {"".join(full), "".join(full[::-1])}  # scripts without blanks between
-    spoken = [SpokenWord(each) for each in spelt]
+    latin = {form for each in spelt for form in ascii_forms(each)}
+    sounds: dict[bool, set[str]] = {True: set(), False: set()}  # by whether in Latin letters
+    for each in spelt:
+        sounds[bool(ascii_forms(each))] |= _sounds(each)
 
     def named(word: str) -> bool:
-        return folded(word) in pieces or any(map(SpokenWord(word).may_be, spoken))
+        forms = ascii_forms(word)
+        is_spelt = folded(word) in pieces or not latin.isdisjoint(forms)
+        return is_spelt or not sounds[not forms].isdisjoint(_sounds(word))
 
     return _WORD.sub(
         lambda word: HIDDEN if len(word[0]) > 1 and named(word[0]) else word[0], text
     )
+
+
+def _sounds(word: str) -> set[str]:
+    """Return how *word* may sound, roughly: a name that stays is worse than a word that goes.
+
+    Only consonants count where there are two or more.  Empty for a script that cannot be
+    transliterated.
+    """
+    found = set[str]()
+    forms = ascii_forms(word) or transliterations(word.casefold())
+    for form, *said in product(forms, *(ways for _, ways in _PRONOUNCED)):
+        text = form.replace("ph", "f").replace("kh", "h")
+        for (spelt, _), way in zip(_PRONOUNCED, said, strict=True):
+            text = text.replace(spelt, way)
+        text = re.sub(r"t(?=s)|(.)(?=\1)", "", text.translate(_ALIKE))
+        consonants = re.sub("[aeiouy]", "", text)
+        found.add(consonants if len(consonants) > 1 else re.sub("[iy]", "", text) or text)
+    return found
 
 
 def _spelt_in_address(person: Person) -> set[str]:

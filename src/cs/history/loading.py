@@ -24,7 +24,6 @@ from cs.domain.key import (
     SearchRepeated,
     SearchSettled,
 )
-from cs.domain.source_figures import WEEKS
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.history.history import (
     History,
@@ -40,6 +39,7 @@ from cs.history.runs import Run
 from cs.history.selection import Selection
 from cs.keystore.lost import LostValue
 from cs.keystore.port import KeyStore
+from cs.projections.source_weeks import WEEKS
 
 #: Streams that are selected by name; if there are more, all of keys and brands are read.
 STREAMS = 500

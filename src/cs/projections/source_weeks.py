@@ -1,29 +1,27 @@
 """What sources and verifiers cost and gave, week by week: one row a week.
 
-The order of asking is made from the last of them (`cs.domain.source_order`).
+The order of asking is made from the last of them (`cs.domain.source_order`).  A row grows with
+the number of sources, not of people.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import ClassVar
 
 import msgspec
 
-from cs.domain.brand.events import (
-    AttemptFailed,
-    BrandResolved,
-    ContactsDiscovered,
-    ContactsRanked,
-    LookupFinished,
-    MailDomainChecked,
-    StageDone,
-)
+from cs.domain.brand.events import EVENT_TOPICS, AttemptFailed, LookupFinished
 from cs.domain.messages import Event
 from cs.domain.source_cost import SourceFigures
-from cs.domain.source_figures import WEEKS, figures_of, summed, week_of
+from cs.domain.stages.table import closed_work
 from cs.eventlog.port import RecordedEvent
 from cs.projections.projection import SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.views import Views
+
+#: Weeks that count for the order of asking, the current one included: a quarter of a year.
+WEEKS = 13
 
 
 class WeekRow(msgspec.Struct, frozen=True):
@@ -34,41 +32,24 @@ class WeekRow(msgspec.Struct, frozen=True):
 
 #: By week, as `week_of` names it.
 WEEK = Table("costs", WeekRow)
+#: Events that say what was paid, or who is verified thanks to which source.
+_READ = frozenset[type[Event]](
+    shape
+    for shape in EVENT_TOPICS.values()
+    if not {"costs", "verified_from"}.isdisjoint(shape.__struct_fields__)
+)
 
 
 class SourceWeeks:
     name = "costs"
     version = 2
     tables = (WEEK,)
-    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {
-            AttemptFailed,
-            BrandResolved,
-            ContactsDiscovered,
-            ContactsRanked,
-            LookupFinished,
-            MailDomainChecked,
-            StageDone,
-        }
-    )
+    reads: ClassVar[frozenset[type[Event]] | None] = _READ
 
     def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
         del seal
-        match recorded.event:
-            case (
-                LookupFinished(at=at)
-                | AttemptFailed(at=at)
-                | BrandResolved(at=at)
-                | ContactsDiscovered(at=at)
-                | ContactsRanked(at=at)
-                | MailDomainChecked(at=at)
-                | StageDone(at=at)
-            ):
-                more = figures_of(recorded.event)
-            case _:
-                return
-        if more:
-            week = week_of(at)
+        if more := figures_of(recorded.event):
+            week = week_of(recorded.event.at)
             before = rows.get(WEEK, week)
             figures = more if before is None else (*before.figures, *more)
             rows.put(WEEK, week, WeekRow(summed(figures)))
@@ -85,3 +66,47 @@ async def figures_until(views: Views, now: datetime) -> tuple[SourceFigures, ...
         row = await views.get(WEEK, week_of(now - timedelta(weeks=n)))
         figures += row.figures if row is not None else ()
     return summed(figures)
+
+
+def figures_of(event: object) -> tuple[SourceFigures, ...]:
+    """Return what *event*, of any type, adds."""
+    match event:
+        case LookupFinished(verified_from=named, verified_by=confirmed):
+            people = [
+                SourceFigures("contact-discovery", n, verified=v) for n, v in named.items()
+            ]
+            mailboxes = [
+                SourceFigures("verification", n, verified=v) for n, v in confirmed.items()
+            ]
+            return (*people, *mailboxes)
+        case AttemptFailed(stage=stage, costs=costs):
+            pass
+        case _:
+            closed = closed_work(event)
+            if closed is None:
+                return ()
+            stage, costs = closed.stage, getattr(event, "costs", ())
+    return tuple(
+        SourceFigures(stage, c.name, c.asked, c.calls, c.micros, c.found, c.used)
+        for c in costs
+        if c.asked or c.calls or c.micros
+    )
+
+
+def summed(figures: Iterable[SourceFigures]) -> tuple[SourceFigures, ...]:
+    """Return one row for each stage and name, in that order."""
+    rows: dict[tuple[str, str], list[SourceFigures]] = {}
+    for each in figures:
+        rows.setdefault((each.stage, each.name), []).append(each)
+    return tuple(reduce(SourceFigures.__add__, rows[key]) for key in sorted(rows))
+
+
+def week_of(at: datetime) -> str:
+    """Return the week of ISO 8601 that *at* is in, as text that sorts by time.
+
+    >>> from datetime import UTC
+    >>> week_of(datetime(2027, 1, 3, tzinfo=UTC))
+    '2026-W53'
+    """
+    year, week, _ = at.isocalendar()
+    return f"{year:04}-W{week:02}"

@@ -139,8 +139,6 @@ def names_role(text: str) -> bool:
 
 def is_work(text: str) -> bool:
     """Say whether *text* speaks of a role or a line of work and not of a firm."""
-    if piece(text).is_firm and not piece(text).is_scope:
-        return False
     return piece(text).is_scope or names_role(text)
 
 

@@ -207,24 +207,13 @@ def meant(word: str) -> str:
     words = lexicon()
     if words.is_no_typo(word):
         return word
+    from rapidfuzz.distance import OSA  # noqa: PLC0415  # 40 ms, for words in no table
+
     for each in (*words.short_typos, *words.typos):
-        near = word[0] == each[0] and abs(len(word) - len(each)) <= 1
-        if near and _is_typo(word, each, any_letter=len(each) >= _LONG):
+        may_be = len(each) >= _LONG or set(word) == set(each)
+        if may_be and word[0] == each[0] and OSA.distance(word, each, score_cutoff=1) == 1:
             return each
     return word
-
-
-def _is_typo(word: str, other: str, *, any_letter: bool) -> bool:
-    """Say whether two letters are swapped or one is doubled; or, with *any_letter*, wrong."""
-    start = next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), None)
-    if start is None:
-        return any_letter or word[-1] == other[-1]
-    a, b = word[start:], other[start:]
-    if a[1:] == b and word[start] == word[start - 1]:
-        return True
-    if a[1::-1] == b[:2] and a[2:] == b[2:]:
-        return True
-    return any_letter and (a[1:] == b[1:] or a[1:] == b or a == b[1:])
 
 
 def hits_in(text: str, words: list[Token]) -> list[Hit]:

@@ -14,9 +14,6 @@ _DOMAIN = re.compile(r"^the\s|\.(?:com|io|co|ai|net|org|de|fr|tv|app|me)$", re.I
 _NAME = re.compile(
     r"^[^\W\d_a-zà-ÿα-ώа-яёіїєґ]|^\d|^[a-z]+[A-Z]|^[a-z]\.|^@|\.[a-z]{2,4}$|^[dl]['’][A-Z]"
 )
-_ARTICLE = re.compile(
-    r"(?:the|an?|la|le|l['’]|une?|die|das|eine|el|una|il|de|het|een|o|a)\s?[a-z]"
-)
 
 
 class Piece:
@@ -77,9 +74,7 @@ class Piece:
     @cached_property
     def is_address(self) -> bool:
         """Whether it is a place in another: "Portland, Oregon", "Bath, England"."""
-        first, comma, last = self.text.rpartition(",")
-        if not comma:
-            return self.is_place
+        first, _, last = self.text.rpartition(",")
         return piece(last).is_place or (piece(first).is_place and len(last.strip()) <= 3)
 
     @cached_property
@@ -108,18 +103,8 @@ class Piece:
     @cached_property
     def is_offer(self) -> bool:
         """Whether it is what a firm sells, or roles of several people."""
-        if self.has("roles_to_fill"):
-            return True
-        if _ARTICLE.match(self.text) and self.has("product"):
-            return True
-        if self.has_level:
-            return False
-        of_firm = self.has("product") and not self.is_name
-        return (
-            self.has("several")
-            or of_firm
-            or (self.has("product") and self.has("social", "influencer"))
-        )
+        is_product = not self.is_name or self.has("social", "influencer")
+        return self.has("several") or (self.has("product") and is_product)
 
 
 def flat(text: str) -> str:

@@ -102,18 +102,15 @@ def read(headline: str) -> HeadlineReading:
     >>> read("Founder @ Small Batch Soap | Brand Manager at Weleda").claims[1].company
     'Weleda'
     """
-    written = headline.strip()[:4_000]
-    titled = _NETWORK.sub("", written)
-    found = segments(titled)
-    if titled != written and len(found) > 1 and not names_role(found[0].text):
-        found = found[1:]  # the person's name
-    items = _join(_without_roles_to_fill([item for each in found for item in _items(each)]))
+    written = _NETWORK.sub("", headline.strip()[:4_000])
+    items = [item for segment in segments(written) for item in _items(segment)]
+    items = _join(_without_roles_to_fill(items))
     claims = tuple(
         _claim(item, item.company or _neighbour(items, n))
         for n, item in enumerate(items)
         if item.label is Label.ROLE
     )
-    if not claims and (guess := _guess(items, titled)):
+    if not claims and (guess := _guess(items, written)):
         claims = (guess,)
     return HeadlineReading(claims, tuple(i.text for i in items if i.label is Label.TOPIC))
 
@@ -124,8 +121,6 @@ def _guess(items: list[Item], headline: str) -> ClaimedRole | None:
     For example: "Könyvelő, OTP Bank", or "Könyvelő, formerly Brand Manager at Acme".
     """
     said = [item.text for item in items if not piece(item.text).has("no_role")]
-    if any(item.label is Label.TOPIC for item in items):
-        return None
     if len(said) == 1:
         said = [each.strip() for each in said[0].split(",", 1)]
     if not said or not may_be_calling(said[0]) or " " in said[0]:
@@ -200,8 +195,6 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     text, company = _recruiters_own(text, company)
     if not text:
         return [Item(Label.NAME, company, None, joint)] if company else []
-    if ":" in text and piece(text.partition(":")[0]).has("roles_to_fill"):
-        return []
     role, employer = _by_commas(text, marked=company is not None)
     if is_sentence(role) and family_named(role) is not Family.OTHER:
         return []
@@ -463,11 +456,8 @@ def _is_one_role(last: Item, item: Item) -> bool:
     if item.label is Label.ROLE and item.company and not _is_job(words):
         # "Brand Manager - Cheerios at General Mills"
         return item.joint == "-" and before.has_level
-    if not words.is_scope or item.text.isupper():
-        return False
-    if item.label is not Label.TOPIC and (words.has_level or not item.company):
-        return False
-    return is_bare(last.text) or (item.joint == "-" and family_of(last.text) is Family.OTHER)
+    goes_on = item.joint == "-" and family_of(last.text) is Family.OTHER
+    return words.is_scope and (goes_on or is_bare(last.text))
 
 
 def _is_one_over_slash(last: Item, item: Item) -> bool:

@@ -238,8 +238,6 @@ def _bracketed(hit: re.Match[str]) -> str:
         return hit[0]
     if _is_over(inner):
         return f" {_OVER} "
-    if _YEARS.search(inner) or inner in {"株", "주", "전", "현"}:
-        return f" {hit[0]} "
     turn = former(inner) or _wish(inner)
     if turn and turn[0] == 0:
         return " former " if turn[1] == len(inner) else f" | {inner} | "

@@ -16,8 +16,8 @@ from cs.domain.brand.events import (
     PeopleFound,
 )
 from cs.domain.source_cost import SourceCost
-from cs.domain.source_figures import figures_of, summed
 from cs.domain.stages.work import StageName
+from cs.projections.source_weeks import figures_of, summed
 from domain.acme_run import AT
 
 names = st.sampled_from(["hunter", "smtp", "brave"])
