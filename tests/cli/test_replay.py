@@ -121,7 +121,7 @@ def test_people_read_what_would_be_otherwise(history: Path, stricter: Path, here
     }
     facts = {name: value.strip() for name, value in lines.items()}
     assert (facts["lookups"], facts["replayed"]) == ("74", "73")
-    assert facts["not replayed"] == "nobody to rank=1"
+    assert facts["not replayed"] == "no person to rank=1"
     assert (facts["gained"], facts["lost"], facts["changed"]) == ("0", "2", "0")
     assert (facts["charges lost"], facts["charges gained"]) == ("2", "0")
     assert facts["by rules"].startswith(f"{RANKING}=")

@@ -1,21 +1,16 @@
 """Typed tables, held against plain loops over random histories of the real domain."""
 
-import asyncio
-import shutil
-import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import settings
 
 from cs.domain import codec
 from cs.domain.brand import brand as brands
 from cs.domain.brand.events import (
-    BrandEvent,
     ContactBounced,
     ContactsDiscovered,
     EraseContacts,
@@ -25,7 +20,6 @@ from cs.domain.brand.events import (
     MailDomainChecked,
     PeopleFound,
     RecordBounce,
-    RetryDue,
     StageIssued,
 )
 from cs.domain.causation import (
@@ -34,7 +28,6 @@ from cs.domain.causation import (
 from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
 from cs.domain.contact import BouncedMailbox
 from cs.domain.key import (
-    KeyEvent,
     KeyIssued,
     KeyRevoked,
     KeyRotated,
@@ -46,8 +39,6 @@ from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.domain.person import PersonErased
 from cs.domain.service import Paused
-from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import Failed, RankingDone
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -62,9 +53,8 @@ from cs.history.part_folder import OtherExport
 from cs.history.report import FIGURES
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
-from domain.acme_run import ADA, BEN, RESOLVED, AcmeRun, checked, ranked, sighting
+from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
 from domain.golden_files import NAMES, golden_event
-from domain.test_key_and_brand_machine import Searches
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
@@ -167,50 +157,6 @@ def agree(found: dict[str, list[Row]], events: Sequence[RecordedEvent]) -> None:
     }
 
 
-class Exported(Searches):
-    """Everything that happened in a history of keys and brands, in its order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stored: list[tuple[str, AnyEvent]] = []
-
-    def _to_key(self, stream: str, events: Sequence[KeyEvent]) -> None:
-        super()._to_key(stream, events)
-        self.stored += ((stream, event) for event in events)
-
-    def _to_brand(self, brand: str, events: Sequence[BrandEvent]) -> None:
-        super()._to_brand(brand, events)
-        self.stored += ((brand, event) for event in events)
-
-    def teardown(self) -> None:
-        folder = Path(tempfile.mkdtemp())
-        try:
-            asyncio.run(self._exported(folder))
-        finally:
-            shutil.rmtree(folder)
-        super().teardown()
-
-    async def _exported(self, folder: Path) -> None:
-        store = Store(folder)
-        for stream, event in self.stored:
-            await store.append(stream, (event,))
-        events = await recorded(store)
-        for reveal, rows, window in ((False, export.ROWS, reading.WINDOW), (True, 3, 4)):
-            with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(export, "ROWS", rows)  # at once, or some at a time
-                patched.setattr(reading, "WINDOW", window)
-                made = await store.export(f"{reveal}.duckdb", reveal=reveal)
-            found = rows_of(made)
-            agree(found, events)
-
-
-#: Slow, as what is below holds each table to its events.
-TestExported = Exported.TestCase
-TestExported.settings = settings(
-    max_examples=max(3, settings().max_examples // 10), stateful_step_count=40, deadline=None
-)
-
-
 def a_run(stream: str = "brand-0a1b") -> AcmeRun:
     """A lookup that found and verified Ada, and not Ben."""
     run = AcmeRun(stream=stream).verifying()
@@ -261,9 +207,7 @@ async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) 
     run = a_run()
     await store.append(run.stream, run.events)
     upto = await store.log.head()
-    opened = {name: store.keys._keys[name] for name in list(store.keys._keys)}
     await erased(store, run, "p1")
-    store.keys._keys = opened  # as if this process still held them in memory
 
     found = rows_of(await store.export(selection=Selection(upto=upto), reveal=True))
 
@@ -445,41 +389,15 @@ async def test_mail_that_came_back_stands_beside_who_had_vouched(store: Store) -
     assert not any(row["address"] or row["diagnostic"] for row in later["bounced_contacts"])
 
 
-async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(store: Store) -> None:
+async def test_tables_as_of_a_position_are_those_of_the_events_up_to_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "ROWS", 3)
+    monkeypatch.setattr(reading, "WINDOW", 4)
     run = a_run()
     await store.append(run.stream, run.events)
     events = await recorded(store)
 
-    for upto in (1, 5, len(events) - 1):
+    for upto in (1, 5, len(events) - 1, len(events)):
         found = rows_of(await store.export(f"{upto}.duckdb", Selection(upto=upto)))
         agree(found, events[:upto])
-
-
-async def test_each_attempt_ends_by_what_came_after_it(store: Store) -> None:
-    run = AcmeRun()
-    costs = (SourceCost(name="web", asked=2, calls=1, micros=9), SourceCost(name="panel"))
-    away = Failed(why="sources-away", retryable=True, costs=costs)
-    run.failed("brand-resolution", away)
-    run.send(RetryDue(lookup=run.live.id, at=run.at + timedelta(seconds=30)))
-    run.record("brand-resolution", RESOLVED, attempt=2)
-    run.discovered()
-    run.record("ranking", RankingDone((ranked("p1"),), costs=costs))
-    run.times_out()
-    await store.append(run.stream, run.events)
-
-    found = rows_of(await store.export())
-
-    assert [(row["stage"], row["attempt"], row["ended"]) for row in found["stages"]] == [
-        ("brand-resolution", 1, "failed"),
-        ("brand-resolution", 2, "answered"),
-        ("contact-discovery", 1, "answered"),
-        ("ranking", 1, "answered"),
-        ("verification", 1, "cut-off"),
-    ]
-    assert [(row["stage"], row["name"]) for row in found["costs"]] == [
-        ("brand-resolution", "web"),
-        ("brand-resolution", "panel"),
-        ("ranking", "web"),
-        ("ranking", "panel"),
-    ]
-    agree(found, await recorded(store))

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.eventlog.port import EventLog
-from cs.history import identities as module
 from cs.history.identities import identities
 from cs.history.person import held_on
 from cs.keystore.port import KeyStore
@@ -68,9 +67,9 @@ async def test_two_records_have_one_pseudonym_exactly_if_they_are_of_one_person(
     assert len(who) == len(names_of(history))
 
 
-@given(HISTORIES, st.randoms(use_true_random=False), st.integers(0, 3))
+@given(HISTORIES, st.randoms(use_true_random=False))
 async def test_it_is_the_same_however_it_is_asked(
-    history: list[PastLookup], random: st.DataObject, streams: int
+    history: list[PastLookup], random: st.DataObject
 ) -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
@@ -79,10 +78,8 @@ async def test_it_is_the_same_however_it_is_asked(
     at_once = await pseudonyms(log, keys, history)
     random.shuffle(names)  # type: ignore[attr-defined]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "STREAMS", streams)
-        async with identities(log, keys) as people:
-            one_by_one = {name: (await people.of([name]))[name] for name in names}
+    async with identities(log, keys) as people:
+        one_by_one = {name: (await people.of([name]))[name] for name in names}
 
     assert one_by_one == at_once
 

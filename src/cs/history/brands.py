@@ -1,8 +1,8 @@
-"""Which brands were looked up, and which streams a brand's name or domain means.
+"""The streams of a brand, by its name or domain.
 
-A brand that was asked for by name and by name with domain has two streams, since results are
-reused by what was asked for.  An analyst means all of them: a name or a domain stands for every
-stream that was asked for with it or whose runs resolved to it.
+A brand that was requested by name, and by name with domain, has two streams, since results are
+reused per request.  For an analyst a name or a domain stands for every stream that was
+requested with it or whose runs resolved to it.
 """
 
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ AFTER_THE_END = timedelta(days=1)
 _ANSWER = re.compile(r"(?P<lookup>[^/]+)/(?P<stage>[^/]+)/(?P<item>.*)/(?P<attempt>\d+)/[^/]+")
 #: Events that follow the one that the same call or message led to before them.
 _STORED_WITH_ANOTHER = {"lookup-started", "lookup-finished", "stage-issued"}
-#: Fields of events that place them in a chain, or say what they came to.
+#: Fields of events that link them, or describe their result.
 _FIELDS = (
     *("at", "lookup", "search", "stage", "item", "attempt", "mail_domain", "checked"),
     *("outcome", "verified", "charged", "cached", "why"),
@@ -48,7 +48,7 @@ class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         run: The run that it has to do with, by its cause or as it says itself.
-        said: Its fields that place it in a chain.
+        said: Its fields in `_FIELDS`.
         caused_by: Its cause; ``None``: not recorded.
         follows: The positions of the events that it comes of, first the one that led to it.
     """
@@ -82,7 +82,7 @@ class CausedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """One event, what it came of and what came of it, each in order of position."""
+    """One event, its causes and its consequences, each in order of position."""
 
     event: CausedEvent
     before: Sequence[CausedEvent]
@@ -98,7 +98,7 @@ async def explain(
 
     Raises:
         LogUnavailable: The log cannot be read now.
-        DamagedEvent: What is stored there is no event.
+        DamagedEvent: The event there cannot be read.
     """
     history, only = History(log), Selection(after=position - 1, upto=position)
     asked = [_caused(each) async for each in history.events(only)] if position > 0 else []
@@ -124,7 +124,7 @@ async def explain(
 async def _related(
     history: History, asked: CausedEvent, progress: Progress
 ) -> Sequence[CausedEvent]:
-    """Return *asked* and what may be linked to it."""
+    """Return *asked* and the events that may be linked to it."""
 
     async def read(selection: Selection, progress: Progress = unseen) -> list[CausedEvent]:
         pages = history.pages(selection, progress, pass_over)

@@ -1,4 +1,4 @@
-"""Two live runs of a brand compared: who joined, who left, and who is shown otherwise.  Pure.
+"""Comparison of two live runs of a brand: people who joined, left or changed.  Pure.
 
 The contacts of each run are compared, as callers get them.  The caller says which of them are
 the same person (`cs.history.identities`).
@@ -29,7 +29,7 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
         before, after: The two runs.
         at: When the later one ended.
         who: The person's pseudonym over all runs; ``None``: not known.
-        changed: What changed: of title, family, level, address, company.
+        changed: The changed fields, of title, family, level, address and company.
         was, now: How each run shows them (`shown`); ``None``: it does not.
     """
 
@@ -69,7 +69,7 @@ def shown(run: Run) -> list[dict[str, Any]]:
 def compared(
     before: Run, after: Run, who: Mapping[str, str], *, reveals: bool
 ) -> tuple[list[PersonChange], int]:
-    """Return what is different in *after*, and how many people are shown alike.
+    """Return the differences in *after*, and the number of people without any.
 
     In the order of the later run, then who left in the order of the earlier one.
 

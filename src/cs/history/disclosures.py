@@ -1,9 +1,8 @@
-"""Which disclosures may hold a person: each time people are opened, an event says which.
+"""The disclosures that may contain a person: each time people are opened, an event is stored.
 
-The selection and position of that event are compared with every stored event in which
-something of the person is sealed.  Nothing is opened for it.  The answer errs on one side only:
-a disclosure that was cut off, or whose events were not looked at, counts as if all had been
-shown.
+The selection and position of that event are compared with every stored event that has a sealed
+value of the person.  No value is opened.  The answer may name too many disclosures, never too
+few: one that was interrupted counts as complete.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +29,7 @@ _STREAMS = 500
 
 
 class HeldBy(msgspec.Struct, frozen=True, kw_only=True):
-    """A disclosure that may hold a person.
+    """A disclosure that may contain a person.
 
     Attributes:
         id: Of its stream, without the category.
@@ -50,13 +49,13 @@ class HeldBy(msgspec.Struct, frozen=True, kw_only=True):
 async def disclosures_of(
     log: EventLog, people: Iterable[str], progress: Progress = unseen
 ) -> list[HeldBy]:
-    """Return the disclosures that may hold any of *people*, ``<lookup>#p1``, oldest first.
+    """Return the disclosures that may contain any of *people*, ``<lookup>#p1``, oldest first.
 
-    A person's record that was erased is in none that was made after that.
+    Disclosures after the erasure of a record do not contain it.
 
     Raises:
         LogUnavailable: The log cannot be read now.
-        DamagedEvent, msgspec.MsgspecError: Some of it cannot be read: the answer is not known.
+        DamagedEvent, msgspec.MsgspecError: Some of it cannot be read: there is no answer.
     """
     wanted = frozenset(people)
     history = History(log)
@@ -82,14 +81,14 @@ async def disclosures_of(
     ]
 
 
-#: An event in which something of people is sealed, without what it says, and those people.
+#: An event with sealed values, without its data, and the people of these values.
 _Theirs = tuple[HistoryEvent, frozenset[str]]
 
 
 async def _events_of(
     history: History, people: frozenset[str], progress: Progress
 ) -> list[_Theirs]:
-    """Return the events that hold any of *people*, without what is in them."""
+    """Return the events with sealed values of any of *people*, without their data."""
     found: list[_Theirs] = []
     streams = {stream_of(name.rpartition("#")[0]) for name in people}
     for start in range(0, len(streams), _STREAMS):
@@ -141,7 +140,7 @@ def _was_there(event: HistoryEvent, disclosure: DisclosureMade) -> bool:
 
 
 def _erased(plain: Mapping[str, object]) -> Iterable[str]:
-    """Return who is erased by the event *plain*."""
+    """Return the people that the event *plain* erases."""
     if "found_in" in plain:
         return msgspec.convert(plain["found_in"], list[str])
     people = msgspec.convert(plain.get("people", ()), list[str])

@@ -16,8 +16,8 @@ import duckdb
 import msgspec
 
 from cs.eventlog.port import EventLog
-from cs.history.history import History, Progress, Unreadable, opened, refuse, unseen
-from cs.history.identities import Identities, erased_by
+from cs.history.history import Progress, Unreadable, refuse, unseen
+from cs.history.identities import Identities
 from cs.history.loading import load
 from cs.history.part_folder import ExportFailed, part_of
 from cs.history.report import FIGURES, MACROS
@@ -32,14 +32,9 @@ Form = Literal["duckdb", "tables"]
 MEMORY = 10**9
 #: Rows that are collected before DuckDB appends them, some 500 bytes each.
 ROWS = 50_000
-#: Events by which people are erased, wherever they stand.
-ERASURES = Selection(types=("contacts-erased", "person.erased"))
 
-#: The tables that are gathered: rows in order, and the names of erased people.
-_GATHERED = {
-    **{name: f"{table.definition}, row_n BIGINT" for name, table in TABLES.items()},
-    "gone": "person VARCHAR",
-}
+#: The columns of the tables that are gathered, with the order of the rows.
+_GATHERED = {name: f"{table.definition}, row_n BIGINT" for name, table in TABLES.items()}
 #: Columns of a line of JSON.
 _EVENTS = (
     "position BIGINT, stream VARCHAR, version INTEGER, type VARCHAR, at TIMESTAMP, data VARCHAR"
@@ -51,13 +46,13 @@ class TableWriter:
     """Appends rows to tables in the DuckDB file *folder*/``gathered.duckdb``.
 
     Args:
-        folder: For that file, and for what there is no room for in memory.
+        folder: For that file, and for data that exceeds `MEMORY`.
         reveal: Write personal columns, too.
     """
 
     def __init__(self, folder: Path, *, reveal: bool = False) -> None:
         self._folder = folder
-        self._columns: dict[str, list[str]] = {"gone": ["person"]}
+        self._columns: dict[str, list[str]] = {}
         for name, table in TABLES.items():
             allowed = [c.name for c in table.columns if reveal or not c.personal]
             self._columns[name] = [*allowed, "row_n"]
@@ -154,11 +149,11 @@ async def fill(
     """Append all rows of *selection*, which has a last position, with *writer*.
 
     Args:
-        writer: What they are appended with.
+        writer: The writer of the tables.
         log: Where the events are.
-        keys: Open what is not personal of people, such as verdicts.
+        keys: The key store, for verdicts and other data of people that is not personal.
         selection: Which events; the runs, searches and keys that they touch are whole.
-        people: Tells people apart; ``None``: `who` stays empty.
+        people: Their pseudonyms; ``None``: `who` stays empty.
         revealed: As the writer does.
         unreadable: Called with events that cannot be read.
         progress: Called with the positions read so far, and the last there is to read.
@@ -169,6 +164,7 @@ async def fill(
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
     lost = set[str]()
+    keys.forget()  # of people who were erased since
     async for part in load(log, keys, selection, unreadable=unreadable, progress=progress):
         lost |= part.lost
         for event in part.events:
@@ -179,14 +175,10 @@ async def fill(
             writer.add(run_rows(run, lost, who))
         writer.add(map(search_row, part.searches))
         writer.add(("keys", msgspec.structs.asdict(key)) for key in part.keys)
-    async for page in History(log).pages(ERASURES, unreadable=unreadable):
-        erasures = await opened(keys, page, unreadable)
-        writer.add(("gone", {"person": n}) for each in erasures for n in erased_by(each.event))
     chosen = msgspec.json.encode(selection).decode()
     held = {"since": selection.since, "until": selection.until, "selection": chosen}
     writer.add([("export", {**held, "position": selection.upto, "revealed": revealed})])
     writer.flush()
-    writer.run("CREATE OR REPLACE TABLE gathered.gone AS SELECT DISTINCT * FROM gathered.gone")
 
 
 async def export_tables(
@@ -203,17 +195,16 @@ async def export_tables(
 ) -> int:
     """Write typed tables of *selection* to *out*; return the position up to which they go.
 
-    It appears when it is whole; what a killed process left is made again.
+    It appears when it is complete.
 
     Args:
         log: Where the events are.
-        keys: Open what is not personal of people, and people if *reveal* is set.
+        keys: The key store.
         selection: Which events; the runs, searches and keys that they touch are whole.
         out: Where the file or the folder is to appear.
         form: ``duckdb``: one file; ``tables``: a folder of Parquet files.
-        people: Tells people apart.
-        reveal: Write who people are, too; that it is done is stored before
-            (`Operator.disclose`).
+        people: Their pseudonyms.
+        reveal: Write personal columns, too; note it before (`Operator.disclose`).
         head: The last position to read, as that event has it; ``None``: the log's last one.
         progress: Called with the positions read so far, and the last there is to read.
 
@@ -255,7 +246,7 @@ def event_file(out: Path) -> Iterator[BinaryIO]:
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB in memory that puts into *folder* what there is no room for."""
+    """Return a DuckDB in memory that spills into *folder*."""
     database = duckdb.connect(":memory:")
     for name, value in {
         "memory_limit": f"{MEMORY}B",

@@ -21,14 +21,14 @@ from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
 
-#: Positions that are looked at in one go: what is held in memory, and what a store does
-#: between two reports of progress.
+#: Positions that are read at once: the bound of memory, and the work of a store between two
+#: reports of progress.
 WINDOW = 5_000
 #: How far events of neighbouring positions may be out of the order of their times: those of
 #: appends that waited for each other.
 OUT_OF_ORDER = 500
 
-#: What decoding raises if a stored event is not what was stored.
+#: Errors of decoding a damaged event.
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 #: Every event.
 ALL = Selection()
@@ -86,7 +86,7 @@ _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 #: Called with the progress of reading: the last position read, and the last one to read.
 Progress = Callable[[int, int], None]
-#: Called with an event that cannot be read; what it raises ends the reading.
+#: Called with an unreadable event; an error that it raises ends the reading.
 Unreadable = Callable[[DamagedEvent | NewerEvent], None]
 
 
@@ -95,12 +95,12 @@ def unseen(_position: int, _upto: int) -> None:
 
 
 def refuse(error: DamagedEvent | NewerEvent) -> None:
-    """Raise *error*: what cannot be read ends the reading."""
+    """Raise *error*: an unreadable event ends the reading."""
     raise error
 
 
 def pass_over(_: DamagedEvent | NewerEvent) -> None:
-    """Leave out what cannot be read."""
+    """Leave out an unreadable event."""
 
 
 class History:
@@ -120,8 +120,8 @@ class History:
 
         Raises:
             LogUnavailable: The log cannot be read now.
-            DamagedEvent: What is stored is no event, or one is missing where all are meant
-                (``cs log verify`` finds them all).
+            DamagedEvent: A stored event cannot be read, or is missing where all events are
+                selected (``cs log verify`` finds them all).
         """
         async for page in self.pages(selection, progress):
             for event in page:
@@ -133,12 +133,12 @@ class History:
         progress: Progress = unseen,
         unreadable: Unreadable = refuse,
     ) -> AsyncIterator[list[HistoryEvent]]:
-        """Yield what `events` yields, all of `WINDOW` positions at once.
+        """Yield the events of `events` in lists, one for each `WINDOW` positions.
 
         Args:
             selection: As `events`.
             progress: As `events`.
-            unreadable: Called with what is damaged or missing.
+            unreadable: Called with each damaged or missing event.
 
         Raises:
             LogUnavailable, DamagedEvent: As `events`.

@@ -1,4 +1,4 @@
-"""Stable pseudonyms: which records of all lookups are of one person, without naming them.
+"""Stable pseudonyms: the records of all lookups that are of one person, without names.
 
 A lookup numbers its people ``p1``, ``p2``, …, so ``p1`` of one may be ``p4`` of another.  What
 one lookup found out about one person, ``<lookup>#p1``, is a record, and two records are of one
@@ -21,20 +21,18 @@ import hmac
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 from msgspec.structs import asdict
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import (
     ContactsDiscovered,
-    ContactsErased,
     MailboxVerified,
     PeopleFound,
 )
 from cs.domain.codec import AnyEvent, every_version, shapes
 from cs.domain.contact import CheckedPerson, Person
-from cs.domain.person import PersonErased
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import identities_of
 from cs.eventlog.port import EventLog, Where
@@ -47,8 +45,6 @@ from cs.keystore.port import KeyStore
 PSEUDONYMS = "pseudonyms"
 #: As ids are written (`cs.runtime.ids`).
 _CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-#: Streams that are read one by one; asked about more, all of the history is read once.
-STREAMS = 200
 
 
 def _topics_of(*events: type) -> frozenset[str]:
@@ -56,9 +52,8 @@ def _topics_of(*events: type) -> frozenset[str]:
     return frozenset(topic for topic in shapes() if topic.startswith(beginnings))
 
 
-#: Events that are the first to say something about a person, or a mailbox.
+#: Events with the identity of a person: a profile, a name, or a verified mailbox.
 _TELLING = _topics_of(PeopleFound, ContactsDiscovered, MailboxVerified)
-_ERASING = Where(topics=_topics_of(PersonErased, ContactsErased))
 
 _SCHEMA = """
 PRAGMA cache_size = -32000; -- KiB
@@ -69,8 +64,7 @@ CREATE TABLE record (
     profile TEXT, -- the pseudonym made of the profile
     own TEXT, -- what the pseudonym is made of without a profile
     first INTEGER, -- without a profile: the id of the first record of the same person
-    who TEXT, -- without a profile: the pseudonym
-    erased INTEGER NOT NULL DEFAULT 0
+    who TEXT -- without a profile: the pseudonym
 );
 CREATE TABLE said (print TEXT NOT NULL, record INTEGER NOT NULL);
 """
@@ -80,21 +74,18 @@ ON CONFLICT (name) DO UPDATE
 SET profile = coalesce(profile, excluded.profile), own = coalesce(own, excluded.own)
 """
 _ADD_PRINT = "INSERT INTO said SELECT ?, id FROM record WHERE name = ?"
-_ERASE = """
-INSERT INTO record (name, erased) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET erased = 1
-"""
 _WHO = """
 SELECT name, coalesce(profile, who) FROM record
-WHERE NOT erased AND name IN (SELECT value FROM json_each(?))
+WHERE name IN (SELECT value FROM json_each(?))
 """
-_RECORDS = "SELECT name FROM record WHERE coalesce(profile, who) = ? AND NOT erased ORDER BY id"
+_RECORDS = "SELECT name FROM record WHERE coalesce(profile, who) = ? ORDER BY id"
 _BEGIN_GROUPING = """
 DROP TABLE IF EXISTS loose;
 CREATE TABLE loose AS
-SELECT print, record FROM said JOIN record ON id = record WHERE profile IS NULL AND NOT erased;
+SELECT print, record FROM said JOIN record ON id = record WHERE profile IS NULL;
 CREATE INDEX loose_print ON loose (print, record);
 CREATE INDEX loose_record ON loose (record, print);
-UPDATE record SET first = id WHERE profile IS NULL AND NOT erased;
+UPDATE record SET first = id WHERE profile IS NULL;
 """
 #: Repeated until it changes nothing: each record joins the first one that shares a print.
 _GROUP = """
@@ -118,7 +109,7 @@ _END_GROUPING = (
         SELECT record.first, min(claimed.profile) AS profile
         FROM (
             SELECT DISTINCT print, profile FROM said JOIN record ON id = said.record
-            WHERE profile IS NOT NULL AND NOT erased AND print IN (SELECT print FROM loose)
+            WHERE profile IS NOT NULL AND print IN (SELECT print FROM loose)
         ) AS claimed
         JOIN loose USING (print) JOIN record ON record.id = loose.record
         GROUP BY record.first HAVING count(DISTINCT claimed.profile) = 1
@@ -132,20 +123,18 @@ _END_GROUPING = (
 async def identities(
     log: EventLog, keys: KeyStore, progress: Progress = unseen
 ) -> AsyncIterator["Identities"]:
-    """Yield what tells the people in *log* apart.
+    """Yield the pseudonyms of the people in *log*.
 
     Args:
-        log: Where they are.
-        keys: What opens them.
+        log: The log.
+        keys: Its key store.
         progress: Called after every `WINDOW` positions while all of the history is read.
 
     Raises:
         LogUnavailable: The key store is away.
     """
-    try:
+    with _as_log_unavailable():
         secret = await keys.secret(PSEUDONYMS)
-    except KeysUnavailable as error:
-        raise LogUnavailable(f"the key store could not be read: {error}") from error
     found = Identities(log, keys, secret, progress)
     try:
         yield found
@@ -156,10 +145,9 @@ async def identities(
 class Identities:
     """The pseudonyms of people, made by `identities`.
 
-    A few people are answered from the streams of their lookups.  Asked about many, or about
-    a person without a profile, it reads what all of the history says about people.  It keeps
-    fingerprints and pseudonyms in a temporary SQLite file without a name, some 300 bytes a
-    record.
+    People with a profile are answered from the streams of their lookups.  For a person without
+    one it reads the events about people of all of the history.  Fingerprints and pseudonyms
+    are in a temporary SQLite file without a name, some 300 bytes a record.
     """
 
     def __init__(
@@ -174,7 +162,6 @@ class Identities:
         self._database.executescript(_SCHEMA)
         self._streams: dict[str, int] = {}  # read one by one, up to this position
         self._read_to = 0  # of all of the history
-        self._erased_to: int | None = None  # erasures up to here are known
 
     def close(self) -> None:
         self._database.close()
@@ -188,18 +175,16 @@ class Identities:
         Raises:
             LogUnavailable: Log or key store cannot be read now.
         """
-        wanted = set(people)
+        wanted = await self._not_erased(people)
         head = await self._log.head()
-        await self._forget_erased(head)
         streams = {stream_of(name.rpartition("#")[0]) for name in wanted}
-        few = not self._read_to and len(self._streams.keys() | streams) <= STREAMS
-        if few:
+        if not self._read_to:
             for stream in sorted(streams):
                 only = Where(topics=_TELLING, streams=frozenset({stream}))
                 await self._read(only, self._streams.get(stream, 0), head)
                 self._streams[stream] = head
         found = self._who(wanted)
-        if None in found.values() or (not few and len(found) < len(wanted)):
+        if None in found.values() or (self._read_to and len(found) < len(wanted)):
             await self._read_on(head)
             found = self._who(wanted)
         if None in found.values():
@@ -215,11 +200,11 @@ class Identities:
         Raises:
             LogUnavailable: Log or key store cannot be read now.
         """
-        head = await self._log.head()
-        await self._forget_erased(head)
-        await self._read_on(head)
+        await self._read_on(await self._log.head())
         self._group()
-        return [name for (name,) in self._database.execute(_RECORDS, (who,))]
+        names = [name for (name,) in self._database.execute(_RECORDS, (who,))]
+        alive = await self._not_erased(names)
+        return [name for name in names if name in alive]
 
     def _pseudonym(self, print_: str) -> str:
         bits = int.from_bytes(hmac.digest(self._secret, print_.encode(), "sha256")[:10], "big")
@@ -232,9 +217,7 @@ class Identities:
     async def _read_on(self, head: int) -> None:
         """Read the events about people that were appended since the last reading."""
         if not self._read_to:  # records are kept in order of position
-            self._database.executescript(
-                "DELETE FROM record WHERE NOT erased; DELETE FROM said"
-            )
+            self._database.executescript("DELETE FROM record; DELETE FROM said")
         while self._read_to < head:
             end = min(self._read_to + WINDOW, head)
             await self._read(Where(topics=_TELLING), self._read_to, end)
@@ -242,7 +225,7 @@ class Identities:
             self._progress(end, head)
 
     async def _read(self, where: Where, after: int, upto: int) -> None:
-        """Keep the fingerprints of people in events; damaged events are left out."""
+        """Store the fingerprints of people in events; damaged events are left out."""
         stored = await self._log.select(where, after, upto)
         records: list[tuple[str, str | None, str | None]] = []
         said: list[tuple[str, str]] = []
@@ -266,21 +249,24 @@ class Identities:
         for statement in _END_GROUPING:
             self._database.execute(statement)
 
-    async def _forget_erased(self, head: int) -> None:
-        """Forget the people who were erased since this was last asked."""
-        if self._erased_to is None:
-            self._erased_to = head  # people who are erased by now cannot be read
-        if self._erased_to >= head:
-            return
-        stored = await self._log.select(_ERASING, self._erased_to, head)
-        self._erased_to = head
-        erasures = await opened(self._keys, stored, pass_over)
-        names = {name for recorded in erasures for name in erased_by(recorded.event)}
-        self._database.executemany(_ERASE, ((name,) for name in names))
+    async def _not_erased(self, names: Iterable[str]) -> set[str]:
+        """Return those of *names* whose data key was not destroyed, by any process."""
+        wanted = set(names)
+        with _as_log_unavailable():
+            keys = await self._keys.look(wanted)
+        return {name for name in wanted if keys.get(name, b"") is not None}
+
+
+@contextmanager
+def _as_log_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except KeysUnavailable as error:
+        raise LogUnavailable(f"the key store could not be read: {error}") from error
 
 
 def _people(event: AnyEvent) -> Iterator[tuple[str, Person | CheckedPerson]]:
-    """Yield the people that *event* says something about, by the names of their records."""
+    """Yield the people in *event*, by the names of their records."""
     match event:
         case PeopleFound() | ContactsDiscovered():
             people: list[Person | CheckedPerson] = [
@@ -292,14 +278,3 @@ def _people(event: AnyEvent) -> Iterator[tuple[str, Person | CheckedPerson]]:
             return
     for person in people:
         yield key_name(event.lookup, person.person), person
-
-
-def erased_by(event: AnyEvent) -> Iterator[str]:
-    """Yield the names of the records that *event* erases, ``<lookup>#p1``."""
-    match event:
-        case PersonErased():
-            yield from event.found_in
-        case ContactsErased():
-            yield from (key_name(event.lookup, person) for person in event.people)
-        case _:
-            pass

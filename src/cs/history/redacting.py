@@ -1,28 +1,30 @@
 """Runs and searches without anything that identifies a person.  Pure.
 
-No page, text or JSON made of a redacted value can show what it does not hold.
+A page, text or JSON of a redacted value can show no hidden field.
 """
 
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from cs.domain.contact import CheckedPerson, Contact, Opinion, Person
+from cs.domain.contact import Contact, Person
 from cs.domain.mail.mailbox import Evidence, Line
 from cs.history.runs import MailboxCheck, Run, RunPerson
 from cs.history.searches import SearchAt
 
-#: In the place of what is hidden, where something is.
+S = TypeVar("S", bound=msgspec.Struct)
+
+#: Stands for a hidden value.
 HIDDEN = "(hidden)"
-#: A reason by its rule (`cs.domain.mail.mailbox.Evidence`): anything else that a plug-in's
-#: verifier says may name a person.
+#: The form of a reason (`cs.domain.mail.mailbox.Evidence`).  Any other text of a verifier of a
+#: plug-in may name a person.
 _REASON = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
-#: What stays of a line of a conversation: the verb that we said, the codes that we heard.
+#: The parts of a line of a conversation that are shown: our verb, and the codes of replies.
 _SPOKEN = {
     "C": re.compile(r"EHLO|HELO|STARTTLS|MAIL FROM:|RCPT TO:|RSET|NOOP|QUIT|DATA"),
     "S": re.compile(r"\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}\b)?", re.ASCII),
@@ -30,7 +32,7 @@ _SPOKEN = {
 
 
 def name_of(run: Run, person: str) -> str:
-    """Return the pseudonym of *person* of *run*, by which they go where people are hidden."""
+    """Return the pseudonym of *person* of *run*."""
     found = run.find(person)
     return (found and found.who) or f"{run.lookup}#{person}"
 
@@ -38,7 +40,7 @@ def name_of(run: Run, person: str) -> str:
 def with_pseudonyms(run: Run, who: Mapping[str, str]) -> Run:
     """Return *run* with the pseudonyms *who* of its people, by ``<lookup>#p1``.
 
-    What is left of erased people says nothing, and is left out.
+    Ranking and checks of erased people are left out.
     """
     return replace(
         run,
@@ -101,44 +103,30 @@ def _person(person: RunPerson, name: str) -> RunPerson:
     return replace(
         person,
         found=Person(person=person.person, full_name=name, sources=person.found.sources),
-        ranked=person.ranked and replace(person.ranked, title=HIDDEN),
-        opinion=person.opinion and _opinion(person.opinion),
+        ranked=person.ranked and _hide(person.ranked, "title"),
+        opinion=person.opinion and _hide(person.opinion, "title", "company"),
         checks=tuple(_check(each) for each in person.checks),
-        bounced=bounced and replace(bounced, address=HIDDEN, diagnostic=""),
+        bounced=bounced and replace(_hide(bounced, "address"), diagnostic=""),
     )
-
-
-def _opinion(opinion: Opinion) -> Opinion:
-    return replace(opinion, title=_hidden(opinion.title), company=_hidden(opinion.company))
 
 
 def _contact(contact: Contact, name: str) -> Contact:
     if contact.full_name is None:
         return contact
-    return replace(
-        contact,
-        full_name=name,
-        first_name=None,
-        last_name=None,
-        title=_hidden(contact.title),
-        headline=_hidden(contact.headline),
-        company=_hidden(contact.company),
-        location=_hidden(contact.location),
-        linkedin_url=_hidden(contact.linkedin_url),
-        email=_hidden(contact.email),
-        extras=UNSET,
-    )
+    fields = ("title", "headline", "company", "location", "linkedin_url", "email")
+    hidden = _hide(contact, *fields)
+    return replace(hidden, full_name=name, first_name=None, last_name=None, extras=UNSET)
 
 
-def _hidden(said: str | None) -> str | None:
-    return HIDDEN if said else said
+def _hide(value: S, *fields: str) -> S:
+    """Return *value* with `HIDDEN` in place of its *fields* that have a value."""
+    return replace(value, **{name: HIDDEN for name in fields if getattr(value, name)})
 
 
 def _check(check: MailboxCheck) -> MailboxCheck:
-    checked: CheckedPerson = check.checked
-    evidence = tuple(_evidence(each) for each in checked.evidence)
-    hidden = replace(checked, address=_hidden(checked.address), evidence=evidence)
-    return replace(check, checked=hidden)
+    evidence = tuple(_evidence(each) for each in check.checked.evidence)
+    checked = replace(_hide(check.checked, "address"), evidence=evidence)
+    return replace(check, checked=checked)
 
 
 def _evidence(evidence: Evidence) -> Evidence:

@@ -1,7 +1,7 @@
 """Rows of the typed tables in `tables.sql`, made of runs, searches and single events.
 
-They say who people are, too: `cs.history.export` leaves out the columns that are personal, and
-all that is no column.
+They contain personal values: `cs.history.export` leaves out personal columns and everything
+that is no column.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ Row = tuple[str, Mapping[str, Any]]
 TRY_LATER = "try-later"
 #: The verifier that asks mail servers; the others ask services.
 SMTP = "smtp"
-#: What an operator did to a key, by the event that says so.
+#: Changes of a key by an operator, by event.
 _ACTS = {
     KeyIssued: "issued",
     QuotaGranted: "granted",
@@ -90,6 +90,7 @@ def event_rows(event: LoadedEvent) -> Iterator[Row]:
         case ContactBounced(bounced=bounced):
             person = key_name(said.lookup, bounced.person)
             at |= {"told_at": said.at, "person": person, "rule": said.reason}
+            at["address"] = bounced.address or None  # empty: erased
             yield "bounced_contacts", asdict(said) | asdict(bounced) | at
         case _:
             pass
@@ -173,8 +174,6 @@ def _person_rows(
     name = key_name(run.lookup, person.person)
     found, ranked = person.found, person.ranked
     is_readable = bool(found.full_name)
-    if person.erased or not (is_readable or name in lost):
-        yield "gone", {"person": name}
     place = run.ended_with.index(person.person) + 1 if person.person in run.ended_with else None
     # Contacts with a verified e-mail come first (contract S5).
     verified = place is not None and place <= run.verified_then
@@ -189,6 +188,7 @@ def _person_rows(
         "left_out": person.left_out,
         "shown_place": place,
         "verified": verified,
+        "erased": person.erased or not (is_readable or name in lost),
     }
     best = _best(run, person.checks)
     if best is not None:

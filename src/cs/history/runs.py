@@ -3,7 +3,7 @@
 Pure; made of the events of its brand's stream.
 
 `cs.domain.lookup.state` remembers what deciding needs and forgets the rest when a run ends;
-a `Run` keeps everything that the log says of it.  People are in it in clear, but for those
+a `Run` keeps everything that the log has of it.  People are in it in clear, but for those
 who were erased.
 """
 
@@ -112,8 +112,8 @@ class SourceUse(msgspec.Struct, kw_only=True):
         calls: Paid calls that were made for them.
         used: Results that the stage went on with; ``None``: not recorded.
         cost: In US dollars.
-        expected: What a verified e-mail from it was expected to cost, in US dollars, when the
-            order of asking was made.
+        expected: The expected cost of a verified e-mail from it, in US dollars, when the order
+            of asking was made.
     """
 
     stage: StageName
@@ -180,7 +180,7 @@ class RunPerson(msgspec.Struct, kw_only=True):
     Attributes:
         person: ``p1``, ``p2``, …
         position, at: Of the event that names them first.
-        found: What was found; its fields are empty if they were erased.
+        found: Their data; its fields are empty if they were erased.
         place: Their place in the ranking, from 1; ``None``: not ranked.
         ranked: The role that was read from the headline; ``None``: not ranked.
         left_out: Why they were not ranked (`cs.domain.contact.LeftOut`).

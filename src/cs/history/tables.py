@@ -18,7 +18,7 @@ class Column(msgspec.Struct, frozen=True):
 
     Attributes:
         type: As DuckDB has it.
-        about: Its meaning, for people.
+        about: Its meaning.
         personal: Empty unless people are revealed.
         is_erased: Empty once the person of its row is erased.
     """
@@ -34,7 +34,7 @@ class TypedTable(msgspec.Struct, frozen=True):
     """One typed table.
 
     Attributes:
-        about: What a row is, for people.
+        about: The meaning of a row.
         rows: SQL that returns its rows, of those that were gathered.
     """
 
@@ -50,18 +50,11 @@ class TypedTable(msgspec.Struct, frozen=True):
 
     @property
     def selected(self) -> str:
-        """Return SQL that selects its rows in order, without what erased people had."""
-        columns = ", ".join(
-            f"CASE WHEN gone.person IS NULL THEN t.{c.name} END AS {c.name}"
-            if c.is_erased
-            else f"t.{c.name}::{c.type} AS {c.name}"
-            for c in self.columns
-        )
-        is_about_people = any(column.is_erased for column in self.columns)
-        gone = "LEFT JOIN gathered.gone ON gone.person = t.person" if is_about_people else ""
+        """Return SQL that selects its rows in order."""
+        columns = ", ".join(f"t.{c.name}::{c.type} AS {c.name}" for c in self.columns)
         has_position = any(column.name == "position" for column in self.columns)
         order = "t.position, t.row_n" if has_position else "t.row_n"
-        return f"SELECT {columns} FROM ({self.rows}) t {gone} ORDER BY {order}"
+        return f"SELECT {columns} FROM ({self.rows}) t ORDER BY {order}"
 
 
 def _table(block: str) -> TypedTable:

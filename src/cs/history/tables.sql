@@ -157,12 +157,8 @@ CREATE TABLE people (
     email VARCHAR, -- personal: the verified address; empty if mail to it came back for good
     position BIGINT, -- of the event that found them first
 );
-SELECT p.* REPLACE (
-    CASE WHEN g.person IS NULL OR p.verdict = 'deliverable' THEN p.verdict END AS verdict,
-    g.person IS NOT NULL AS erased,
-    CASE WHEN b.person IS NULL THEN p.email END AS email
-)
-FROM gathered.people p LEFT JOIN gathered.gone g USING (person)
+SELECT p.* REPLACE (CASE WHEN b.person IS NULL THEN p.email END AS email)
+FROM gathered.people p
 LEFT JOIN (SELECT DISTINCT person FROM gathered.bounced_contacts) b USING (person);
 
 -- The result of verification for one person at one mail domain. Of erased people only
@@ -181,8 +177,6 @@ CREATE TABLE mailboxes (
     address VARCHAR, -- personal: the verified address
     position BIGINT, -- of the event that recorded it
 );
-SELECT m.* REPLACE (CASE WHEN g.person IS NULL OR m.verified THEN m.verdict END AS verdict)
-FROM gathered.mailboxes m LEFT JOIN gathered.gone g USING (person);
 
 -- The evidence of one verifier about one address. Erased people have none.
 CREATE TABLE evidence (
@@ -204,7 +198,6 @@ CREATE TABLE evidence (
     conversation VARCHAR, -- personal: JSON: the lines of the conversation with the mail server
     position BIGINT, -- of the event that holds it
 );
-SELECT e.* FROM gathered.evidence e ANTI JOIN gathered.gone USING (person);
 
 -- A mail domain at which a lookup had nothing left to verify.
 CREATE TABLE mail_checks (

@@ -1,6 +1,6 @@
-"""What stored words and causes mean, for people.
+"""The meaning of stored words and causes, for pages and the terminal.
 
-A reason of a plug-in's own is not listed here and is shown as it is.
+A reason of a plug-in is not listed here and is shown as it is.
 """
 
 from collections.abc import Mapping
@@ -41,10 +41,10 @@ def cause_in_words(cause: AnyCause | None) -> str:
             return NOT_RECORDED
 
 
-#: Why an address was read as it was (docs/verifiers.md, "Reasons").
+#: Reasons of verdicts (docs/verifiers.md, "Reasons").
 REASONS: Mapping[str, str] = {
     "recipient-accepted": "the server takes mail for it, and refuses made-up names",
-    "recipient-refused": "the server says that there is no such mailbox",
+    "recipient-refused": "the server reports that there is no such mailbox",
     "bounced": "mail to it came back before",
     "disabled": "the server says that the mailbox is disabled",
     "bare-refusal": "refused without a reason",
@@ -108,7 +108,7 @@ KEPT: Mapping[str, str] = {
 OUTCOMES: Mapping[str, str] = {
     "done": "at least one verified e-mail",
     "no_linkedin": "the company could not be pinned down",
-    "no_contacts": "nobody in a marketing role",
+    "no_contacts": "no person in a marketing role",
     "no_emails": "no e-mail could be verified",
     "scrape_error": "a source did not answer",
     "timeout": "time ran out",

@@ -1,13 +1,12 @@
 """Rules of files; what is wrong with them is told."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from cs.domain.contact import BrandFacts, Person
 from cs.history.replay.rules import BrokenRules, Rules, load_rules
-from history.replay.made_up import STRICTER, checked
+from history.replay.made_up import checked
 
 ACME = BrandFacts(name="Acme", domain="acme.test", mail_domains=("acme.test",))
 PEOPLE = tuple(
@@ -99,17 +98,3 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(
 def test_what_is_no_file_of_rules_is_told(tmp_path: Path) -> None:
     assert "FileNotFoundError" in told(tmp_path / "nowhere.py")
     assert "is a folder: run the cs replay of that checkout with --json" in told(tmp_path)
-
-
-def test_a_file_may_take_its_functions_from_a_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "stricter_rules.py").write_text(STRICTER)
-    (tmp_path / "rules.py").write_text("from stricter_rules import rank\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    rules = load_rules(tmp_path / "rules.py")
-
-    ranked, _ = rules.rank(ACME, PEOPLE, 25, ())
-    assert [each.person for each in ranked] == ["p1"]
-    sys.modules.pop("stricter_rules", None)

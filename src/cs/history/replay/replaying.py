@@ -27,18 +27,18 @@ Change = Literal["gained", "lost", "changed"]
 #: ``open``: not known without asking sources or mail servers.
 ChargeChange = Literal["gained", "lost", "open"]
 
-#: What a difference may say only where people are revealed.
+#: Fields of a difference that are shown only if people are revealed.
 _PERSONAL = ("title", "address")
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="difference"):
-    """One answer of a run that would be another one.
+    """One answer of a run that would differ.
 
     Attributes:
         brand, domain: As the brand was asked for.
         person: ``<lookup>#p1``.
-        name: Who they are, if people are revealed.
-        rules: That gave the recorded answer.
+        name: Their name, if people are revealed.
+        rules: The rules that gave the recorded answer.
         was, would_be: Place and role, or verdict and reasons, as recorded and by the rules.
     """
 
@@ -89,7 +89,7 @@ class Replay:
         rules: Those that are.
         brands: Only the runs of these streams; empty: all runs.
         upto: The last position that is read; ``None``: the log's last.
-        reveals: Whether differences say who people are.
+        reveals: Whether differences have personal fields.
 
     Attributes:
         lookups: Runs that were read.
@@ -208,7 +208,7 @@ class Replay:
     def _rank(self, run: Run) -> _Charges:
         known = {each.person: each for each in run.people if each.found.full_name}
         if run.ranked_at is None or run.brand is None or not known:
-            self.missed["nobody to rank"] += 1
+            self.missed["no person to rank"] += 1
             return {}
         places = sorted((p.place, p.person, p.ranked) for p in run.people if p.place)
         before = {person: ranked for _, person, ranked in places if ranked and person in known}
@@ -278,7 +278,7 @@ class Replay:
 
 
 def _charges(*, was: bool, now: bool, is_open: bool) -> _Charges:
-    """Return what becomes of the charges of a run.
+    """Return the changes of the charges of a run.
 
     Args:
         was: Whether a shown person had a verified e-mail.
@@ -298,7 +298,7 @@ def _place(
     other: Mapping[str, RankedPerson],
     left_out: str | None,
 ) -> Answer:
-    """Return where *person* stands; what counts is the place among those in *other*, too."""
+    """Return the place of *person*; only places among the people in *other* are compared."""
     shown = ranked.get(person)
     if shown is None:
         return Answer(False, None, {"left_out": left_out or "not-ranked"})

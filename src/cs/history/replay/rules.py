@@ -29,12 +29,12 @@ from cs.verifiers.smtp.verifier import NAME as SMTP
 #: people, and reading a headline takes a third of a millisecond.
 _HEADLINES = 20_000
 
-#: Who is shown, best first, and who is left out and why.
+#: The people who are shown, best first, and those who are left out, with the reason.
 Ranking = tuple[tuple[RankedPerson, ...], tuple[LeftOut, ...]]
-#: What a conversation says about its address; ``None``: the rules cannot tell.
+#: The verdict of a conversation on its address; ``None``: the rules give none.
 Reading = ReadVerdict | tuple[Verdict, str] | None
 
-#: What a file may define: the type that each function returns, and its words.
+#: The functions that a file may define: the type that each returns, and its description.
 FUNCTIONS: Mapping[str, tuple[Any, str]] = {
     "rank": (Ranking, "who is shown, as RankedPerson, and who is not, as LeftOut"),
     "read_reply": (Reading, "a verdict and why, or None"),
@@ -69,7 +69,7 @@ class Rules(msgspec.Struct, frozen=True):
     conclude: Callable[[Mapping[str, Sequence[Evidence]]], Conclusion] = concluded
 
     def judge(self, checked: CheckedPerson) -> tuple[Conclusion, Sequence[ReadVerdict | None]]:
-        """Return what the evidence of *checked* comes to, and how each piece was read."""
+        """Return the conclusion from the evidence of *checked*, and each verdict in it."""
         if not checked.evidence:  # no verifier was asked
             return Conclusion(checked.verdict, checked.address, checked.verifier), ()
         tried: dict[str, list[Evidence]] = {}

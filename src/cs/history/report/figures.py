@@ -68,12 +68,12 @@ async def make_report(
     *,
     progress: Progress = unseen,
 ) -> Report:
-    """Return the figures of a period; no person is named in them.
+    """Return the figures of a period, which name no person.
 
     The tables are in a private temporary folder meanwhile, with no personal column in them.
 
     Args:
-        log: The period is read in it, and what its searches and runs need of before.
+        log: The event log; searches and runs of the period may begin before it.
         keys: Open verdicts and sources of people.
         since: The first moment of the period.
         until: The first moment after it.
@@ -125,5 +125,5 @@ def _rows(database: Any, figure: Figure) -> FigureRows:
 
 
 def _rounded(value: Any) -> Any:
-    """Return *value* without what sums of fractions leave behind six digits."""
+    """Return *value* rounded to six digits, as sums of fractions are not exact."""
     return round(value, 6) if isinstance(value, float) else value

@@ -7,12 +7,12 @@ from cs.history.report.figures import FigureRows, Report
 from cs.history.words import KEPT
 from cs.runtime.durations import in_words
 
-#: What stands where there is nothing to say.
+#: The cell of an unknown value.
 NOTHING = "–"
 NOTHING_HAPPENED = "Nothing in this period."
 #: Figures whose rows may be many: of these the first ones are shown.
 LONG = {"failures", "reasons", "by_mail_domain", "by_key", "by_brand"}
-#: Columns of ids and times, which are never shortened.
+#: Columns that are never shortened.
 _WHOLE = {"Key", "Month", "Days"}
 #: The figures that break the period down, by the word for it.
 BY = {
@@ -91,7 +91,7 @@ def report_page(report: Report, top: int) -> Page:
         notes=[unread] if left_out else [],
         sections=[_section(found, top) for found in report.figures],
         foot=f"Made by cs report from {report.events} events, when the log's last position "
-        f"was {report.position}. It names nobody.",
+        f"was {report.position}. It names no person.",
     )
 
 
