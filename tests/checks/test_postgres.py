@@ -63,6 +63,19 @@ async def test_nodes_share_a_key_s_120(on_postgres: OnPostgres) -> None:
     assert len(set(taken)) == CHECKS_PER_MINUTE
 
 
+async def test_a_check_returns_the_version_of_its_key_s_stream(
+    on_postgres: OnPostgres,
+) -> None:
+    insert = "INSERT INTO stored_events VALUES ('key-one', $1::bigint, '', '', $1::bigint + 1)"
+    found = []
+    for version in range(3):
+        found.append((await on_postgres.checks.count("one", AT)).key_version)
+        await on_postgres._pool.execute(insert, version)
+    other = await on_postgres.checks.count("on", AT)
+
+    assert (found, other.key_version) == ([None, 0, 1], None)
+
+
 async def test_the_window_goes_by_the_sandbox_s_clock(on_postgres: OnPostgres) -> None:
     ahead = timedelta()
     seconds = lambda: ahead.total_seconds()  # noqa: E731, PLW0108  it is moved below

@@ -80,6 +80,18 @@ async def test_what_another_process_stored_is_part_of_every_decision(
     )  # refused on the state kept before
 
 
+async def test_a_state_in_memory_is_read_again_unless_it_has_the_version_that_was_read(
+    log: MemoryEventLog,
+) -> None:
+    await _issue(log)
+    mine, other = Streams(log), Streams(log)
+    before = await mine.key("a")
+    await other.change("key-a", grant(5), caused_by=StartCause())
+
+    assert await mine.key("a", before.version) is before
+    assert (await mine.key("a", before.version + 1)).state.quota == 5
+
+
 async def test_writers_of_two_processes_lose_no_change(log: MemoryEventLog) -> None:
     await _issue(log)
     both = (Streams(log), Streams(log))

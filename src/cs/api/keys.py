@@ -163,22 +163,26 @@ class Keys:
         if self._secret_of.get(key_id) == secret_hash:
             del self._secret_of[key_id]
 
-    async def read(self, key_id: str) -> Key:
+    async def read(self, key_id: str, version: int | None = None) -> Key:
         """Return the state of a key as the log has it now; the caller bounds the time.
+
+        Args:
+            key_id: Which key.
+            version: That its stream had after the call came, if that was read.
 
         Raises:
             LogUnavailable: It cannot be read.
         """
-        return (await self._streams.key(key_id)).state
+        return (await self._streams.key(key_id, version)).state
 
-    async def read_open(self, caller: Caller) -> Key:
+    async def read_open(self, caller: Caller, version: int | None = None) -> Key:
         """Return the state of *caller*'s key, as `read` does.
 
         Raises:
             ApiError: ``unauthorized``: the secret was rotated or revoked (contract H11),
                 whether or not the event has come to this process.
         """
-        key = await self.read(caller.key_id)
+        key = await self.read(caller.key_id, version)
         self.require_open(caller, key)
         return key
 

@@ -107,7 +107,7 @@ async def _answer_check(
             if not check.counted:
                 await _refuse(api, caller, check, at)
             async with api.read_limiter.slot(caller.key_id):
-                key = await api.keys.read_open(caller)
+                key = await api.keys.read_open(caller, check.key_version)
                 return await answer(CheckedKey(key, daily_headers(key, at, check.window)))
     except TooManyWaiting as error:
         await _uncount(api, caller, check)

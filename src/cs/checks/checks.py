@@ -20,11 +20,17 @@ KEYS = 20_000
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One status or usage check, counted or refused."""
+    """One status or usage check, counted or refused.
+
+    Attributes:
+        window: After it.
+        key_version: Of the key's stream when the check was counted; ``None`` if not known.
+    """
 
     at: datetime
     counted: bool
-    window: RateWindow  # after it
+    window: RateWindow
+    key_version: int | None = None
 
 
 class Checks(Protocol):

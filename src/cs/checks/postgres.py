@@ -1,8 +1,10 @@
 """Checks counted in PostgreSQL, for all nodes.
 
 One statement a check, by the database's clock, on a table that is not logged and has a row
-for each key (``migrations/service/0002_counters.sql``).  A refusal is remembered here until
-the window opens, so that a flood beyond the limit asks the database nothing.
+for each key (``migrations/service/0002_counters.sql``).  It returns the version of the key's
+stream as well, so that a key in memory which has not changed is not read again.  A refusal is
+remembered here until the window opens, so that a flood beyond the limit asks the database
+nothing.
 """
 
 import time
@@ -43,14 +45,14 @@ class PostgresChecks:
         if reset > timedelta(0):
             return Check(at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
         # The database's clock is shared by all.
-        ((at, counted, oldest, inside),) = await self._counters.fetch(
+        ((at, counted, oldest, inside, version),) = await self._counters.fetch(
             _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
         )
         reset = min(oldest + MINUTE - at, MINUTE)
         if not counted:
             self._refusals[key_id] = (now + reset.total_seconds(), at)
         left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - inside, reset)
-        return Check(at, counted, left)
+        return Check(at, counted, left, version)
 
     async def uncount(self, key_id: str, at: datetime) -> None:
         self._refusals.pop(key_id, None)
@@ -82,6 +84,8 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
         OFFSET 0
     ) AS w
 )
-RETURNING at, taken, times[1], cardinality(times)
+RETURNING at, taken, times[1], cardinality(times), (
+    SELECT max(originator_version) FROM stored_events WHERE originator_id = 'key-' || $1
+)
 """
 _UNCOUNT = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"

@@ -123,14 +123,23 @@ class Streams:
         self._stream_locks = KeyedLock()
         self._first_read_locks = KeyedLock()
 
-    async def load(self, stream: str) -> FoldedState[Any]:
+    async def load(self, stream: str, version: int | None = None) -> FoldedState[Any]:
         """Return the state of *stream* as it is now: what is in memory, and what came since.
+
+        Args:
+            stream: Its name.
+            version: The version that the caller has just read, if it did: a state in memory
+                that reflects it is the newest.
 
         Raises:
             NewerEvent: A newer version wrote some of it: nothing can be decided on it here.
             DamagedEvent: Some of it cannot be read, or makes no sense; it is set aside.
             LogUnavailable: It cannot be read now.
         """
+        if version is not None:
+            remembered = self.remembered(stream)
+            if remembered is not None and remembered.version >= version:
+                return remembered
         try:
             return await self._load(stream)
         except DamagedEvent as damaged:
@@ -192,8 +201,8 @@ class Streams:
         """Return the state of *stream* as it was loaded last, if that is in memory still."""
         return self._cache[category_name(stream)].use(stream)
 
-    async def key(self, key_id: str) -> FoldedState[key.Key]:
-        return await self.load(f"key-{key_id}")
+    async def key(self, key_id: str, version: int | None = None) -> FoldedState[key.Key]:
+        return await self.load(f"key-{key_id}", version)
 
     async def brand(self, stream: str) -> FoldedState[brand.Brand]:
         return await self.load(stream)
