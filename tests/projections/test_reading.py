@@ -19,6 +19,7 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
 from cs.projections.sqlite import SqliteViewDatabase, sqlite_views
+from cs.projections.views import GET
 from domain.acme_run import AT, AcmeRun
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -274,7 +275,8 @@ async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> 
         database, build = reader.store._database, reader.store._build
         assert isinstance(database, SqliteViewDatabase)
         assert build is not None
-        _, row = database._row(build, build.table(SEARCHES.name), "s-new")
+        sql = GET.format(table=build.table(SEARCHES.name))
+        ((_, row),) = database._fetch(sql, (*build, "s-new"))
         heard.append(row is not None)
 
     reader.runner.listen(listen)

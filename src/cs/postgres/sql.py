@@ -15,6 +15,13 @@ from cs.runtime.sql import Many, Rows, Statement, Work
 
 T = TypeVar("T")
 
+#: A database that is away, or lacks what a statement names.
+_UNAVAILABLE = (
+    DatabaseUnavailable,
+    asyncpg.UndefinedTableError,
+    asyncpg.UndefinedColumnError,
+)
+
 
 class PostgresDatabase:
     """Tables behind *pool*, which its owner closes.
@@ -113,7 +120,7 @@ class PostgresDatabase:
         try:
             async with connected(self.pool) as connection:
                 yield connection
-        except (DatabaseUnavailable, asyncpg.UndefinedTableError) as error:
+        except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
 
 

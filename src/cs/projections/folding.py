@@ -9,9 +9,7 @@ A damaged event sets its stream aside (`cs.projections.set_aside`), and so does 
 projection cannot follow: it can be read, but nothing of ours can have written it.
 """
 
-import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
 import msgspec
 from structlog import get_logger
@@ -20,16 +18,13 @@ from cs.domain.cause import fault
 from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.port import RecordedEvent
 from cs.projections.builds import Build
-from cs.projections.port import Session
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows
 from cs.projections.set_aside import ASIDE, AsideRow, row_id
+from cs.runtime.sql import Work
 
 log = get_logger()
 
-#: A page of up to so many events is applied on the event loop: a thread would take longer to
-#: begin.
-SMALL = 50
 #: What a projection raises at an event that makes no sense.  Anything else is the fault of
 #: where rows are kept, or of no data.
 _SENSELESS = (
@@ -46,43 +41,23 @@ class _RowNotFetched(LookupError):
     """A row is asked for that was not fetched yet."""
 
 
-class StoredRows(NamedTuple):
-    """The rows of a build, as a session sees them."""
-
-    session: Session
-    build: Build
-
-    async def fetch(
-        self, wanted: Mapping[str, Collection[str]]
-    ) -> Mapping[tuple[str, str], bytes]:
-        """Return those of the rows *wanted*, ids by table, that there are."""
-        tables = sorted(wanted)
-        statement = " UNION ALL ".join(
-            _ROWS.format(of=table, table=self.build.table(table), ids=number)
-            for number, table in enumerate(tables, 1)
-        )
-        found = await self.session.fetch(statement, *(list(wanted[table]) for table in tables))
-        return {(table, row_id): row for table, row_id, row in found}
-
-
-async def folded(
+def folded(
     projections: Sequence[Projection],
     page: Sequence[RecordedEvent],
     seal: SealBody,
-    stored: StoredRows,
+    build: Build,
     set_aside: Collection[str],
-) -> tuple[Rows, Collection[str]]:
-    """Return the rows after *page*, and the ids of the streams that it sets aside.
+) -> Work[tuple[Rows, Collection[str]]]:
+    """Return the rows of *build* after *page*, and the ids of the streams that it sets aside.
 
     Streams are passed over whose ids are in *set_aside*.
     """
     fold = _Fold(projections, page, seal, set_aside)
     while True:
-        in_thread = len(page) > SMALL and not stored.session.in_thread
-        rows, aside = await asyncio.to_thread(fold.round) if in_thread else fold.round()
+        rows, aside = fold.round()
         if rows is not None:
             return rows, aside
-        await fold.fetch(stored)
+        yield from fold.fetch(build)
 
 
 class _Fold:
@@ -111,11 +86,13 @@ class _Fold:
             raise _RowNotFetched
         return self._stored[row_key]
 
-    async def fetch(self, stored: StoredRows) -> None:
+    def fetch(self, build: Build) -> Work[None]:
+        """Fetch the rows that are missing."""
         missing, self._missing = self._missing, {}
-        found = await stored.fetch(missing) if missing else {}
-        for table, ids in missing.items():
-            self._stored |= {(table, each): found.get((table, each)) for each in ids}
+        for table, ids in sorted(missing.items()):
+            found = yield _ROWS.format(table=build.table(table)), list(ids)
+            rows = dict(found)
+            self._stored |= {(table, each): rows.get(each) for each in ids}
 
     def round(self) -> tuple[Rows | None, Collection[str]]:
         """Apply the page; return its rows, ``None`` if another round is needed."""
@@ -161,4 +138,4 @@ class _Fold:
         return True
 
 
-_ROWS = "SELECT '{of}', id, row FROM {table} WHERE id = ANY(${ids}::text[])"
+_ROWS = "SELECT id, row FROM {table} WHERE id = ANY($1::text[])"

@@ -7,24 +7,19 @@ The tables are logged, not UNLOGGED: those are empty after a crash or a failover
 whole log was replayed no call could be answered.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, TypeVar
-
-import asyncpg
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import POLL_S, Listener
-from cs.postgres.pool import Pool, PooledConnection, connected
+from cs.postgres.pool import Pool
+from cs.postgres.sql import PostgresDatabase
 from cs.projections.builds import Build
-from cs.projections.port import BuildGone, Session
+from cs.projections.port import BuildGone
 from cs.projections.projection import Projection
-from cs.projections.rows import ChangedRow
 from cs.projections.views import GRACE_S, Views
 from cs.runtime.batcher import Batcher
-
-T = TypeVar("T")
 
 CHANNEL = "cs_views"
 #: Single rows that one statement reads.
@@ -32,11 +27,6 @@ _READS = 64
 #: Such statements at a time.  A connection may hang: fewer would make all wait for it, more
 #: would make each statement smaller.
 _READERS = 2
-#: Of ``pg_advisory_xact_lock``: one at a time makes or drops tables.
-_LOCK = 0x63735F76
-#: Another process holds what we need, or dropped what we use, just now.
-_IN_THE_WAY = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
-_LOST = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
 
 
 def postgres_views(
@@ -46,69 +36,22 @@ def postgres_views(
     return Views(PostgresViewDatabase(pool), projections, grace_s=grace_s)
 
 
-class _PooledSession:
-    """`cs.projections.port.Session` on a connection of the pool."""
-
-    in_thread = False
-
-    def __init__(self, connection: PooledConnection) -> None:
-        self._connection = connection
-
-    async def fetch(self, statement: str, *values: object) -> Sequence[Any]:
-        return await self._connection.fetch(statement, *values)
-
-    async def write(self, build: Build, changes: Iterable[ChangedRow]) -> None:
-        """Write all rows in one statement."""
-        columns: dict[str, tuple[list[str], list[str | None], list[bytes]]] = {}
-        for table, row_id, tag, data in changes:
-            ids, tags, rows = columns.setdefault(build.table(table), ([], [], []))
-            ids.append(row_id)
-            tags.append(tag)
-            rows.append(data)
-        steps: list[str] = []
-        given: list[object] = []
-        for table in sorted(columns):  # so that there are few statements, and they are prepared
-            at = len(given) + 1
-            steps.append(_WRITE.format(table=table, ids=at, tags=at + 1, rows=at + 2))
-            given += columns[table]
-        if steps:
-            await self._connection.execute(f"WITH {', '.join(steps)} SELECT true", *given)
-
-    async def lock(self) -> None:
-        await self._connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
-
-    async def tables(self) -> set[str]:
-        return {row["relname"] for row in await self._connection.fetch(_TABLES)}
-
-    async def other_rights(
-        self, build: Build, other: Build, names: Sequence[str]
-    ) -> str | None:
-        tables = [[each.table(name) for name in names] for each in (build, other)]
-        owners: str | None = await self._connection.fetchval(_OTHER_RIGHTS, *tables)
-        return owners
-
-
-class PostgresViewDatabase:
+class PostgresViewDatabase(PostgresDatabase):
     """`cs.projections.port.ViewDatabase` on *pool*."""
 
+    tables = """
+    SELECT relname FROM pg_class
+    WHERE relkind = 'r' AND starts_with(relname, 'view_') AND pg_table_is_visible(oid)
+    """
+
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+        super().__init__(pool, _unavailable)
         self._listener = Listener(pool, CHANNEL)
         #: By which connection the checkpoint was read last, and what it was.
         self._looked: tuple[object, int] | None = None
         self._batches = Batcher[tuple[Build, str, str], tuple[int, bytes | None]](
             self._rows, size=_READS, lanes=_READERS
         )
-
-    async def run(self, work: Callable[[Session], Awaitable[T]], *, writing: bool = False) -> T:
-        async with self._connected() as connection:
-            one_moment = connection.transaction(isolation="repeatable_read", readonly=True)
-            async with connection.transaction() if writing else one_moment:
-                return await work(_PooledSession(connection))
-
-    async def fetch(self, statement: str, *values: object) -> Sequence[Any]:
-        async with self._connected() as connection:
-            return await connection.fetch(statement, *values)
 
     async def row(self, build: Build, table: str, row_id: str) -> tuple[int, bytes | None]:
         # No text there has a NUL, and no row an empty id.
@@ -128,14 +71,14 @@ class PostgresViewDatabase:
         return [found.get((table, row_id)) or BuildGone() for _, table, row_id in asked]
 
     async def moved(self, look: Callable[[], Awaitable[int]], after: int, build: str) -> int:
-        with _unavailable():
+        with _translated():
             listening = await self._listener.connect()  # before the look, or a move is missed
         position = self._notified(build)
         # Who listens since the last look, and was notified of nothing, need not look again.
         if position is None and self._looked != (listening, after):
             position = await look()
         if position is None or position <= after:
-            with _unavailable():
+            with _translated():
                 notified = await self._listener.wait(POLL_S)
                 if not notified:
                     await self._listener.check()
@@ -157,33 +100,32 @@ class PostgresViewDatabase:
         of, _, position = payload.rpartition(" ")
         return int(position) if of == build else None
 
+    async def other_rights(
+        self, build: Build, other: Build, names: Sequence[str]
+    ) -> str | None:
+        tables = [[each.table(name) for name in names] for each in (build, other)]
+        ((owners,),) = await self.fetch(_OTHER_RIGHTS, *tables)
+        found: str | None = owners
+        return found
+
     async def close(self) -> None:
         await self._listener.close()
 
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[PooledConnection]:
-        with _unavailable():
-            async with connected(self._pool) as connection:
-                yield connection
+
+def _unavailable(error: Exception) -> LogUnavailable:
+    if isinstance(error, DatabaseUnavailable):
+        return LogUnavailable(f"the views cannot be used: {error}")
+    return BuildGone(str(error))
 
 
 @contextmanager
-def _unavailable() -> Iterator[None]:
-    """Turn what PostgreSQL cannot do now into `LogUnavailable`."""
+def _translated() -> Iterator[None]:
     try:
         yield
     except DatabaseUnavailable as error:
-        raise LogUnavailable(f"the views cannot be used: {error}") from error
-    except _IN_THE_WAY as error:
-        raise LogUnavailable(f"the views are in use: {error}") from error
-    except _LOST as error:
-        raise BuildGone(str(error)) from error
+        raise _unavailable(error) from error
 
 
-_TABLES = """
-SELECT relname FROM pg_class
-WHERE relkind = 'r' AND starts_with(relname, 'view_') AND pg_table_is_visible(oid)
-"""
 _OTHER_RIGHTS = """
 SELECT string_agg(DISTINCT pg_get_userbyid(a.relowner), ', ')
 FROM unnest($1::text[], $2::text[]) AS t(ours, theirs)
@@ -197,8 +139,3 @@ FROM view_builds AS s CROSS JOIN unnest($3::text[]) AS asked (id)
 LEFT JOIN {table} AS r ON r.id = asked.id
 WHERE s.version = $1 AND s.build = $2
 """
-_WRITE = """in_{table} AS (
-    INSERT INTO {table} (id, tag, row)
-    SELECT * FROM unnest(${ids}::text[], ${tags}::text[], ${rows}::bytea[])
-    ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
-)"""

@@ -188,9 +188,12 @@ class ViewRebuild:
             raise NotReplayable("the views are ahead of the log: start the service")
 
     async def _make(self) -> None:
-        """Apply events until the running views are reached."""
-        while (reached := await self._running.position()) > await self._shadow.position():
+        """Apply events until the running views, which may move on, are reached or nearly so."""
+        behind = PAGE
+        while behind >= PAGE:
+            reached = await self._running.position()
             await self._advance(reached)
+            behind = await self._running.position() - reached
 
     async def _advance(self, upto: int) -> None:
         """Apply what is missing up to *upto*.

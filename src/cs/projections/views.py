@@ -1,7 +1,7 @@
 """Views: rows and a checkpoint, always of one and the same position.
 
 They can be lost without loss, since they are made from the log.  Each statement is written
-once, for PostgreSQL; `cs.projections.sqlite` translates what SQLite spells otherwise.
+once, for both databases (`cs.runtime.sql`).
 """
 
 import time
@@ -18,11 +18,12 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
 from cs.projections.builds import Build, prefix_of, tables_of, version_of
-from cs.projections.folding import StoredRows, folded
-from cs.projections.port import BuildGone, Session, ViewDatabase
+from cs.projections.folding import folded
+from cs.projections.port import BuildGone, ViewDatabase
 from cs.projections.projection import Projection, SealBody
 from cs.projections.rows import Rows, Table
 from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp, damage_of, row_id
+from cs.runtime.sql import Many, Work
 
 log = get_logger()
 
@@ -38,6 +39,8 @@ NOTE_EVERY_S = 600.0
 UNREADABLE = "unreadable"
 #: As a limit: no limit.
 _ALL_ROWS = 2**62
+#: One process at a time makes or drops tables.
+_LOCK = ("SELECT pg_advisory_xact_lock($1)", 0x63735F76)
 
 
 class Checkpoint(NamedTuple):
@@ -127,12 +130,9 @@ class Views:
         """Return the checkpoint as soon as it is beyond *after*, or after a second."""
         now = self._monotonic()
         if now - self._noted_at >= NOTE_EVERY_S:
-            await self._write(self._note_use)
+            await self._write(_note_use)
             self._noted_at = now
         return await self._database.moved(self.position, after, _notified_as(self._build))
-
-    async def _note_use(self, session: Session, build: Build) -> None:
-        await session.fetch(_USED, *build)
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         position, row = await self.get_at(table, row_id)
@@ -235,21 +235,12 @@ class Views:
         Raises:
             cs.postgres.errors.Fenced: A process with a later lease was here.
         """
+        return await self._write(lambda build: self._apply(build, page, seal, epoch))
 
-        async def write(session: Session, build: Build) -> int:
-            return await self._apply(session, build, page, seal, epoch)
-
-        return await self._write(write)
-
-    async def _apply(
-        self,
-        session: Session,
-        build: Build,
-        page: Sequence[RecordedEvent],
-        seal: SealBody,
-        epoch: int | None,
-    ) -> int:
-        held = await session.fetch(_HOLD, *build)
+    def _apply(
+        self, build: Build, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None
+    ) -> Work[int]:
+        held = yield _HOLD, *build
         if not held:
             raise BuildGone
         checkpoint, last_event, held_epoch, *_ = held[0]
@@ -257,26 +248,15 @@ class Views:
             raise Fenced(f"the views were written under lease {held_epoch}, not {epoch}")
         new = following_on(page, checkpoint)
         if new:
-            rows = await self._folded(session, build, new, seal)
-            await session.write(build, rows.changes())
+            aside = yield from _set_aside(build)
+            rows, _ = yield from folded(self._projections, new, seal, build, aside)
+            yield from _write(build, rows)
             checkpoint, last_event = new[-1].position, named(new[-1])
         elif epoch is None or epoch == held_epoch:
             return int(checkpoint)
         moved = f"{_notified_as(build)} {checkpoint}"
-        await session.fetch(_MOVE, *build, checkpoint, last_event, epoch or 0, moved)
+        yield _MOVE, *build, checkpoint, last_event, epoch or 0, moved
         return int(checkpoint)
-
-    async def _folded(
-        self, session: Session, build: Build, new: Sequence[RecordedEvent], seal: SealBody
-    ) -> Rows:
-        aside = await self._set_aside(session, build)
-        stored = StoredRows(session, build)
-        rows, _ = await folded(self._projections, new, seal, stored, aside)
-        return rows
-
-    async def _set_aside(self, session: Session, build: Build) -> set[str]:
-        statement = _naming(_IDS_OF_TAG, build.table(ASIDE.name))
-        return {row_id for (row_id,) in await session.fetch(statement, SET_ASIDE)}
 
     async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
         """Apply events of a stream that was set aside; return whether that was done.
@@ -288,22 +268,22 @@ class Views:
             DamagedEvent: The events make no sense.
         """
 
-        async def write(session: Session, build: Build) -> bool:
-            held = await session.fetch(_HOLD, *build)
+        def write(build: Build) -> Work[bool]:
+            held = yield _HOLD, *build
             if not held or held[0][0] != late.checkpoint:
                 return False
             if epoch is not None and epoch < held[0][2]:
                 return False
-            aside, stored = await self._set_aside(session, build), StoredRows(session, build)
+            aside = yield from _set_aside(build)
             stream = row_id(late.row.position, late.row.stream)
             if stream not in aside:
                 return False
             others = aside - {stream}
-            rows, again = await folded(self._projections, late.events, seal, stored, others)
+            rows, again = yield from folded(self._projections, late.events, seal, build, others)
             if again:
                 raise damage_of(late.row)
             rows.put(ASIDE, stream, late.after)
-            await session.write(build, rows.changes())
+            yield from _write(build, rows)
             return True
 
         return await self._write(write)
@@ -321,23 +301,21 @@ class Views:
             return
         self._retired_at = now
 
-        async def drop(session: Session, build: Build) -> None:
-            del build
-            await session.lock()
-            for retired in await session.fetch(_RETIRE, self._version, self._grace_s):
+        def drop(_: Build) -> Work[None]:
+            yield _LOCK
+            for retired in (yield _RETIRE, self._version, self._grace_s):
                 log.info("views_retired", version=retired[0], build=retired[1])
-            await _drop_unused(session)
+            yield from self._drop_unused()
 
         await self._write(drop)
 
     async def drop_shadows(self) -> None:
         """Drop the builds of this version that do not serve."""
 
-        async def drop(session: Session, build: Build) -> None:
-            del build
-            await session.lock()
-            await session.fetch(_FORGET_SHADOWS, self._version)
-            await _drop_unused(session)
+        def drop(_: Build) -> Work[None]:
+            yield _LOCK
+            yield _FORGET_SHADOWS, self._version
+            yield from self._drop_unused()
 
         await self._write(drop)
 
@@ -345,13 +323,9 @@ class Views:
         """Return the owners of these tables if *shadow* has other owners or grants."""
         theirs = shadow._build or await shadow._found()  # noqa: SLF001 - of this class
         names = [table.name for table in self._tables]
-
-        async def compare(build: Build) -> str | None:
-            return await self._database.run(
-                lambda each: each.other_rights(build, theirs, names)
-            )
-
-        return await self._with_build(compare)
+        return await self._with_build(
+            lambda build: self._database.other_rights(build, theirs, names)
+        )
 
     async def take_over(self, page: Sequence[RecordedEvent], seal: SealBody) -> bool:
         """Let this shadow serve in the place of the build that does.
@@ -363,26 +337,23 @@ class Views:
             Whether that was done; else *page* does not lead up to that checkpoint.
         """
 
-        async def write(session: Session, build: Build) -> bool:
-            await session.lock()
-            held = await session.fetch(_HOLD_SERVING, self._version)
+        def write(build: Build) -> Work[bool]:
+            yield _LOCK
+            held = yield _HOLD_SERVING, self._version
             if not held:
                 return False
             number, position, epoch = held[0]
             missing = [each for each in page if each.position <= position]
-            if await self._apply(session, build, missing, seal, None) != position:
+            if (yield from self._apply(build, missing, seal, None)) != position:
                 return False
-            await session.fetch(_FORGET, self._version, number)
-            await session.fetch(_SERVE, *build, epoch)
+            yield _FORGET, self._version, number
+            yield _SERVE, *build, epoch
             return True
 
         return await self._write(write)
 
-    async def _write(self, work: Callable[[Session, Build], Awaitable[T]]) -> T:
-        async def run(build: Build) -> T:
-            return await self._database.run(lambda each: work(each, build), writing=True)
-
-        return await self._with_build(run)
+    async def _write(self, work: Callable[[Build], Work[T]]) -> T:
+        return await self._with_build(lambda build: self._database.transact(work(build)))
 
     async def _with_build(self, work: Callable[[Build], Awaitable[T]]) -> T:
         """Run *work* on the build that serves, once more if another one took its place."""
@@ -412,19 +383,19 @@ class Views:
     async def _find(self, lost: Build | None) -> bool:
         """Find the build that serves, unless that is *lost*; return whether one was begun."""
 
-        async def find(session: Session) -> tuple[Build, bool]:
-            await session.lock()
-            await session.fetch(BUILDS)
-            found = None if self._shadow else await self._serving(session, lost)
-            return (found, False) if found else (await self._begin(session), True)
+        def find() -> Work[tuple[Build, bool]]:
+            yield _LOCK
+            yield (_BUILDS,)
+            found = None if self._shadow else (yield from self._serving(lost))
+            return (found, False) if found else ((yield from self._begin()), True)
 
         if self._shadow and lost is not None:
             raise LogUnavailable("the shadow build of the views was dropped; begin again")
         before = self._build
         try:
-            build, is_new = await self._database.run(find, writing=True)
+            build, is_new = await self._database.transact(find())
         except BuildGone:  # the file was damaged, and is a new one now
-            build, is_new = await self._database.run(find, writing=True)
+            build, is_new = await self._database.transact(find())
         self._build = build
         if before is not None and before != build:
             if not is_new:
@@ -433,39 +404,61 @@ class Views:
                 listener()
         return is_new
 
-    async def _serving(self, session: Session, lost: Build | None) -> Build | None:
-        found = await session.fetch(_SERVING, self._version)
+    def _serving(self, lost: Build | None) -> Work[Build | None]:
+        found = yield _SERVING, self._version
         if not found:
             return None
         build = Build(self._version, found[0][0])
         names = {build.table(table.name) for table in self._tables}
-        if build != lost and names <= await session.tables():
-            await session.fetch(_USED, *build)
+        if build != lost and names <= (yield from self._stored_tables()):
+            yield _USED, *build
             return build
-        await session.fetch(_FORGET, *build)
+        yield _FORGET, *build
         return None
 
-    async def _begin(self, session: Session) -> Build:
+    def _begin(self) -> Work[Build]:
         prefix = Build(self._version, 0).prefix.removesuffix("0")
-        prefixes = [prefix_of(table) or "" for table in await session.tables()]
+        tables = yield from self._stored_tables()
+        prefixes = [prefix_of(table) or "" for table in tables]
         used = [int(each.removeprefix(prefix)) for each in prefixes if each.startswith(prefix)]
         build = Build(self._version, max(used, default=0) + 1)
         for table in self._tables:
             name = build.table(table.name)
-            await session.fetch(_MAKE.format(table=name))
-            await session.fetch(_MAKE_INDEX.format(table=name))
-        await session.fetch(_ENTER, *build, not self._shadow)
-        await _drop_unused(session)
+            yield (_MAKE.format(table=name),)
+            yield (_MAKE_INDEX.format(table=name),)
+        yield _ENTER, *build, not self._shadow
+        yield from self._drop_unused()
         return build
 
+    def _drop_unused(self) -> Work[None]:
+        """Drop the tables of builds that are not entered."""
+        used = {Build(*each).prefix for each in (yield (_ENTERED,))}
+        for table in (yield from self._stored_tables()):
+            prefix = prefix_of(table)
+            if prefix is not None and prefix not in used:
+                yield (f"DROP TABLE {table}",)
 
-async def _drop_unused(session: Session) -> None:
-    """Drop the tables of builds that are not entered."""
-    used = {Build(*each).prefix for each in await session.fetch(_ENTERED)}
-    for table in await session.tables():
-        prefix = prefix_of(table)
-        if prefix is not None and prefix not in used:
-            await session.fetch(f"DROP TABLE {table}")
+    def _stored_tables(self) -> Work[set[str]]:
+        return {name for (name,) in (yield (self._database.tables,))}
+
+
+def _note_use(build: Build) -> Work[None]:
+    yield _USED, *build
+
+
+def _set_aside(build: Build) -> Work[set[str]]:
+    """Return the ids of the streams that are set aside."""
+    found = yield _naming(_IDS_OF_TAG, build.table(ASIDE.name)), SET_ASIDE
+    return {row_id for (row_id,) in found}
+
+
+def _write(build: Build, rows: Rows) -> Work[None]:
+    """Insert or replace the rows that changed, each once."""
+    changed: dict[str, list[tuple[str, str | None, bytes]]] = {}
+    for table, each_id, tag, data in rows.changes():
+        changed.setdefault(table, []).append((each_id, tag, data))
+    for table, changes in sorted(changed.items()):
+        yield Many(_naming(_PUT, build.table(table)), sorted(changes))
 
 
 def _notified_as(build: Build | None) -> str:
@@ -513,7 +506,7 @@ def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[Rec
 
 
 #: Which builds there are.
-BUILDS = """
+_BUILDS = """
 CREATE TABLE IF NOT EXISTS view_builds (
     version TEXT NOT NULL,
     build BIGINT NOT NULL,
@@ -529,15 +522,16 @@ _MAKE = """
 CREATE TABLE {table} (id TEXT COLLATE "C" PRIMARY KEY, tag TEXT, row BYTEA NOT NULL)
 """
 _MAKE_INDEX = "CREATE INDEX {table}_tag ON {table} (tag) WHERE tag IS NOT NULL"
-_ENTER = "INSERT INTO view_builds VALUES ($1, $2, $3, 0, '', 0, now())"
+_ENTER = "INSERT INTO view_builds VALUES ($1, $2, $3, 0, '', 0, clock_timestamp())"
 _ENTERED = "SELECT version, build FROM view_builds"
 _SERVING = "SELECT build FROM view_builds WHERE version = $1 AND serving"
-_USED = "UPDATE view_builds SET used_at = now() WHERE version = $1 AND build = $2"
+_USED = "UPDATE view_builds SET used_at = clock_timestamp() WHERE version = $1 AND build = $2"
 _FORGET = "DELETE FROM view_builds WHERE version = $1 AND build = $2"
 _FORGET_SHADOWS = "DELETE FROM view_builds WHERE version = $1 AND NOT serving"
 _RETIRE = """
 DELETE FROM view_builds
-WHERE NOT (version = $1 AND serving) AND used_at < now() - $2 * interval '1 second'
+WHERE NOT (version = $1 AND serving)
+    AND used_at < to_timestamp(date_part('epoch', clock_timestamp()) - $2)
 RETURNING version, build
 """
 _CHECKPOINT = "SELECT position, last_event FROM view_builds WHERE version = $1 AND build = $2"
@@ -554,10 +548,18 @@ UPDATE view_builds SET serving = true, epoch = $3 WHERE version = $1 AND build =
 """
 _MOVE = """
 UPDATE view_builds
-SET position = $3, last_event = $4, used_at = now(),
+SET position = $3, last_event = $4, used_at = clock_timestamp(),
     epoch = CASE WHEN epoch < $5 THEN $5 ELSE epoch END
 WHERE version = $1 AND build = $2
 RETURNING pg_notify('cs_views', $6)
+"""
+GET = """
+SELECT s.position, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON r.id = $3
+WHERE s.version = $1 AND s.build = $2
+"""
+_PUT = """
+INSERT INTO {table} (id, tag, row) VALUES ($1, $2, $3)
+ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
 """
 _TAGGED = """
 SELECT s.position, r.id, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON r.tag = $3

@@ -166,6 +166,7 @@ class FileOnDemand:
         unavailable: The error to raise in the place of one of SQLite's or the system's.
         make_folder: Make the folder of the file too (mode 0700).
         secure_delete: What is deleted is overwritten with zeros.
+        synchronous: As in `connect`.
         lock_timeout_s: How long to wait for another process's transaction.
         prepare: Called with each connection before its first statement.
     """
@@ -179,6 +180,7 @@ class FileOnDemand:
         unavailable: Callable[[Exception], Exception],
         make_folder: bool = False,
         secure_delete: bool = False,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
         lock_timeout_s: int = LOCK_TIMEOUT_S,
         prepare: Callable[[sqlite3.Connection], object] | None = None,
     ) -> None:
@@ -189,6 +191,7 @@ class FileOnDemand:
         self._unavailable = unavailable
         self._make_folder = make_folder
         self._secure_delete = secure_delete
+        self._synchronous = synchronous
         self._lock_timeout_s = lock_timeout_s
         self._connection: sqlite3.Connection | None = None
 
@@ -216,6 +219,15 @@ class FileOnDemand:
             self._connection = self._open()
         return self._connection
 
+    def remove(self) -> None:
+        """Close the file and delete it; `db` makes a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._path is not None:
+            for suffix in ("", "-wal", "-shm"):  # a log must not be read into the new file
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
     def _open(self) -> sqlite3.Connection:
         if self._path is not None:
             if self._make_folder:
@@ -223,7 +235,7 @@ class FileOnDemand:
             make_private(self._path)
         connection = connect(
             self._path,
-            synchronous="FULL",
+            synchronous=self._synchronous,
             secure_delete=self._secure_delete,
             lock_timeout_s=self._lock_timeout_s,
         )

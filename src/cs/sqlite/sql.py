@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from cs.runtime.batcher import Batcher, BatcherFull
 from cs.runtime.sql import Many, Rows, Statement, Work
@@ -28,6 +28,7 @@ _SPELLINGS = (
     ("::text", ""),
     ("::bytea", ""),
     (" FOR UPDATE", ""),
+    (' COLLATE "C"', ""),
 )
 
 
@@ -48,6 +49,7 @@ class SqliteDatabase:
         unavailable: Callable[[Exception], Exception],
         make_folder: bool = False,
         secure_delete: bool = False,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
         self.file = FileOnDemand(
@@ -57,6 +59,7 @@ class SqliteDatabase:
             unavailable=unavailable,
             make_folder=make_folder,
             secure_delete=secure_delete,
+            synchronous=synchronous,
             lock_timeout_s=lock_timeout_s,
             prepare=_add_functions,
         )
@@ -171,6 +174,8 @@ def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("clock_timestamp", 0, time.time)
     connection.create_function("to_timestamp", 1, lambda moment: moment, deterministic=True)
     connection.create_function("date_part", 2, lambda _, moment: moment, deterministic=True)
+    for name, count in (("pg_advisory_xact_lock", 1), ("pg_notify", 2), ("set_config", 3)):
+        connection.create_function(name, count, lambda *_: None)
 
 
 def _many(sql: str, rows: Sequence[Sequence[Any]]) -> Work[Rows]:
