@@ -20,10 +20,10 @@ from cs.eventlog.errors import LogUnavailable
 from cs.projections.builds import Build
 from cs.projections.port import BuildGone
 from cs.projections.projection import Projection
-from cs.projections.views import GET, GRACE_S, Views
+from cs.projections.views import BUILDS, GET, GRACE_S, Views
 from cs.runtime.coordination import Broadcast
 from cs.runtime.sql import Rows, Work
-from cs.sqlite.sql import SqliteDatabase
+from cs.sqlite.sql import SqliteDatabase, spelled
 
 log = get_logger()
 
@@ -43,7 +43,8 @@ def sqlite_views(
     """Return views in the file *path*, in memory without one.
 
     Raises:
-        LogUnavailable: The file cannot be used.
+        LogUnavailable: The file cannot be made or closed to others.
+        sqlite3.OperationalError: It is in use, or the disk is full.
     """
     return Views(SqliteViewDatabase(path), projections, grace_s=grace_s)
 
@@ -56,12 +57,21 @@ class SqliteViewDatabase(SqliteDatabase):
     def __init__(self, path: Path | None) -> None:
         # A lost view is made again from the log, so its commits need not be durable.
         super().__init__(
-            path, (), thread="views", unavailable=_unavailable, synchronous="NORMAL"
+            path,
+            [spelled(BUILDS)],
+            thread="views",
+            unavailable=_unavailable,
+            synchronous="NORMAL",
         )
         self._lock = Lock()  # held while the file is used
         self._moved = Broadcast()
-        with suppress(BuildGone):
-            self._fetch_here(self.tables, ())
+        try:
+            self.file.db.execute(self.tables)
+        except OSError as error:
+            raise _unavailable(error) from error
+        except sqlite3.Error as error:
+            self._without_damage(error)
+            self.file.db.execute(self.tables)  # raises it again if there is no damage
 
     async def transact(self, work: Work[T]) -> T:
         done = await super().transact(work)
@@ -82,7 +92,7 @@ class SqliteViewDatabase(SqliteDatabase):
         """Return the rows of *sql*, read in this thread."""
         try:
             return self._fetch(sql, values)
-        except (sqlite3.Error, OSError) as error:
+        except sqlite3.Error as error:
             raise _unavailable(error) from error
 
     def _fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:

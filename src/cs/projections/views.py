@@ -385,7 +385,7 @@ class Views:
 
         def find() -> Work[tuple[Build, bool]]:
             yield _LOCK
-            yield (_BUILDS,)
+            yield (BUILDS,)
             found = None if self._shadow else (yield from self._serving(lost))
             return (found, False) if found else ((yield from self._begin()), True)
 
@@ -506,7 +506,7 @@ def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[Rec
 
 
 #: Which builds there are.
-_BUILDS = """
+BUILDS = """
 CREATE TABLE IF NOT EXISTS view_builds (
     version TEXT NOT NULL,
     build BIGINT NOT NULL,
