@@ -59,24 +59,6 @@ async def test_a_search_that_was_stored_is_told_of_whatever_its_append_raised() 
         assert await service.admissions() == 1
 
 
-@pytest.mark.parametrize("wait", [False, True])
-async def test_a_reused_search_that_is_charged_is_answered_though_the_views_break_then(
-    wait: bool,
-) -> None:
-    async with fragile() as service:
-        first, key = await service.new_key(), await service.new_key()
-        assert (await service.search(first, brand="Acme")).json()["status"] == "done"
-        service.log.after_admission = service.views.break_down
-
-        answer = await posted(service, key, wait=wait)
-        service.views.broken = False
-
-        # What it found was read when it was decided that it can be reused.
-        assert answer.status_code == 200
-        assert answer.json()["status"] == "done"
-        assert answer.json()["usage"]["used"] == 1
-
-
 @pytest.mark.parametrize(
     ("headers", "advice"),
     [(WITH_KEY, "with the same Idempotency-Key"), ({}, "read GET /usage")],

@@ -1,4 +1,4 @@
-"""Keys are found when they are needed: in memory, or all that are asked for in one look-up."""
+"""Keys are found when they are needed, and turned away once the log has said so."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,12 +7,10 @@ from collections.abc import Set as AbstractSet
 import pytest
 
 from api.frozen import Frozen
-from cs.api import keys as api_keys
 from cs.api.errors import ApiError
-from cs.api.keys import Caller
+from cs.api.keys import Caller, Keys
 from cs.domain.api_key import hash_key, make_key
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from domain.acme_run import AT
@@ -25,32 +23,19 @@ class Secrets:
 
     def __init__(self, **key_of: str) -> None:
         self.key_of = key_of
-        self.in_views: dict[str, str] = {}
         self.asked: list[set[str]] = []
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-        self.away = False
 
     async def shown(self, secrets: AbstractSet[str]) -> Mapping[str, str]:
-        return {secret: self.in_views[secret] for secret in secrets & self.in_views.keys()}
+        del secrets
+        return {}
 
     async def look_up(self, secrets: AbstractSet[str]) -> Mapping[str, str]:
         self.asked.append(set(secrets))
-        answer = {secret: self.key_of[secret] for secret in secrets & self.key_of.keys()}
-        await self.may_answer.wait()
-        if self.away:
-            raise LogUnavailable("away")
-        return answer
+        return {secret: self.key_of[secret] for secret in secrets & self.key_of.keys()}
 
 
-def ring_of(keys: Secrets, **named: int) -> api_keys.Keys:
-    return api_keys.Keys(
-        Streams(MemoryEventLog(MemoryKeyStore())), keys.shown, keys.look_up, **named
-    )
-
-
-async def started(*calls: "asyncio.Task[str | None]") -> None:
-    await asyncio.wait(calls, timeout=0.02)
+def ring_of(keys: Secrets) -> Keys:
+    return Keys(Streams(MemoryEventLog(MemoryKeyStore())), keys.shown, keys.look_up)
 
 
 def issued(key_id: str, secret: str, position: int = 1) -> RecordedEvent:
@@ -66,61 +51,6 @@ async def test_a_key_is_looked_up_once_and_then_remembered() -> None:
     assert await ring.find("s1") == "key_1"
     assert (ring.known("s1"), await ring.find("s1")) == ("key_1", "key_1")
     assert keys.asked == [{"s1"}]
-
-
-async def test_wrong_secrets_that_wait_take_no_place_of_what_is_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(api_keys, "WAITING", 2)
-    keys = Secrets()
-    keys.in_views = {"good": "key_1"}
-    ring = ring_of(keys)
-    keys.may_answer.clear()
-    wrong = []
-    for n in range(2):
-        wrong.append(asyncio.create_task(ring.find(f"s{n}")))
-        await started(wrong[-1])
-
-    async with asyncio.timeout(5):
-        assert await ring.find("good") == "key_1"
-    with pytest.raises(LogUnavailable):
-        await ring.find("s9")
-    keys.may_answer.set()
-    async with asyncio.timeout(5):
-        assert await asyncio.gather(*wrong) == [None, None]
-
-
-async def test_who_gives_up_or_fails_leaves_the_next_to_look_up() -> None:
-    keys = Secrets(s1="key_1", s2="key_2")
-    ring = ring_of(keys)
-    keys.may_answer.clear()
-    gives_up = asyncio.create_task(ring.find("s1"))
-    await started(gives_up)
-    waits = [asyncio.create_task(ring.find(secret)) for secret in ["s1", "s2"]]
-    await started(*waits)
-    gives_up.cancel()
-    await started(gives_up)
-    keys.away = True
-    keys.may_answer.set()
-    async with asyncio.timeout(5):
-        failed = await asyncio.gather(*waits, return_exceptions=True)
-    keys.away = False
-
-    assert [type(each) for each in failed] == [LogUnavailable, LogUnavailable]
-    assert (await ring.find("s1"), await ring.find("s2")) == ("key_1", "key_2")
-
-
-async def test_so_many_are_remembered_those_used_last() -> None:
-    keys = Secrets(**{f"s{n}": f"key_{n}" for n in range(5)})
-    ring = ring_of(keys, max_keys=3)
-    for n in range(3):
-        await ring.find(f"s{n}")
-    assert ring.known("s0") == "key_0"
-    await ring.find("s3")
-
-    assert [ring.known(f"s{n}") for n in range(4)] == ["key_0", None, "key_2", "key_3"]
-    assert len(ring) == 3
-    assert await ring.find("s1") == "key_1"
 
 
 async def test_what_the_log_tells_of_secrets_counts_at_once() -> None:

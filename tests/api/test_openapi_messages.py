@@ -2,25 +2,20 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import httpx
-import pytest
 from starlette.requests import Request
 
-from api.failing import NEVER, Unwritable
+from api.failing import Unwritable
 from api.openapi_document import DOCUMENT, faults
-from cs.api.admission import SearchAdmission
 from cs.api.errors import cut_off
-from cs.api.running_lookups import RunningLookups
-from cs.api.waiting import KeyLimiter
 from cs.checks.checks import Check, MemoryChecks
 from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
-from harness.manual_clock import ManualClock
 from harness.outside import tools
 
 IDEMPOTENT = {"Idempotency-Key": "once"}
@@ -98,63 +93,6 @@ async def test_a_used_up_quota_and_an_unknown_search() -> None:
 
     assert told([used_up]) == shown("QuotaExhausted")
     assert told([unknown]) == shown("NotFound")
-
-
-@pytest.mark.slow
-async def test_every_limit_of_searches_and_checks() -> None:
-    clock = ManualClock(datetime(2026, 11, 21, tzinfo=UTC))
-    async with in_memory(NEVER, clock=clock) as service:
-        running, last = await service.new_key(), await service.new_key(quota=1)
-        in_flight = [await post(service, running, json={"brand": b * 2}) for b in "abc"]
-        last_unit = [await post(service, last, json={"brand": b * 2}) for b in "ab"]
-        service.running.api.search_limiter = KeyLimiter(0, 0)
-        waiting = await post(service, await service.new_key())
-    async with in_memory(tools(), clock=clock) as service:
-        key = await service.new_key(quota=100)
-        first = await post(service, key, headers=IDEMPOTENT, json={**ACME, "wait": True})
-        for _ in range(120):
-            await get(service, key)
-        checks, replayed = await get(service, key), await post(service, key, headers=IDEMPOTENT)
-        minute = [await post(service, key) for _ in range(6)]
-        day = []
-        for _ in range(10):
-            clock.set(clock.now() + timedelta(seconds=60))
-            day += [await post(service, key) for _ in range(6)]
-
-    assert first.json()["status"] == "done"
-    assert [each.status_code for each in minute] == [200] * 5 + [429]
-    assert [each.status_code for each in day] == [200] * 54 + [429] * 6
-    answers = [in_flight[2], last_unit[1], waiting, replayed, minute[5], day[54]]
-    assert [each.status_code for each in answers] == [429] * len(answers)
-    assert told(answers) == shown("TooManySearches")
-    assert told([checks]) == shown("TooManyChecks")
-    assert waiting.headers["Retry-After"] == "61"
-
-
-async def test_every_reason_to_take_no_searches() -> None:
-    async with in_memory(tools()) as service:
-        await service.operator.pause()
-        paused = await post(service, await service.new_key())
-    async with in_memory(tools(), ceiling=0) as service:
-        ceiling = await post(service, await service.new_key())
-    async with in_memory(tools()) as service:
-        service.running.api.admission = SearchAdmission(
-            service.running.streams,
-            service.running.api.clock,
-            ceiling=None,
-            deadline=timedelta(seconds=120),
-            contacts=25,
-            lookups=RunningLookups(0),
-            reusable=service.running.reading.reusable,
-        )
-        at_once = await post(service, await service.new_key())
-
-    assert told([paused, ceiling, at_once]) == shown("Unavailable")
-    assert [at_once.json()["error"]["code"], at_once.headers["Retry-After"]] == [
-        "at_capacity",
-        "30",
-    ]
-    assert int(ceiling.headers["Retry-After"]) > 60
 
 
 class Mistaken(MemoryChecks):

@@ -252,31 +252,6 @@ async def test_one_address_that_floods_is_refused_in_the_words_of_the_api(
     assert refused.headers["content-type"] == "application/json"
 
 
-async def test_too_many_calls_at_once_of_an_address_are_refused_in_the_words_of_the_api(
-    nginx: Path, tmp_path: Path, first: RecordingApi, zone: Zone
-) -> None:
-    few = {"limit_conn connections 256;": "limit_conn connections 1;"}
-    go = asyncio.Event()
-
-    async def held(writer: Writer) -> None:
-        await go.wait()
-        writer.write(OK)
-
-    async with proxy(nginx, tmp_path, first, zone, few) as one:
-        first.answer = held
-        async with httpx.AsyncClient(base_url=one.url) as client:
-            calling = asyncio.create_task(client.get("/v1/usage"))
-            await first.wait_called(calling)
-            refused = await client.get("/v1/usage")
-            go.set()
-            answer = await _ended(calling, "the answer to the call that was let in first")
-
-    assert answer.status_code == 200
-
-    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "at_capacity")
-    assert refused.headers["retry-after"] == "5"
-
-
 async def test_callers_are_told_apart_behind_the_trusted_proxy_and_only_there(
     proxied: Proxied, first: RecordingApi
 ) -> None:

@@ -1,10 +1,19 @@
-"""Every service of ours in compose.yaml, on real PostgreSQL and Kafka, without containers."""
+"""Every service of ours in compose.yaml, on real PostgreSQL and Kafka, without containers.
+
+The ports of the brokers let in who has a user, each where it belongs.
+"""
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
 
+from cs.assembly.shared_settings import kafka_settings
+from cs.bus.kafka.settings import client_options
+from cs.settings import load
 from deploy.compose_files import ONCE, ROLES, project
 from deploy.databases import Databases
 from deploy.running_kafka import Brokers
@@ -48,3 +57,33 @@ def test_a_role_becomes_healthy_and_leaves_when_told(containers: Containers, nam
         process = stack.enter_context(container.running())
         assert container.becomes_healthy(process), container.said
         assert container.stop(process) == 0, container.said
+
+
+async def knock(**connection: Any) -> None:
+    producer = AIOKafkaProducer(**connection)
+    try:
+        await producer.start()
+    finally:
+        await producer.stop()
+
+
+@pytest.mark.parametrize("port", ["9092", "9093", "9094"])
+async def test_no_port_of_a_broker_lets_anybody_in_without_a_user(
+    brokers: Brokers, port: str
+) -> None:
+    with pytest.raises(KafkaError):
+        await knock(bootstrap_servers=brokers.address(port=port))
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "PLAIN"])
+@pytest.mark.parametrize("port", ["9093", "9094"])
+async def test_a_role_is_nobody_to_the_ports_of_the_brokers(
+    brokers: Brokers, port: str, mechanism: str
+) -> None:
+    given = SERVICES["ranking"]["environment"]
+    for there, here in brokers.here.items():
+        given = {name: value.replace(there, here) for name, value in given.items()}
+    known = client_options(kafka_settings(load(environment=given)))
+    at = brokers.address(port=port)
+    with pytest.raises(KafkaError):
+        await knock(**known | {"bootstrap_servers": at, "sasl_mechanism": mechanism})

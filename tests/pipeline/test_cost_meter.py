@@ -7,7 +7,7 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts
-from cs.domain.source_cost import SourceCost, SourceFigures
+from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import (
     AnyFinding,
     Discovered,
@@ -145,37 +145,3 @@ async def test_an_attempt_whose_time_is_up_says_what_it_has_cost() -> None:
 
     cost = SourceCost(name="acme", asked=1, calls=1, micros=3 * CENT)
     assert outcome.finding == Failed(why="timeout", retryable=True, costs=(cost,))
-
-
-async def test_who_is_cheaper_by_the_log_is_asked_first_and_the_finding_says_why() -> None:
-    """The dearer by its price has verified far more people for the money."""
-    unsure = (verifiers.UNKNOWN, None)
-    bad = verifiers.ScriptedVerifier(otherwise=unsure, name="bad", cost=0.004)
-    good = verifiers.ScriptedVerifier(otherwise=unsure, name="good", cost=0.008)
-    given = Work(
-        lookup="brand-a.1",
-        stage="verification",
-        item="acme.example",
-        attempt=1,
-        deadline_at=verifiers.AT,
-        input=VerificationInput("acme.example", (verifiers.ADA,)),
-    )
-    learned = (
-        SourceFigures(stage="verification", name="bad", micros=4_000_000, verified=10),
-        SourceFigures(stage="verification", name="good", micros=800_000, verified=100),
-    )
-
-    by_price = await finding_of(Verification([bad, good]), given)
-    by_log = await finding_of(Verification([bad, good]), replace(given, figures=learned))
-    by_hand = await finding_of(
-        Verification([bad, good], first=("bad",)), replace(given, figures=learned)
-    )
-
-    def order(found: AnyFinding) -> list[tuple[str, int | None]]:
-        assert isinstance(found, DomainVerified)
-        return [(cost.name, cost.expected_micros) for cost in found.costs]
-
-    assert order(by_price) == [("bad", 16_000), ("good", 32_000)]
-    # (20 * 8,000 + 800,000) / (20 * 0.25 + 100), (20 * 4,000 + 4,000,000) / (5 + 10)
-    assert order(by_log) == [("good", 9_143), ("bad", 272_000)]
-    assert order(by_hand) == [("bad", 272_000), ("good", 9_143)]

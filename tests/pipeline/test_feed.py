@@ -222,22 +222,3 @@ async def test_a_damaged_event_holds_up_its_own_stream_and_goes_out_when_it_is_m
         await others.append("key-c", units(4))
         await others.records(1)
     assert others.kept[-1] >= 3
-
-
-async def test_a_stream_that_the_bus_does_not_take_holds_up_no_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(feeding, "RETRY_S", 0.001)
-    monkeypatch.setattr(feeding, "PAGE", 1)
-    bus = RefusingBus()
-    bus.never = b"key-a"
-    others = RunningFeed(bus)
-    await others.append("key-a", units(1))
-    await others.append("key-b", units(2))
-    await others.append("key-c", units(3))
-    async with others.running():
-        assert places(await others.records(2)) == [("key-b", 0), ("key-c", 0)]
-        assert others.kept == []
-
-        bus.never = None
-        assert places(await others.records(1)) == [("key-a", 0)]

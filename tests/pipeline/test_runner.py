@@ -521,22 +521,6 @@ async def _turns(count: int) -> None:
         await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
 
 
-async def test_what_a_plug_in_found_is_sent_within_the_limits() -> None:
-    bad = Sighting(full_name="\ud800", source="x")
-    ada = Sighting(full_name="Ada\0 Kern", addresses=("ada@exämple..de",), source="x" * 999)
-
-    async def finds(_: Work, report: Report) -> AnyFinding:
-        await report(PeopleSeen((bad, ada)))
-        return NO_MATCH
-
-    side = Side()
-    async with side.running(ScriptedStage(finds)):
-        await side.give(work())
-        progress, _ = await side.outcomes(2)
-
-    assert progress.finding == PeopleSeen((Sighting(full_name="Ada Kern", source="x" * 100),))
-
-
 class OneMebibyte(MemoryBus):
     """Takes records that Kafka takes as it comes."""
 
@@ -614,21 +598,6 @@ async def test_of_more_people_than_the_bus_takes_the_first_are_sent() -> None:
     assert isinstance(outcome.finding, Discovered)
     assert len(outcome.finding.people) > 500
     assert outcome.finding.people == people[: len(outcome.finding.people)]
-
-
-async def test_a_result_that_nobody_could_read_is_a_bug_of_its_stage() -> None:
-    async def finds(_: Work, __: Report) -> AnyFinding:
-        return Failed(why=7, retryable=True)  # type: ignore[arg-type]
-
-    side = Side()
-    with capture_logs() as lines:
-        async with side.running(ScriptedStage(finds)):
-            await side.give(work())
-            (outcome,) = await side.outcomes(1)
-
-    assert outcome.finding == Failed(why="bug", retryable=False)
-    (line,) = [line for line in lines if line["event"] == "finding_unfit"]
-    assert line["where"] == "why"
 
 
 async def test_work_of_another_stage_is_a_dead_letter() -> None:

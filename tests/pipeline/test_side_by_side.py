@@ -5,17 +5,13 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from cs.domain.brand.events import StageIssued
 from cs.domain.key import SearchSettled
-from cs.domain.mail.mailbox import DomainFacts, Verdict
-from cs.domain.mail_domain import DomainLearned
-from cs.domain.stages.work import Discovered, DomainVerified, RankingDone, Resolved
+from cs.domain.stages.work import Resolved
 from cs.eventlog.open_work import UnfinishedWork
 from cs.eventlog.port import Append, Ceiling
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
-from domain.acme_run import ADA, HOME, RESOLVED, checked, ranked
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from pipeline.managed import Managed
@@ -78,30 +74,6 @@ async def test_a_key_that_hangs_holds_up_nobody_elses_settlement(managed: Manage
 
         log.released.set()
         await managed.event(SearchSettled, 2)
-
-
-async def test_no_search_waits_until_a_mail_domain_s_facts_are_stored(
-    managed: Managed,
-) -> None:
-    log, brand = log_of(managed), BRANDS[0]
-    log.holds = ("mail-domain-",)
-    async with managed.running():
-        await search_for(managed, brand)
-        lookup = f"{brand}.1"
-        await managed.say("brand-resolution", RESOLVED, lookup=lookup)
-        await managed.say("contact-discovery", Discovered(people=(ADA,)), lookup=lookup)
-        await managed.say("ranking", RankingDone((ranked("p1"),)), lookup=lookup)
-        await managed.event(StageIssued, 4)
-        found = DomainVerified(
-            checked=(checked("p1", Verdict.DELIVERABLE),), learned=DomainFacts(catch_all=False)
-        )
-        await managed.say("verification", found, item=HOME, lookup=lookup)
-        await log.held_streams(1)
-        assert (await managed.event(SearchSettled)).outcome == "done"
-
-        assert not await managed.events(DomainLearned)
-        log.released.set()
-        await managed.event(DomainLearned)
 
 
 class EmptyViews:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cs.domain.brand.events import LookupFinished, MailDomainChecked, RetryDue
+from cs.domain.brand.events import LookupFinished, RetryDue
 from cs.domain.lookup.contacts import unsettled_candidates
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.mailbox import Verdict
@@ -16,21 +16,6 @@ YES, NO = Verdict.DELIVERABLE, Verdict.UNDELIVERABLE
 LATER = Failed(why="try-later", retryable=True, retry_in_s=60)
 
 
-def test_everybody_verified_at_the_next_domain_ends_the_wait_for_the_first() -> None:
-    run = AcmeRun().verifying(AT_TWO_DOMAINS)
-    run.failed("verification", LATER, item=HOME)
-
-    events = run.record(
-        "verification",
-        DomainVerified((checked("p1", YES, at=PARENT), checked("p2", YES, at=PARENT))),
-        item=PARENT,
-    )
-
-    closed = [e.mail_domain for e in events if isinstance(e, MailDomainChecked)]
-    assert closed == [PARENT, HOME]
-    assert run.ended == ("done", True, False)
-
-
 def test_somebody_left_is_waited_for() -> None:
     run = AcmeRun().verifying(AT_TWO_DOMAINS)
     run.failed("verification", LATER, item=HOME)
@@ -39,16 +24,6 @@ def test_somebody_left_is_waited_for() -> None:
     run.record("verification", DomainVerified(found), item=PARENT)
 
     assert [(work.item, work.retry_at is not None) for work in run.live.open] == [(HOME, True)]
-
-
-def test_a_domain_whose_people_are_all_settled_is_not_asked_again() -> None:
-    run = AcmeRun().verifying()
-    for person in ("p1", "p2"):
-        run.record("verification", MailboxChecked(checked(person, YES)), item=HOME)
-
-    run.failed("verification", LATER, item=HOME)
-
-    assert run.ended == ("done", True, False)
 
 
 people, domains = st.sampled_from(["p1", "p2"]), st.sampled_from([HOME, PARENT])

@@ -5,8 +5,6 @@ from itertools import cycle
 
 import httpx
 
-from harness.many_calls import ManyCalls
-
 
 class Spreading(httpx.BaseTransport):
     """Sends each call to the next of *ports*, whatever port its address names."""
@@ -21,18 +19,3 @@ class Spreading(httpx.BaseTransport):
 
     def close(self) -> None:
         self._http.close()
-
-
-class SpreadingAsync(httpx.AsyncBaseTransport):
-    """`Spreading` for coroutines: any number of calls at once."""
-
-    def __init__(self, ports: Sequence[int]) -> None:
-        self._ports = cycle(ports)
-        self._http = ManyCalls()
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        request.url = request.url.copy_with(port=next(self._ports))
-        return await self._http.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._http.aclose()

@@ -22,9 +22,8 @@ from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Directory, Mailboxes
-from harness.servers.databases import new_database
 from operations.erasure.service import Known
-from system.older_keys.forms import Form, OnDatabases, OnFiles
+from system.older_keys.forms import Form, form_of
 
 pytestmark = pytest.mark.slow
 
@@ -77,16 +76,9 @@ def gate() -> Gate:
     return Gate(frozenset(f"ada.kern@{n.lower()}.test" for n in (BEFORE, AFTER, RUNS)))
 
 
-@pytest.fixture
-async def on_files(tmp_path: Path) -> Form:
-    return OnFiles(tmp_path / "data")
-
-
-@pytest.fixture
-async def on_databases(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[Form]:
-    async with new_database(postgres) as keys:
-        form = OnDatabases(database, keys, tmp_path)
-        await form.migrate()
+@pytest.fixture(params=["files", "databases"])
+async def form(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Form]:
+    async with form_of(request, tmp_path) as form:
         yield form
 
 
@@ -129,93 +121,80 @@ async def searched(service: Service, form: Form, at: Gate) -> EarlierSearches:
     return EarlierSearches(key, ended[BEFORE], ended[AFTER], runs)
 
 
-class OlderKeys:
-    """Inherit, and give a fixture ``form``."""
-
-    async def test_put_back_while_it_runs(self, form: Form) -> None:
-        here = gate()
-        async with form.service(outside(here)) as service:
-            earlier = await searched(service, form, here)
-            await form.put_keys_back()
-            here.let.set()
-            runs = await end_of(service, earlier.key, earlier.runs)
-        assert (runs["status"], runs["charged"]) == ("done", True)
-        assert [c["full_name"] for c in runs["contacts"]] == ["Ada Kern", "Ben Ode"]
-
-        await form.forget_views()
-        with capture_logs() as lines:
-            async with asyncio.timeout(30), form.service(outside(here)) as service:
-                assert await get(service, earlier.key, earlier.runs) == runs
-                await self.reads_what_is_left(service, earlier)
-                await self.searches_anew_what_is_lost(service, earlier)
-        assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
-        await self.verifies(form)
-
-    async def test_put_back_between_two_starts(self, form: Form) -> None:
-        """Nothing of the people found is in memory any more when the search goes on."""
-        here = gate()
-        async with form.service(outside(here)) as service:
-            earlier = await searched(service, form, here)
+async def test_put_back_while_it_runs(form: Form) -> None:
+    here = gate()
+    async with form.service(outside(here)) as service:
+        earlier = await searched(service, form, here)
         await form.put_keys_back()
         here.let.set()
+        runs = await end_of(service, earlier.key, earlier.runs)
+    assert (runs["status"], runs["charged"]) == ("done", True)
+    assert [c["full_name"] for c in runs["contacts"]] == ["Ada Kern", "Ben Ode"]
 
-        async with form.service(outside(here)) as service:
-            runs = await end_of(service, earlier.key, earlier.runs)
-            again = (await service.search(earlier.key, brand=RUNS)).json()
-        assert (runs["status"], runs["reason"], runs["charged"]) == (
-            "failed",
-            "no_emails",
-            False,
-        )
-        assert runs["contacts"] == []  # rather than people without names
-        assert (again["status"], again["cached"]) == ("done", False)
-
-        await form.forget_views()
+    await form.forget_views()
+    with capture_logs() as lines:
         async with asyncio.timeout(30), form.service(outside(here)) as service:
             assert await get(service, earlier.key, earlier.runs) == runs
-            await self.reads_what_is_left(service, earlier)
-        await self.verifies(form)
-
-    async def reads_what_is_left(self, service: Service, earlier: EarlierSearches) -> None:
-        assert await get(service, earlier.key, earlier.before["id"]) == earlier.before
-        assert await get(service, earlier.key, earlier.after["id"]) == {
-            **earlier.after,
-            "contacts": [],
-        }
-        ready, health = await service.running.ready.check()
-        assert ready
-        lost: Any = health["keys_lost"]
-        assert sum(lost.values()) >= 2
-
-    async def searches_anew_what_is_lost(
-        self, service: Service, earlier: EarlierSearches
-    ) -> None:
-        """Nobody is charged for an answer without anybody in it."""
-        for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
-            again = (await service.search(earlier.key, brand=name)).json()
-            assert (again["status"], again["cached"], again["charged"]) == (
-                "done",
-                cached,
-                True,
-            )
-            assert len(again["contacts"]) == 2
-
-    async def verifies(self, form: Form) -> None:
-        with capture_logs():
-            found, counts = await form.verify()
-
-        assert {each.kind for each in found} == {"key-lost"}
-        assert counts.violations == len(found) >= 2
-        assert all(each.position > 0 for each in found)
+            await reads_what_is_left(service, earlier)
+            await searches_anew_what_is_lost(service, earlier)
+    assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
+    await verifies(form)
 
 
-class TestOnFiles(OlderKeys):
-    @pytest.fixture
-    def form(self, on_files: Form) -> Form:
-        return on_files
+async def test_put_back_between_two_starts(form: Form) -> None:
+    """Nothing of the people found is in memory any more when the search goes on."""
+    here = gate()
+    async with form.service(outside(here)) as service:
+        earlier = await searched(service, form, here)
+    await form.put_keys_back()
+    here.let.set()
+
+    async with form.service(outside(here)) as service:
+        runs = await end_of(service, earlier.key, earlier.runs)
+        again = (await service.search(earlier.key, brand=RUNS)).json()
+    assert (runs["status"], runs["reason"], runs["charged"]) == (
+        "failed",
+        "no_emails",
+        False,
+    )
+    assert runs["contacts"] == []  # rather than people without names
+    assert (again["status"], again["cached"]) == ("done", False)
+
+    await form.forget_views()
+    async with asyncio.timeout(30), form.service(outside(here)) as service:
+        assert await get(service, earlier.key, earlier.runs) == runs
+        await reads_what_is_left(service, earlier)
+    await verifies(form)
 
 
-class TestOnDatabases(OlderKeys):
-    @pytest.fixture
-    def form(self, on_databases: Form) -> Form:
-        return on_databases
+async def reads_what_is_left(service: Service, earlier: EarlierSearches) -> None:
+    assert await get(service, earlier.key, earlier.before["id"]) == earlier.before
+    assert await get(service, earlier.key, earlier.after["id"]) == {
+        **earlier.after,
+        "contacts": [],
+    }
+    ready, health = await service.running.ready.check()
+    assert ready
+    lost: Any = health["keys_lost"]
+    assert sum(lost.values()) >= 2
+
+
+async def searches_anew_what_is_lost(service: Service, earlier: EarlierSearches) -> None:
+    """Nobody is charged for an answer without anybody in it."""
+    for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
+        again = (await service.search(earlier.key, brand=name)).json()
+        assert (again["status"], again["cached"], again["charged"]) == (
+            "done",
+            cached,
+            True,
+        )
+        assert len(again["contacts"]) == 2
+
+
+async def verifies(form: Form) -> None:
+    with capture_logs():
+        found, counts = await form.verify()
+
+    assert {each.kind for each in found} == {"key-lost"}
+    assert counts.violations == len(found) >= 2
+    assert all(each.position > 0 for each in found)

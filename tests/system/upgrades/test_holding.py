@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from structlog.testing import capture_logs
 
 from contracts.event_log import units
 from cs.bus.memory import MemoryBus
@@ -12,7 +11,6 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.domain.brand.events import StageIssued
 from cs.domain.stages.work import Resolved
 from cs.eventlog.errors import NewerEvent
-from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import NO_STREAM, Append
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP
@@ -20,7 +18,7 @@ from cs.pipeline.relay import relay
 from domain.golden_files import golden_event
 from pipeline.managed import Managed
 from pipeline.receipted import RECEIPTS
-from system.upgrades.newer import TOPIC, quickly, stored, upgraded, write_newer
+from system.upgrades.newer import quickly, stored, upgraded, write_newer
 
 NO_MATCH = Resolved(status="no_match")
 HELD, OTHER = "brand-held", "brand-other"
@@ -34,27 +32,6 @@ async def managed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Managed]:
     managed.bus = MemoryBus([(OUTCOMES, GROUP)])
     yield managed
     await managed.views.close()
-
-
-async def test_it_is_told_at_once_and_every_minute() -> None:
-    seconds, tries = 0.0, 0
-    gate = VersionGate("test", retry_s=0, monotonic=lambda: seconds)
-
-    async def attempt() -> None:
-        nonlocal seconds, tries
-        tries += 1
-        seconds += 1
-        if tries <= 121:
-            raise NewerEvent(7, "key-secret", TOPIC)
-
-    with capture_logs() as lines:
-        await gate.until_read(attempt)
-
-    assert [line["event"] for line in lines] == ["held_at_newer_event"] * 3
-    assert lines[0]["log_level"] == "error"
-    assert (lines[0]["position"], lines[0]["topic"]) == (7, TOPIC)
-    assert "upgrade" in lines[0]["do"]
-    assert "secret" not in str(lines)
 
 
 async def test_the_relay_publishes_nothing_that_comes_after_it(managed: Managed) -> None:

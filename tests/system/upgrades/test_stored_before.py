@@ -168,78 +168,72 @@ async def restore(dsn: str, sql: str) -> None:
         await connection.close()
 
 
-class StoredBefore:
-    """Inherit, and give a fixture ``stored``."""
-
-    async def test_every_answer_is_what_it_was(self, stored: Stored) -> None:
-        before = stored.before
-        async with stored.run() as today:
-            for key, record in before.searches:
-                assert await today.get(key, f"/searches/{record['id']}") == record
-            for key_id, usage in before.answers["usage"].items():
-                assert await today.get(before.key(key_id), "/usage") == usage
-            revoked = NewSecret("", before.answers["revoked"])
-            async with today.service.client(revoked) as client:
-                assert (await client.get("/usage")).status_code == 401
-
-    async def test_a_request_that_was_repeated_then_is_one_still(self, stored: Stored) -> None:
-        idempotent = stored.before.answers["idempotent"]
-        ((key, record),) = [
-            each for each in stored.before.searches if each[1]["id"] == idempotent["search"]
-        ]
-        async with stored.run() as today, today.service.client(key) as client:
-            again = await client.post(
-                "/contacts",
-                json={"brand": record["brand"], "wait": True},
-                headers={"Idempotency-Key": idempotent["key"]},
-            )
-        assert again.json() == record
-
-    async def test_it_goes_on(self, stored: Stored) -> None:
-        """Reuse, a new search, the lookup that ran, and who was erased stays so."""
-        before = stored.before
-        counted = stored.verified()
-        key, found = before.of("done")[-1]  # of the key that was rotated
-        async with stored.run() as today:
-            reused = await self.search(today, key, found["brand"])
-            assert (reused["cached"], reused["contacts"]) == (True, found["contacts"])
-            new = await self.search(today, key, NEW_BRAND)
-            assert (new["status"], new["cached"], new["charged"]) == ("done", False, True)
-            assert [contact["email_status"] for contact in new["contacts"]] == ["verified"]
-
-            await today.advancing.advance(UNTIL_ENDED)
-            for key, record in before.of("running"):
-                ended = await today.get(key, f"/searches/{record['id']}")
-                assert (ended["status"], ended["charged"]) == ENDS[record["brand"]], ended
-
-            everybody = repr(
-                [
-                    recorded.event
-                    for recorded in await today.service.running.streams.log.tail(0, 10_000)
-                ]
-            )
-            assert found["contacts"][0]["email"] in everybody
-            assert before.answers["erased"] not in everybody
-
-        after = stored.verified()
-        assert after["events"] > counted["events"]
-        assert (counted["unfinished"], after["unfinished"]) == (3, 0)
-        assert after["views_at"] == after["events"]
-
-    async def search(self, today: Continued, key: NewSecret, brand: str) -> dict[str, Any]:
-        answer: httpx.Response = await today.service.search(key, brand=brand)
-        assert answer.status_code == 200, answer.text
-        record: dict[str, Any] = answer.json()
-        return record
+@pytest.fixture(params=["folder", "databases"])
+def stored(request: pytest.FixtureRequest) -> Stored:
+    found: Stored = request.getfixturevalue(request.param)
+    return found
 
 
-class TestFolder(StoredBefore):
-    @pytest.fixture
-    def stored(self, folder: Stored) -> Stored:
-        return folder
+async def test_every_answer_is_what_it_was(stored: Stored) -> None:
+    before = stored.before
+    async with stored.run() as today:
+        for key, record in before.searches:
+            assert await today.get(key, f"/searches/{record['id']}") == record
+        for key_id, usage in before.answers["usage"].items():
+            assert await today.get(before.key(key_id), "/usage") == usage
+        revoked = NewSecret("", before.answers["revoked"])
+        async with today.service.client(revoked) as client:
+            assert (await client.get("/usage")).status_code == 401
 
 
-class TestDatabases(StoredBefore):
-    @pytest.fixture
-    def stored(self, databases: Stored) -> Stored:
-        return databases
+async def test_a_request_that_was_repeated_then_is_one_still(stored: Stored) -> None:
+    idempotent = stored.before.answers["idempotent"]
+    ((key, record),) = [
+        each for each in stored.before.searches if each[1]["id"] == idempotent["search"]
+    ]
+    async with stored.run() as today, today.service.client(key) as client:
+        again = await client.post(
+            "/contacts",
+            json={"brand": record["brand"], "wait": True},
+            headers={"Idempotency-Key": idempotent["key"]},
+        )
+    assert again.json() == record
+
+
+async def test_it_goes_on(stored: Stored) -> None:
+    """Reuse, a new search, the lookup that ran, and who was erased stays so."""
+    before = stored.before
+    counted = stored.verified()
+    key, found = before.of("done")[-1]  # of the key that was rotated
+    async with stored.run() as today:
+        reused = await search(today, key, found["brand"])
+        assert (reused["cached"], reused["contacts"]) == (True, found["contacts"])
+        new = await search(today, key, NEW_BRAND)
+        assert (new["status"], new["cached"], new["charged"]) == ("done", False, True)
+        assert [contact["email_status"] for contact in new["contacts"]] == ["verified"]
+
+        await today.advancing.advance(UNTIL_ENDED)
+        for key, record in before.of("running"):
+            ended = await today.get(key, f"/searches/{record['id']}")
+            assert (ended["status"], ended["charged"]) == ENDS[record["brand"]], ended
+
+        everybody = repr(
+            [
+                recorded.event
+                for recorded in await today.service.running.streams.log.tail(0, 10_000)
+            ]
+        )
+        assert found["contacts"][0]["email"] in everybody
+        assert before.answers["erased"] not in everybody
+
+    after = stored.verified()
+    assert after["events"] > counted["events"]
+    assert (counted["unfinished"], after["unfinished"]) == (3, 0)
+    assert after["views_at"] == after["events"]
+
+
+async def search(today: Continued, key: NewSecret, brand: str) -> dict[str, Any]:
+    answer: httpx.Response = await today.service.search(key, brand=brand)
+    assert answer.status_code == 200, answer.text
+    record: dict[str, Any] = answer.json()
+    return record
