@@ -65,10 +65,10 @@ REFUSED = {
     "a chunk's extension without end": FIRST + CHUNKED + b"\r\n5;" + b"a" * 70_000,
     "a chunk's extension with a line": FIRST + CHUNKED + b"\r\n5;a\nb\r\nhello\r\n0\r\n\r\n",
     "a head without end": FIRST + b"X: " + b"a" * 70_000,
-    "lines of a head without end": FIRST + b"X:\r\n" * 20_000,
+    "lines of a head": FIRST + b"X:\r\n" * 20_000 + b"\r\n",
     "a request line without end": b"G" * 70_000,
-    "trailers without end": FIRST + CHUNKED + b"\r\n0\r\n" + b"X: a\r\n" * 20_000,
-    "too many small chunks": FIRST + CHUNKED + b"\r\n" + b"1\r\na\r\n" * 200,
+    "trailers": FIRST + CHUNKED + b"\r\n0\r\n" + b"X: a\r\n" * 20_000 + b"\r\n",
+    "small chunks": FIRST + CHUNKED + b"\r\n" + b"1\r\na\r\n" * 200 + b"0\r\n\r\n",
 }
 TAKEN = {
     "chunked": FIRST + CHUNKED + b"\r\n" + BODY,
