@@ -61,15 +61,6 @@ async def test_a_restart_does_not_pay_again(folder: Path) -> None:
     assert stat.S_IMODE((folder / "calls.db").stat().st_mode) == 0o600
 
 
-async def test_a_provider_that_did_not_charge_is_asked_again(folder: Path) -> None:
-    async with serve(pages({"/people": (429, {}, b"later")})) as provider:
-        settings = asking(provider.url)
-        ended = [await one_life(folder, settings, "brand-a.1") for _ in range(2)]
-
-    assert ended == [SourceStatus.FAILED] * 2
-    assert len(provider.asked) == 2
-
-
 async def test_a_service_without_paid_plug_ins_keeps_no_register(folder: Path) -> None:
     async with open_paid_calls(Settings(data_dir=folder)), open_folder(DataFolder(folder)):
         pass

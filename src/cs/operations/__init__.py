@@ -1,1 +1,1 @@
-"""What an operator does to the log: keys, quota, the pause switch, erasure, retention."""
+"""Commands of an operator on the log: keys, quota, the pause switch, erasure, retention."""

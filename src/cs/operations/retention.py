@@ -1,8 +1,8 @@
-"""People who were returned by no search for a long time are forgotten, by the service itself.
+"""Forgetting people that no search returned for a long time, by the service itself.
 
-The process that leads looks once an hour, a page of lookups at a time.  What was done is in
-the log (*contacts erased*, ``aged_out``), what is due in a view: nothing else is remembered,
-and an interrupted round is repeated.
+The process that leads looks once an hour, a page of lookups at a time.  The log says what was
+done (*contacts erased*, ``aged_out``), a view says what is due: nothing else is remembered, and
+an interrupted round is repeated.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
-#: A month of the setting: the longest there is, so that nothing goes before its time.
+#: A month of the setting: the longest month, so that nobody is forgotten too early.
 MONTH = timedelta(days=31)
-#: How often it is looked, and how soon again when something was away.
+#: How often people are looked for, also after a failure.
 EVERY = timedelta(hours=1)
 #: Lookups of one round, some 2,000 people: 2 s with a million keys in PostgreSQL.
 PAGE = 50
@@ -33,7 +33,7 @@ class Retention:
     """Ages out people after *months* without a search that returned them.
 
     Attributes:
-        lookups, people: How many have aged out since this process began.
+        lookups, people: The number that have aged out since this process began.
     """
 
     def __init__(self, views: Views, erasure: Erasure, clock: Clock, *, months: int) -> None:

@@ -1,4 +1,4 @@
-"""The people who are kept out of later searches: a list, and lifting mistakes.
+"""The list of suppressed people, and lifting a suppression that was a mistake.
 
 They are read from the log: each person who asked to be erased has a stream of their own.
 """
@@ -28,13 +28,13 @@ WINDOW = 5_000
 
 
 class SuppressionRecord(msgspec.Struct, frozen=True):
-    """One person who was ever suppressed; nothing here says who it is.
+    """A person who was ever suppressed, without their identity.
 
     Attributes:
         id: The id of the person's stream, a keyed hash.
         prints: Every fingerprint they were suppressed by.
-        since: When it was first asked for, since it was last lifted.
-        by: Who had it done; ``None`` if that was not stored.
+        since: When it was first asked for after it was last lifted.
+        by: The operator who asked for it; ``None`` if that was not stored.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Suppressions:
         self._by = by
 
     async def listed(self, print_: str | None = None) -> list[SuppressionRecord]:
-        """Return who is suppressed, the earliest first; with *print_*, only who has it."""
+        """Return suppressed people, the earliest first; with *print_*, those who have it."""
         return [
             each
             for each in (await self.records()).values()
@@ -70,7 +70,7 @@ class Suppressions:
     async def lift(self, people: Iterable[str]) -> int:
         """Let later searches find *people*, ids of records; return how many changed.
 
-        What was erased stays erased.  Fingerprints of other suppressed people stay refused.
+        Erased data stays erased.  Fingerprints of other suppressed people stay refused.
         """
         records = await self.records()
         lifted = records.keys() & set(people)
@@ -88,7 +88,7 @@ class Suppressions:
     async def unsuppress(
         self, records: Mapping[str, SuppressionRecord], lifted: AbstractSet[str]
     ) -> None:
-        """Let the key store accept the fingerprints of *lifted* that no other person has."""
+        """Let the key store accept the fingerprints of *lifted* that no other record has."""
         theirs = (records[id_].prints for id_ in lifted)
         others = (
             each.prints
@@ -135,10 +135,10 @@ class DirectoryPrints:
         self._keys = keys
 
     def of(self, person: DirectoryPerson) -> tuple[str, ...]:
-        """Return those of *person*, the one of their profile or mailbox first."""
+        """Return the fingerprints of *person*, that of their profile or mailbox first."""
         every = fingerprints(self._keys, {**asdict(person), "linkedin_url": person.profile})
         found = tuple(every)
-        # That of the profile comes last there.
+        # The profile comes last there.
         return found if person.profile is None else tuple(dict.fromkeys(found[::-1]))
 
     async def suppressed(self, prints: frozenset[str]) -> frozenset[str]:

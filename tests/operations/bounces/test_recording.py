@@ -49,37 +49,6 @@ def emails(answer: dict[str, Any]) -> list[str | None]:
     return [contact["email"] for contact in answer["contacts"]]
 
 
-@pytest.mark.slow
-async def test_a_reused_result_no_longer_has_it_and_nothing_of_the_past_is_charged_anew() -> (
-    None
-):
-    clock = ManualClock(NOW)
-    async with erasable(outside(), clock=clock) as service:
-        key = await service.new_key()
-        before = (await service.search(key, brand="Acme")).json()
-        assert emails(before) == [ADA_MAILBOX, BEN_MAILBOX]
-
-        (told,) = await record(service, clock, [gone(ADA_MAILBOX)])
-        again = (await service.search(key, brand="Acme")).json()
-        reread = await service.read(key, before["id"])
-
-        assert told == RowResult(
-            row=1,
-            result="recorded",
-            kind=BounceKind.PERMANENT,
-            why="recipient-refused",
-            corrected=1,
-        )
-        assert (again["cached"], again["charged"], again["usage"]["used"]) == (True, True, 2)
-        assert [c["full_name"] for c in again["contacts"]] == ["Ben Ode", "Ada Kern"]
-        assert emails(again) == [BEN_MAILBOX, None]
-        ada = again["contacts"][1]
-        assert (ada["email_status"], ada["email_source"]) == ("not_found", None)
-        assert (reread["status"], reread["charged"]) == ("done", True)
-        assert ADA_MAILBOX not in str(reread)
-        assert await service.rebuilt(key.id, before["id"]) is not None
-
-
 async def test_every_brand_is_corrected_and_the_pattern_no_longer_believed() -> None:
     clock = ManualClock(NOW)
     tools = outside(zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))

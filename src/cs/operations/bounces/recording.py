@@ -1,23 +1,21 @@
 """Recording bounces: on the stream of the mail domain, and on the lookups with the mailbox.
 
-In this order, so that an interrupted recording is finished by doing it again:
+The order makes an interrupted recording complete when it is repeated:
 
 1. The mail domain's stream says that the mailbox is refuted: no new search verifies it.
 2. Each lookup's result goes on, or answers, without it.  The lookups are read after step 1: one
    whose check was stored in the meantime is among them, and one whose check is stored later
    expects the mail domain's stream at its old version (`cs.pipeline.lookups`), and loses.
 
-A bounce of a mailbox that no search of this service returned is left alone: nothing is stored
-of it.
+Nothing is stored of a bounce of a mailbox that no search of this service returned.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from cs.domain.brand import brand
 from cs.domain.brand.events import (
@@ -60,14 +58,14 @@ from cs.sources.tables.table_file import BadFile
 POSTED = OperatorCause(command="POST /mailboxes/bounced")
 #: Characters of the mail server's words that are kept.
 DIAGNOSTIC = 500
-#: Rows recorded at once: what is recorded when an import is stopped stays.
+#: Rows of one step of an import, after which progress is shown.
 BATCH = 500
 #: Bad rows that are listed one by one; of the others only their number.
 LISTED = 20
 
 #: The result of one row.  A bounce is new, was recorded before, is of no mailbox that a search
-#: returned, cannot be recorded until a damaged stream is mended, or lacks its proof.  The
-#: others are no bounce, or none that can be read.
+#: returned, cannot be recorded until a damaged stream is mended, or has no proof.  Other rows
+#: report no bounce, or cannot be read.
 Result = Literal["recorded", "known", "not_ours", "damaged", "unproven", "ignored", "bad"]
 
 
@@ -76,10 +74,10 @@ class RowResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         row: Its number, from 1.
-        kind, why: What a bounce means (`cs.domain.mail.bounce`).
-        corrected: Lookups whose result is without that e-mail from now on.
-        undated: Whether a bounce without a time is taken to be of now.
-        error: Why a row is bad.
+        kind, why: The meaning of a bounce (`cs.domain.mail.bounce`).
+        corrected: Lookups whose result no longer has that e-mail.
+        undated: Whether a bounce has no time and is taken to be of now.
+        error: Why the row is bad.
     """
 
     row: int
@@ -141,15 +139,6 @@ class RecordedBody(msgspec.Struct, frozen=True):
     results: list[RowResult]
 
 
-class _Judged(NamedTuple):
-    """A bounce with its meaning, the fingerprint of its mailbox, and what is known so far."""
-
-    bounce: Bounce
-    means: BounceMeaning
-    print_: str
-    row: RowResult
-
-
 class BounceRecorder:
     """Records bounces, while a service runs or not.
 
@@ -175,7 +164,7 @@ class BounceRecorder:
         self._reflected = reflected
         self._caused_by = caused_by
         self._dry_run = dry_run
-        # What a dry run would have stored before: reports by stream, and corrections.
+        # The effect of the rows before in a dry run: reports by stream, and corrections.
         self._reported: dict[str, list[BounceReported]] = {}
         self._corrected: set[tuple[str, str]] = set()
         # One body at a time: threads that read others would take the interpreter from calls.
@@ -227,30 +216,26 @@ class BounceRecorder:
         Raises:
             LogUnavailable, KeysUnavailable: Do it again; it goes on from where it was.
         """
-        # In a thread: reading the words of strangers' mail servers takes time, and a service
-        # answers calls meanwhile.
-        judged = await asyncio.to_thread(lambda: [self._judge(*row) for row in rows])
-        results = [
-            each if isinstance(each, RowResult) else await self._record_bounce(each)
-            for each in judged
-        ]
+        results = [await self._record_row(*row) for row in rows]
         if any(each.corrected for each in results) and not self._dry_run:
             await self._reflected()
         return results
 
-    def _judge(self, number: int, row: Row) -> "_Judged | RowResult":
+    async def _record_row(self, number: int, row: Row) -> RowResult:
         match row:
             case Bounce():
-                means = bounce_meaning(row)
-                known = RowResult(
+                # In a thread: the words of mail servers take time to read, and a service
+                # answers calls meanwhile.
+                means = await asyncio.to_thread(bounce_meaning, row)
+                result, corrected = await self._record_bounce(row, means)
+                return RowResult(
                     row=number,
-                    result="not_ours",
+                    result=result,
                     kind=means.kind,
                     why=means.reason,
-                    corrected=0,
+                    corrected=corrected,
                     undated=row.at is None,
                 )
-                return _Judged(row, means, email_print(self._keys, row.address), known)
             case Unproven():
                 return RowResult(row=number, result="unproven")
             case None:
@@ -258,21 +243,22 @@ class BounceRecorder:
             case str():
                 return RowResult(row=number, result="bad", error=row)
 
-    async def _record_bounce(self, judged: _Judged) -> RowResult:
+    async def _record_bounce(self, bounce: Bounce, means: BounceMeaning) -> tuple[Result, int]:
+        """Record *bounce*; return the result, and in how many lookups it is corrected."""
+        print_ = email_print(self._keys, bounce.address)
+        corrected = 0
         try:
-            found = await self._deliveries(judged.print_)
+            found = await self._deliveries(print_)
             if not found:
-                return judged.row
-            new = await self._report(judged, found[-1][1])
-            corrected = 0
-            if judged.means.kind is BounceKind.PERMANENT:
-                for verified, _ in await self._deliveries(judged.print_):
-                    corrected += await self._correct(judged, verified)
+                return "not_ours", 0
+            new = await self._report(bounce, means, print_, found[-1][1])
+            if means.kind is BounceKind.PERMANENT:
+                for verified, _ in await self._deliveries(print_):
+                    corrected += await self._correct(bounce, means, verified)
         except DamagedEvent as damaged:  # the bounce waits until that stream is mended
             self._streams.set_aside.note(damaged)
-            return replace(judged.row, result="damaged")
-        result: Result = "recorded" if new or corrected else "known"
-        return replace(judged.row, result=result, corrected=corrected)
+            return "damaged", 0
+        return ("recorded" if new or corrected else "known"), corrected
 
     async def _deliveries(self, print_: str) -> Sequence[tuple[MailboxVerified, str | None]]:
         """Return where the mailbox *print_* was verified, and the pattern of its address."""
@@ -296,19 +282,21 @@ class BounceRecorder:
                         pass
         return found
 
-    async def _report(self, judged: _Judged, pattern: str | None) -> bool:
+    async def _report(
+        self, bounce: Bounce, means: BounceMeaning, print_: str, pattern: str | None
+    ) -> bool:
         """Report the bounce to the stream of its mail domain; return whether it is new."""
-        stream = f"mail-domain-{judged.bounce.address.rpartition('@')[2]}"
+        stream = f"mail-domain-{bounce.address.rpartition('@')[2]}"
 
         def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BounceReported]:
             before = [e.event for e in recorded if isinstance(e.event, MailDomainEvent)]
             state = ReportedBounces.of([*before, *self._reported.get(stream, ())])
             command = ReportBounce(
-                mailbox=judged.print_,
-                bounced_at=judged.bounce.at,
-                status=judged.means.status,
-                kind=judged.means.kind,
-                why=judged.means.reason,
+                mailbox=print_,
+                bounced_at=bounce.at,
+                status=means.status,
+                kind=means.kind,
+                why=means.reason,
                 pattern=pattern,
                 at=self._clock.now(),
             )
@@ -322,7 +310,9 @@ class BounceRecorder:
             self._reported.setdefault(stream, []).extend(events)
         return bool(events)
 
-    async def _correct(self, judged: _Judged, verified: MailboxVerified) -> bool:
+    async def _correct(
+        self, bounce: Bounce, means: BounceMeaning, verified: MailboxVerified
+    ) -> bool:
         """Take the mailbox out of the result of a lookup; return whether it was in it."""
         checked, now = verified.checked, self._clock.now()
 
@@ -333,11 +323,11 @@ class BounceRecorder:
                 bounced=BouncedMailbox(
                     person=checked.person,
                     address=checked.address or "",
-                    diagnostic=judged.bounce.diagnostic[:DIAGNOSTIC],
+                    diagnostic=bounce.diagnostic[:DIAGNOSTIC],
                 ),
-                bounced_at=judged.bounce.at or now,
-                status=judged.means.status,
-                why=judged.means.reason,
+                bounced_at=bounce.at or now,
+                status=means.status,
+                why=means.reason,
                 checked=checked,
                 verified_at=verified.at,
                 contacts=contacts_in(results[-1]) if results else (),
