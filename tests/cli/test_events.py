@@ -177,11 +177,11 @@ def test_a_file_that_is_no_export_is_not_written_to(
         (("export", "--reveal", "ticket 4711"), 2, "3 words"),
         (("show", "5", "--reveal", "why not"), 2, "10 to 300 characters"),
         (("tail", "--reveal", "so " * 101), 2, "10 to 300 characters, this one 302"),
-        (("tail", "--reveal", "jane.roe@acme.example asked for it"), 2, "names nobody"),
+        (("tail", "--reveal", "jane.roe@acme.example asked for it"), 2, "must name no person"),
         (
             ("export", "--reveal", "For https://uk.LinkedIn.com/in/jane-roe she says"),
             2,
-            "names nobody",
+            "must name no person",
         ),
     ],
 )

@@ -1,1 +1,1 @@
-"""What is decided: events, commands, states and rules.  Pure: imports nothing else of ours."""
+"""Events, commands, states and rules.  Pure: imports no other package of ours."""

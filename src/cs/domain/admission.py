@@ -66,7 +66,7 @@ class AskSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decision rests on.
+    """State that the decision rests on.
 
     Attributes:
         brand: The brand of the asked (brand, domain) pair.

@@ -1,4 +1,4 @@
-"""What caused an event: its causation, stored next to the event's own data.
+"""Causation of events, stored next to the event's own data.
 
 A cause is the last thing that was acted on: the call that asked for a search, the
 message in which a stage answered, a timer, a command of an operator, another event, or the
@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-#: What was due.
+#: Kinds of timers.
 #:
 #: ``deadline``: of a lookup.  ``retry``: of a failed attempt.  ``silence``: work without a
 #: heartbeat.  ``ageing``: people that no search has returned for long.  ``mended``: a stream

@@ -1,4 +1,4 @@
-"""Why a plug-in could not answer, in words safe to log: short, one line, no mailbox.
+"""Reasons why a plug-in could not answer, safe to log: short, one line, no mailbox.
 
 Events hold such words for ever, in clear, and log lines go wherever an operator sends them;
 no erasure reaches either.  So both leave out more (`without_people`) than what is sealed, or

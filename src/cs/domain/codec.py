@@ -24,7 +24,7 @@ AnyEvent: TypeAlias = (
     | disclosure.DisclosureEvent
 )
 
-#: What is written, and read as it is.
+#: Topics that are written, each with its shape.
 TOPICS: Mapping[str, type[AnyEvent]] = {
     **key.EVENT_TOPICS,
     **brand_events.EVENT_TOPICS,
@@ -54,7 +54,7 @@ class ReadOnlyVersion(NamedTuple):
 #: Versions that are not written: any more, or, for one release, yet (CONTRIBUTING.md).
 ALSO_READ: Mapping[str, ReadOnlyVersion] = {}
 
-#: What a sealed value reads as when its key is destroyed, by the kind of the value.
+#: Value that stands for a sealed one whose key is destroyed, by its kind.
 ERASED: Mapping[str, Mapping[str, Any]] = {
     "person": {"full_name": ""},
     "ranked": {"title": "", "family": "brand", "level": "manager", "score": 0.0},

@@ -11,14 +11,14 @@ CONTACTS = 25
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What a lookup was asked for: a brand as people say it, a canonical domain, or both."""
+    """Query of a lookup: a brand as people say it, a canonical domain, or both."""
 
     brand: str | None = None
     domain: str | None = None
 
 
 class BrandFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a brand once it is pinned down."""
+    """Facts about a brand that is identified."""
 
     name: str
     domain: str | None = None
@@ -89,7 +89,7 @@ class RankedPerson(Personal, frozen=True, kw_only=True, tag="ranked"):
 
 
 class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
-    """What an operator's own language model said of a headline that the rules are unsure of.
+    """Opinion of the operator's own language model on a headline that the rules are unsure of.
 
     Evidence, whether it counted or not: that is `cs.domain.opinions.settled` to say.
 
@@ -111,7 +111,7 @@ class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """Why a person found is not ranked, as `cs.domain.roles.left_out` names it."""
+    """Reason why a person found is not ranked, as `cs.domain.roles.left_out` names it."""
 
     person: str
     why: str
@@ -128,7 +128,7 @@ class Candidate(Personal, frozen=True, kw_only=True, tag="candidate"):
 
 
 class CheckedPerson(Personal, frozen=True, kw_only=True, tag="checked"):
-    """What verification found for one person at one mail domain, with all evidence."""
+    """Result of verification for one person at one mail domain, with all evidence."""
 
     mail_domain: str
     verdict: Verdict

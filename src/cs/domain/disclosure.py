@@ -54,7 +54,7 @@ class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DisclosedEvents(EventSelection, frozen=True, kw_only=True, omit_defaults=True):
-    """Whose data were opened: the people in these events.
+    """The selection of opened data: the people in these events.
 
     Attributes:
         people: Of these people only, ``<lookup>#p1``; empty: of all in those events.
@@ -75,7 +75,7 @@ class DisclosureMade(Event, frozen=True, kw_only=True):
         open_until: See ``upto``.
         file: Name of the file that it was written to, without its folder; ``None``: it was
             printed.
-        by: Account or label of who had it done.
+        by: Account or label of the operator.
     """
 
     command: str
@@ -89,7 +89,7 @@ class DisclosureMade(Event, frozen=True, kw_only=True):
 
 DisclosureEvent = DisclosureMade
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[DisclosureEvent]] = {"disclosure.made.v1": DisclosureMade}
 
 
@@ -106,7 +106,7 @@ class MakeDisclosure(Command, frozen=True, kw_only=True):
 
 
 class Disclosure(msgspec.Struct, frozen=True):
-    """Whether it was made."""
+    """State of a disclosure: made or not."""
 
     made: bool = False
     last_at: datetime = datetime.min.replace(tzinfo=UTC)
@@ -159,8 +159,8 @@ def clean_reason(why: str) -> str:
     if _PERSON.search(reason):
         raise Refusal(
             "reason-invalid",
-            "a reason is stored for good and names nobody: give a ticket's number, not a "
-            "person's address or profile",
+            "a reason is stored for good and must name no person: give a ticket's number, not "
+            "a person's address or profile",
         )
     return reason
 

@@ -46,7 +46,7 @@ class KeyIssued(Event, frozen=True, kw_only=True):
     quota: int
     secret_hash: str  # SHA-256 of all of the key, hex
     last4: str  # for people
-    by: str | None = None  # account or label of who had it done
+    by: str | None = None  # account or label of the operator
 
 
 class KeyRotated(Event, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class SearchRepeated(Event, frozen=True, kw_only=True):
 
 
 class SearchSettled(Event, frozen=True, kw_only=True):
-    """How a search ended, and its charge, in one fact."""
+    """Outcome and charge of a search, in one fact."""
 
     search: str
     lookup: str
@@ -105,7 +105,7 @@ KeyEvent = (
     | SearchSettled
 )
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[KeyEvent]] = {
     "key.issued.v1": KeyIssued,
     "key.rotated.v1": KeyRotated,
@@ -172,7 +172,7 @@ class IdempotentSearch(msgspec.Struct, frozen=True):
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What deciding about a key needs; its size does not grow with the key's history."""
+    """State of a key for decisions; its size does not grow with the key's history."""
 
     secret_hash: str | None = None
     last4: str = ""

@@ -53,7 +53,7 @@ class BounceReported(Event, frozen=True, kw_only=True):
 
 MailDomainEvent = DomainLearned | BounceReported
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[MailDomainEvent]] = {
     "mail-domain.learned.v1": DomainLearned,
     "mail-domain.bounce-reported.v1": BounceReported,
@@ -68,7 +68,7 @@ MailDomainCommand = LearnDomain
 
 
 class ReportBounce(Command, frozen=True, kw_only=True):
-    """The operator tells of a bounce; ``bounced_at``: if it is known when."""
+    """Report a bounce; ``bounced_at`` is ``None`` if the time is not known."""
 
     mailbox: str
     bounced_at: datetime | None
@@ -79,7 +79,7 @@ class ReportBounce(Command, frozen=True, kw_only=True):
 
 
 class ReportedBounces(msgspec.Struct, frozen=True):
-    """Which bounces were reported before; read from a whole stream for a new report.
+    """Bounces reported before; read from a whole stream for a new report.
 
     Attributes:
         known: By mailbox and status, when the reported ones came back.
@@ -92,7 +92,7 @@ class ReportedBounces(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, events: Iterable["MailDomainEvent"]) -> "ReportedBounces":
-        """Return what *events*, a whole stream, tell."""
+        """Return the bounces in *events*, a whole stream."""
         known: dict[tuple[str, str | None], set[datetime]] = {}
         last_at = cls().last_at
         for event in events:
@@ -134,7 +134,7 @@ def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReport
 
 
 class MailDomain(msgspec.Struct, frozen=True):
-    """What was learned last, until when it is believed, and which mailboxes are refuted.
+    """Facts learned last, with their expiry, and mailboxes that bounced.
 
     Attributes:
         bounced: By keyed hash of the mailbox, when it last bounced for good.
@@ -165,7 +165,7 @@ def is_refuted(verified_at: datetime, bounced_at: datetime) -> bool:
 
 
 class KnownDomain(msgspec.Struct, frozen=True):
-    """What is known of a mail domain before a lookup goes on to it.
+    """Knowledge of a mail domain before a lookup goes on to it.
 
     Attributes:
         settled: By person, what is known of addresses that they may have there.

@@ -1,4 +1,4 @@
-"""What every event and every command is: something at a moment.
+"""Base classes of events and commands: each happens at a moment.
 
 Each category of streams has its own: a module with its events, commands and state, and the
 two functions ``decide(command, state) -> events`` and ``evolve(state, event) -> state``.
@@ -30,7 +30,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def by_clock(self) -> datetime:
-        """When it happened, also where an earlier event of its stream is from the future."""
+        """Time by the clock, also where an earlier event of its stream is from the future."""
         return self.at if self.clock is UNSET else self.clock
 
 

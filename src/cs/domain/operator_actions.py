@@ -1,6 +1,6 @@
-"""What operators did, read from the events that it led to: the trail of who did what.
+"""The trail of operators' acts, read from the events that they caused.
 
-Nothing of a person who was found is in it, and of the operator an account's name.
+It holds nothing about people who were found, and of the operator the name of an account.
 """
 
 from datetime import datetime

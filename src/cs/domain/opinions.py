@@ -1,4 +1,4 @@
-"""What an opinion on a headline may change of what the rules read there.  Pure.
+"""Effect of an opinion on the reading of a headline.  Pure.
 
 A rule that is clear is never overruled: an opinion counts in the parts that a doubt leaves
 open (`cs.domain.roles.doubt.OPEN`), and only if it agrees with all others.
@@ -18,7 +18,7 @@ from cs.domain.roles.doubt import OPEN, Doubt
 from cs.domain.roles.labels import Family, Level
 from cs.domain.roles.role import JobRole, role_of
 
-#: What is asked, and how: raised by hand when the words of `cs.opinions.prompt` change.
+#: Version of the question: raised by hand when the words of `cs.opinions.prompt` change.
 PROMPT = "headline-opinion-2"
 
 #: Name of the opinions' source in accounts, causes and figures.

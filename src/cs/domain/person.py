@@ -20,7 +20,7 @@ class PersonErased(Event, frozen=True, kw_only=True):
     """The data keys of this person in these lookups are destroyed."""
 
     found_in: tuple[str, ...]  # "<lookup>#<person>"
-    by: str | None = None  # account or label of who had it done
+    by: str | None = None  # account or label of the operator
 
 
 class PersonSuppressed(Event, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class SuppressionLifted(Event, frozen=True, kw_only=True):
 
 PersonEvent = PersonErased | PersonSuppressed | SuppressionLifted
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[PersonEvent]] = {
     "person.erased.v1": PersonErased,
     "person.suppressed.v1": PersonSuppressed,
@@ -70,7 +70,7 @@ PersonCommand = SuppressPerson | ErasePerson | LiftSuppression
 
 
 class PersonState(msgspec.Struct, frozen=True):
-    """Whether later searches may find the person, and what was erased of them."""
+    """State of one person: suppressed or not, and erased from which lookups."""
 
     suppressed: bool = False
     prints: frozenset[str] = frozenset()

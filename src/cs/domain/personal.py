@@ -1,4 +1,4 @@
-"""What marks a value as being about one person.
+"""Base of values about one person.
 
 Every struct that holds a name, a headline, an address or a line of an SMTP
 conversation derives from `Personal`.  The event log seals each such value as one

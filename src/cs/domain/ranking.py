@@ -1,4 +1,4 @@
-"""Who of the people found is shown, and in which order.  Pure."""
+"""Choice and order of the people shown.  Pure."""
 
 from collections.abc import Callable, Sequence
 

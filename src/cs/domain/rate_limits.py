@@ -27,7 +27,7 @@ def opens_after(oldest: datetime, at: datetime) -> datetime | None:
 
 
 class RateWindow(msgspec.Struct, frozen=True):
-    """What is left of one limit, as the rate-limit headers have it (contract L4)."""
+    """Remaining part of one limit, as the rate-limit headers have it (contract L4)."""
 
     limit: int
     remaining: int

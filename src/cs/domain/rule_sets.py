@@ -1,4 +1,4 @@
-"""Which version of which rules decided something: stored with what they decided.
+"""Names of rule sets and their versions, stored with what they decided.
 
 The name of a set is raised by hand (``ranking-1``, ``ranking-2``) when its rules come to say
 something else, so that a replay of the log can tell which rules said what.  What belongs to a
@@ -9,9 +9,9 @@ What was stored before names were recorded, or by a stage or verifier of another
 none, has ``None``: not recorded.
 """
 
-#: Who of the people found is shown, and in which order: `cs.domain.ranking`.
+#: Choice and order of the people shown: `cs.domain.ranking`.
 RANKING = "ranking-10"
-#: What a mail server's replies say of a mailbox: `cs.domain.mail.reply_meaning`, and the
+#: Meaning of mail servers' replies: `cs.domain.mail.reply_meaning`, and the
 #: questions that `cs.verifiers.smtp` asks.
 MAIL_REPLIES = "mail-replies-3"
 #: Which addresses of a person are tried, and what counts of what was found about them.

@@ -24,7 +24,7 @@ class WorldChosen(Event, frozen=True, kw_only=True):
 
 
 class Paused(Event, frozen=True, kw_only=True):
-    by: str | None = None  # account or label of who had it done
+    by: str | None = None  # account or label of the operator
 
 
 class Resumed(Event, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Resumed(Event, frozen=True, kw_only=True):
 
 ServiceEvent = WorldChosen | Paused | Resumed
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[ServiceEvent]] = {
     "service.world-chosen.v1": WorldChosen,
     "service.paused.v1": Paused,

@@ -1,4 +1,4 @@
-"""What asking a source or a verifier cost, and what came of it: once, and in sum.  Pure.
+"""Cost and yield of a source or verifier: in one attempt, and in sum.  Pure.
 
 The unit of money is the US dollar.  Settings, plug-ins and people have it as a number; what is
 stored, added up or sent has whole millionths of it, in fields called ``micros``.
@@ -22,7 +22,7 @@ def micros_of(usd: float) -> int:
 
 
 class SourceCost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one source or verifier cost in one attempt of a stage.  It names no person.
+    """Cost of one source or verifier in one attempt of a stage.  It names no person.
 
     Attributes:
         name: Of the source or verifier.

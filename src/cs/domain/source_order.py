@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Prior(msgspec.Struct, frozen=True):
-    """What is assumed of a source before the log says anything.
+    """Assumed yield of a source before the log says anything.
 
     Attributes:
         questions: How many questions that is worth.

@@ -52,7 +52,7 @@ REUSED_FOR = timedelta(days=30)
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """What is remembered of a finished lookup: enough to answer from it."""
+    """A finished lookup, as far as answers need it."""
 
     lookup: str
     outcome: SearchOutcome
@@ -62,7 +62,7 @@ class Finish(msgspec.Struct, frozen=True):
 
 
 class Brand(msgspec.Struct, frozen=True):
-    """What deciding about a brand needs: the live run, and how the last ones ended."""
+    """State of a brand for decisions: the live run, and how the last ones ended."""
 
     lookups: int = 0
     live: Lookup | None = None

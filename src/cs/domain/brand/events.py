@@ -1,4 +1,4 @@
-"""What happens to a brand, and what may be asked of it.
+"""Events and commands of a brand.
 
 Events are stored for ever: a topic is never renamed or reused, a new field has a
 default, a changed meaning is a new event.  Commands are never stored.  The rules are in
@@ -193,7 +193,7 @@ class ContactBounced(LookupEvent, frozen=True, kw_only=True):
 class BrandForgotten(Event, frozen=True, kw_only=True):
     """The operator wants the next search to be live."""
 
-    by: str | None = None  # account or label of who had it done
+    by: str | None = None  # account or label of the operator
 
 
 BrandEvent = (
@@ -214,7 +214,7 @@ BrandEvent = (
     | BrandForgotten
 )
 
-#: What they are stored as: never renamed or reused.
+#: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[BrandEvent]] = {
     "brand.lookup-started.v1": LookupStarted,
     "brand.stage-issued.v1": StageIssued,
@@ -251,7 +251,7 @@ class StartLookup(Command, frozen=True, kw_only=True):
 
 
 class RecordFinding(Command, frozen=True, kw_only=True):
-    """What a stage answered.
+    """Record the answer of a stage.
 
     Attributes:
         known: What is known of mail domains.

@@ -1,4 +1,4 @@
-"""How a person, a mail domain and a run are closed: each once, and for good.  Pure.
+"""Closing of a person, a mail domain and a run: each once, and for good.  Pure.
 
 A person is settled once at each mail domain; a mail domain is closed when its stage has
 answered or failed for the last time; the run ends with the last of them, with an answer that

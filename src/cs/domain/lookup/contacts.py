@@ -59,7 +59,7 @@ def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str,
 
 
 class _KnownPeople:
-    """Who is known: by profile address, else by name and company.
+    """Index of known people: by profile address, else by name and company.
 
     Two people with different profiles are two, whatever their names; a person without a
     profile is the one of that name at that company, with a profile or without.

@@ -1,4 +1,4 @@
-"""When a failed attempt is made again (docs/decisions/0028).  Pure."""
+"""Times of retries after failed attempts (docs/decisions/0028).  Pure."""
 
 from datetime import datetime, timedelta
 

@@ -55,12 +55,12 @@ class IssuedWork(msgspec.Struct, frozen=True):
 
     @property
     def failures(self) -> int:
-        """How many attempts were a stage's own, the one in flight included."""
+        """Number of attempts that a stage made, the one in flight included."""
         return self.attempt - self.silent - self.restarted
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """What deciding about one live run needs: what was found, and which work is open."""
+    """State of one live run for decisions: its findings, and the work that is open."""
 
     id: str
     query: Query
@@ -93,7 +93,7 @@ class Lookup(msgspec.Struct, frozen=True):
 
     @property
     def next_due(self) -> datetime:
-        """When something is to be done without anybody asking."""
+        """Time at which the next timer is due."""
         times = (at for work in self.open for at in (work.retry_at, work.skip_at) if at)
         return min([self.deadline_at, *times])
 

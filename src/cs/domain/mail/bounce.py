@@ -1,6 +1,6 @@
-"""What a bounce says of the mailbox that it came back from: codes first, words last.
+"""Meaning of a bounce for the mailbox that it came back from: codes first, words last.
 
-A bounce is mail that was returned (RFC 3464), as the tool that sent it tells of it: an
+A bounce is mail that was returned (RFC 3464), as the sending tool reports it: an
 enhanced code (RFC 3463), a reply code (RFC 5321), what the mail server said, and a word of the
 tool's own for it.  What the server said is judged by the rules of a live conversation
 (`cs.domain.mail.reply_meaning`): only a permanent statement about the recipient says that
@@ -18,7 +18,7 @@ from cs.domain.mail.reply_meaning import REFUSED, ReplyKind, meaning
 
 
 class BounceKind(StrEnum):
-    """What follows from a bounce."""
+    """Consequence of a bounce."""
 
     PERMANENT = "permanent"  # there is no such mailbox, or it is shut: not deliverable
     TEMPORARY = "temporary"  # it takes no mail now: counted
@@ -26,7 +26,7 @@ class BounceKind(StrEnum):
 
 
 class ToolWord(StrEnum):
-    """What a sending tool calls a bounce, whatever its word for that is."""
+    """The sending tool's kind of a bounce."""
 
     HARD = "hard"
     SOFT = "soft"
@@ -54,7 +54,7 @@ class Bounce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BounceMeaning(msgspec.Struct, frozen=True):
-    """What follows, and the stable reason: that of a reply, or one of those below.
+    """Consequence and stable reason: that of a reply, or one of those below.
 
     ``status`` is the enhanced code that was judged, of the report or of the server's words.
     """
@@ -178,7 +178,7 @@ def _by_word(word: ToolWord | None) -> BounceMeaning:
 
 
 def _reply_of(bounce: Bounce) -> SmtpReply | None:
-    """Return the reply that *bounce* tells of, put together; ``None``: it tells of none."""
+    """Return the reply that *bounce* reports, put together; ``None`` if it reports none."""
     typed = _TYPE.match(bounce.diagnostic)
     said = " ".join(bounce.diagnostic[typed.end() if typed else 0 :].split())
     said = _WHO_SAID.sub("", said, count=1)

@@ -1,4 +1,4 @@
-"""What counts of everything that was found out about one person at one mail domain.  Pure."""
+"""Conclusion from all evidence about one person at one mail domain.  Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,12 +17,12 @@ _CERTAINTY = (
     Verdict.DELIVERABLE,
 )
 
-#: The reason of what verifiers contradict each other about; each one's evidence is stored.
+#: The reason if verifiers contradict each other; the evidence of each is stored.
 DISAGREE = "verifiers-disagree"
 
 
 class Conclusion(msgspec.Struct, frozen=True):
-    """What was found out about a person; ``address`` and ``verifier``: of a verified one."""
+    """Verdict on a person; ``address`` and ``verifier`` are set if it is deliverable."""
 
     verdict: Verdict
     address: str | None = None
@@ -57,7 +57,7 @@ def contradicts(found: Evidence, deliverable: Evidence) -> bool:
 def concluded(tried: Mapping[str, Sequence[Evidence]]) -> Conclusion:
     """Return what was found out about one person.
 
-    Verified is who has a deliverable address, the first that was tried; of who has none the
+    A person with a deliverable address is verified by the first one tried; otherwise the
     address counts of which least is known.
 
     Args:

@@ -7,7 +7,7 @@ import msgspec
 
 
 class Verdict(StrEnum):
-    """What a check found out about one mailbox.  Only `DELIVERABLE` is ever shown."""
+    """Result of a check of one mailbox.  Only `DELIVERABLE` is ever shown."""
 
     DELIVERABLE = "deliverable"
     UNDELIVERABLE = "undeliverable"
@@ -16,10 +16,10 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"  # could not find out
 
 
-#: The reason of a service that may not tell of a person (HTTP 451): who they are, they are
+#: The reason of a service that may not disclose a person (HTTP 451); the person is
 #: suppressed from then on.
 RESTRICTED = "restricted"
-#: The reason of what a bounce refutes, and who tells of it: the operator, not a verifier.
+#: Reason and verifier of evidence that comes from a bounce, which the operator reported.
 BOUNCED = "bounced"
 BOUNCES = "bounces"
 #: Verdicts that would be the same if asked again at once (contract C6).
@@ -35,7 +35,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What one verifier found out about one address, when, and why.
+    """Finding of one verifier about one address, with time and reason.
 
     Personal: it names an address.  Inside events it stands only within a
     `cs.domain.personal.Personal` value.
@@ -65,7 +65,7 @@ def bounce_evidence(address: str, at: datetime) -> Evidence:
 
 
 class DomainFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a mail domain; nothing of any person."""
+    """Facts about a mail domain; none about a person."""
 
     catch_all: bool | None = None
     greylists: bool | None = None

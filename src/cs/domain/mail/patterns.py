@@ -1,4 +1,4 @@
-"""How companies make addresses of their people's names, and how often each way.
+"""Patterns by which companies make addresses of names, and how common each is.
 
 Candidates made here are guesses: they are only ever asked about, never shown.
 """
@@ -31,7 +31,7 @@ FREQUENCIES: dict[Pattern, float] = {
     "lastfirst": 0.009,
     "lastf": 0.007,
 }
-#: What each makes of a name; ``{f}`` and ``{l}`` are the initials.
+#: Template of each; ``{f}`` and ``{l}`` are the initials.
 TEMPLATES: dict[Pattern, str] = {
     "first.last": "{first}.{last}",
     "flast": "{f}{last}",

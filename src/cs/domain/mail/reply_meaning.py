@@ -1,4 +1,4 @@
-"""What a mail server's reply means: code first, enhanced code second, words last.
+"""Meaning of a mail server's reply: code first, enhanced code second, words last.
 
 Only an explicit statement about the recipient, by a server that is willing to talk to
 us, counts for or against a mailbox.  Everything else (banner, HELO, MAIL FROM, TLS,
@@ -22,7 +22,7 @@ Stage = Literal["banner", "helo", "starttls", "mail", "rcpt", "quit"]
 
 
 class ReplyKind(StrEnum):
-    """What a reply is about.  The value is a stable reason, shown in evidence."""
+    """Subject of a reply.  The value is a stable reason, shown in evidence."""
 
     ACCEPTED = "accepted"
     RECIPIENT_REFUSED = "recipient-refused"  # 5yz: there is no such mailbox
@@ -65,7 +65,7 @@ _SAYS_NOTHING = frozenset({"", "0.0", "3.0", "5.0", "0.350", "1.350", "1.351"})
 
 
 class ReplyMeaning(msgspec.Struct, frozen=True):
-    """What a reply means for the mailbox, and when to ask again if it may change."""
+    """Meaning of a reply for the mailbox, and when to ask again if it may change."""
 
     kind: ReplyKind
     retry_in_s: float | None = None

@@ -1,4 +1,4 @@
-"""Which strings are mailboxes that SMTP can be asked about (RFC 5321, 4.1.2)."""
+"""Syntax of mailboxes that SMTP can be asked about (RFC 5321, 4.1.2)."""
 
 import re
 

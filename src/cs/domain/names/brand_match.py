@@ -1,4 +1,4 @@
-"""How alike two brand names are, when people write one brand in several ways.
+"""Likeness of two brand names, when people write one brand in several ways.
 
 Names are the same or they are not: there is no edit distance here, because "Delta"
 and "Delta Faucet", or "Zara" and "Zora", are different companies, and a false match

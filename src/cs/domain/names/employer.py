@@ -1,4 +1,4 @@
-"""Whether a company, as people write where they work, is one of those asked for.  Pure."""
+"""Comparison of a company, as people write it, with the brand and its parent.  Pure."""
 
 from collections.abc import Iterable
 from functools import lru_cache

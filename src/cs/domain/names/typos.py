@@ -1,4 +1,4 @@
-"""How likely one word is another, written wrong.
+"""Weighted distance between a word and another that it may be a typo of.
 
 A typing or hearing error is one of few kinds: a letter doubled, left out, swapped with its
 neighbour, a vowel or a letter that sounds alike in place of another, the next key.  Names

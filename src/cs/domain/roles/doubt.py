@@ -1,8 +1,7 @@
-"""Why the reading of a headline is unsure: what stands in it that no rule is made for.
+"""Reasons why the reading of a headline is unsure.
 
-A reading without a doubt is clear, and stands whatever anybody else says of the headline; one
-with a doubt is clear in all that the doubt leaves alone (`OPEN`).  How many headlines are
-unsure, and how many of the wrong readings are among them.
+A reading without a doubt is clear, and no opinion changes it; one with a doubt is clear in all
+parts that the doubt does not leave open (`OPEN`).
 """
 
 from collections.abc import Mapping

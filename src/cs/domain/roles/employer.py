@@ -1,4 +1,4 @@
-"""Where a role ends and its employer begins, within one segment of a headline."""
+"""Separation of a role from its employer within one segment of a headline."""
 
 import re
 
@@ -47,7 +47,7 @@ _AFTER_FIRM = re.compile(
 _NO_NAME = re.compile(r"(?:an?|une?|eine[mnrs]?|una|uno|um|uma|een)\s[a-z]")
 #: An activity, not a role: "writing a novel".
 _DOING = re.compile(r"\w+ing\s")
-#: Who has these has a role, without a level of its own.
+#: Kinds of terms that make a role, without a level of its own.
 JOB = ("job", "recruiter")
 
 

@@ -1,4 +1,4 @@
-"""What a role works on, its family, and how high it is, its level: read from its labels."""
+"""Family and level of a role, read from its labels."""
 
 import re
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Why a found person is not shown, from their headline and company.  Pure.
+"""Reason why a found person is not shown, from headline and company.  Pure.
 
 It explains what was decided (`cs.domain.ranking`) and decides nothing: the first reason that
 the words give, from the plainest calling on.

@@ -45,14 +45,14 @@ class ClaimedRole(msgspec.Struct, frozen=True):
 
 
 class HeadlineReading(msgspec.Struct, frozen=True):
-    """What a headline says: the roles of today in order, and the lines of work it lists."""
+    """Reading of a headline: the roles of today in order, and the lines of work it lists."""
 
     claims: tuple[ClaimedRole, ...] = ()
     topics: tuple[str, ...] = ()
 
 
 class Label(Enum):
-    """What a part of a headline is."""
+    """Kind of a part of a headline."""
 
     ROLE = auto()
     NAME = auto()

@@ -24,7 +24,7 @@ from cs.domain.roles.reading import ClaimedRole, HeadlineReading, read
 #: The order of the families in contract text 1, lowest first.
 _FAMILIES = (Family.BRAND, Family.PARTNERSHIPS, Family.SOCIAL, Family.INFLUENCER)
 
-#: Who runs it comes first: a head or director of influencer marketing decides on it, a
+#: People who run it come first: a head or director of influencer marketing decides on it, a
 #: vice president or chief has it among other things, a manager carries it out.
 _WEIGHTS = {
     Level.HEAD: 1.0,

@@ -16,7 +16,7 @@ from cs.domain.roles.reading import ClaimedRole, read
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one search result says of one person; nothing is made up."""
+    """Facts about one person in one search result."""
 
     full_name: str
     headline: str | None = None

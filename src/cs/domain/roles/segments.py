@@ -10,7 +10,7 @@ from cs.domain.roles.piece import piece
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """What stands between two separators and speaks of today.
+    """Part of a headline between two separators that speaks of today.
 
     Attributes:
         text: As written, without brackets, hashtags, pronouns and years.
