@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import uvloop
 
 from api.http_load import CONNECTIONS, Took, call, load
-from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import Served
 from system.faults.lasting_world import WorldClock, lasting_world
@@ -115,7 +115,7 @@ def _run_world(world: Path, folder: Path, ours: Connection) -> None:
             ours.send(addresses)
             await asyncio.to_thread(wait_for_end)
 
-    event_loop.run(run())
+    uvloop.run(run())
 
 
 class Round(NamedTuple):

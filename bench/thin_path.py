@@ -48,11 +48,11 @@ from statistics import median
 from typing import Any
 
 import httpx
+import uvloop
 
 from api.http_load import CONNECTIONS, Took, call, load
 from cli.command import environment
 from crud_service import KEYS, PER_MINUTE, secret_of
-from cs.runtime import event_loop
 from harness.api_keys import new_keys
 from harness.served import served
 from harness.servers.own_folder import own_folder
@@ -341,4 +341,4 @@ if __name__ == "__main__":
     parser.add_argument("--postgres", default="", help="a database, or `own`: a new server")
     parser.add_argument("--only", default="", help="words in the names of the kinds of calls")
     given = parser.parse_args()
-    event_loop.run(main(given.calls, given.postgres, given.only, as_json=given.json))
+    uvloop.run(main(given.calls, given.postgres, given.only, as_json=given.json))

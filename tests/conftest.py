@@ -6,9 +6,8 @@ from importlib.util import find_spec
 
 import pytest
 import structlog
+import uvloop
 from hypothesis import settings
-
-from cs.runtime.event_loop import new_event_loop
 
 pytest_plugins = [
     "harness.collecting",
@@ -44,7 +43,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_asyncio_loop_factories(
     item: pytest.Item,
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    # Each on the loop that the roles of its kind run on (`cs.runtime.event_loop`);
+    # Each on the loop that the roles of its kind run on (`cs.cli.process`);
     # `asyncio.run` in a test takes asyncio's.
     on_kafka = {"kafka", "own_kafka"} & set(getattr(item, "fixturenames", ()))
-    return {"as served": asyncio.new_event_loop if on_kafka else new_event_loop}
+    return {"as served": asyncio.new_event_loop if on_kafka else uvloop.new_event_loop}

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import uvloop
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
 from cs.cli.process import arm_faults
 from cs.cli.serve import service
-from cs.runtime import event_loop, logs
+from cs.runtime import logs
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.world import load
 from cs.settings import Settings
@@ -73,7 +74,7 @@ def main() -> None:
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=True)
-    event_loop.run(service(chosen, enter).serve())
+    uvloop.run(service(chosen, enter).serve())
 
 
 def _path(kind: type, value: Any) -> Path:
