@@ -89,7 +89,7 @@ def pytest_says(folder: Path, *more: str, **variables: str) -> str:
 @pytest.mark.slow
 def test_the_tests_that_come_with_each_pass_at_once(written: Path) -> None:
     write_points(
-        written / "cs-stage-fifth", {"cs.extra_stages": {"fifth": "cs_stage_fifth.stage:ROW"}}
+        written / "cs-stage-fifth", {"cs.extra_stages": {"fifth": "cs_stage_fifth.row:ROW"}}
     )
     alone = pytest_says(written / "cs-source-acme-people")
     folders = [folder for _, folder, _ in EVERY]

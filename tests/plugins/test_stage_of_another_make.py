@@ -30,7 +30,7 @@ def ranking_service() -> AbstractContextManager[str]:
     In the bundled world headlines of two people at Veltrana have the word that counts.
     """
     rank = run_path(str(ROOT / "examples" / "stage-python" / "ranking.py"))["answer"]
-    return on_loopback(lambda asked: asyncio.run(rank(asked.json)))
+    return on_loopback(lambda asked: {"result": asyncio.run(rank(asked.json))})
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from string import Template
 from typing import NamedTuple
 
 from cs.domain.stages.table import OWN_STAGES, TAKEN
+from cs.domain.stages.work import ExtraInput, FactsFound
 from cs.plugins.entry_points import Group
 
 #: Letters and digits in words with - between them: the settings file and variables have it too.
@@ -47,7 +48,7 @@ class PackageKind(Enum):
     BRAND_SOURCE = KindRow(Group.BRAND_SOURCES, "source", ("brand_source",), 8902)
     VERIFIER = KindRow(Group.VERIFIERS, "verifier", ("verifier",), 8903)
     STAGE = KindRow(Group.STAGES, "stage", ("stage", "stage_{name}"), 8904)
-    EXTRA_STAGE = KindRow(Group.EXTRA_STAGES, "stage", ("extra_stage",), 8905)
+    EXTRA_STAGE = KindRow(Group.EXTRA_STAGES, "stage", ("stage", "extra_stage"), 8905)
 
 
 def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, str]]:
@@ -78,6 +79,7 @@ def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, 
         "__init__.py": package / "__init__.py",
         f"{row.part}.py": package / f"{row.part}.py",
         "play.py": package / "play.py",
+        "row.py": package / "row.py",
         "test.py": PurePosixPath("tests", f"test_{words['word']}.py"),
     }
     made = {
@@ -94,10 +96,14 @@ def _words(kind: PackageKind, name: str) -> dict[str, str]:
     # With its kind behind it: alone, `none` or `sighting` would be a name that Python or the
     # module has already.
     class_name = "".join(each.capitalize() for each in name.removesuffix(f"-{part}").split("-"))
-    row = OWN_STAGES.get(name) if kind is PackageKind.STAGE else None
+    extra = kind is PackageKind.EXTRA_STAGE
+    shapes: tuple[type, type] = (ExtraInput, FactsFound)
+    if not extra and (row := OWN_STAGES.get(name)) is not None:
+        shapes = (row.input, row.result)
     return {
-        "Input": row.input.__name__ if row else "",
-        "Result": row.result.__name__ if row else "",
+        "Input": shapes[0].__name__,
+        "Result": shapes[1].__name__,
+        "Shapes": ", ".join(sorted(shape.__name__ for shape in shapes)),
         "name": name,
         "word": word,
         "Class": class_name + part.capitalize(),
@@ -107,7 +113,7 @@ def _words(kind: PackageKind, name: str) -> dict[str, str]:
         "part": part,
         "kind": group.kind,
         "group": group.value,
-        "made": "ROW" if group is Group.EXTRA_STAGES else "from_context",
+        "entry": "row:ROW" if extra else f"{part}:from_context",
         "port": str(port),
     }
 
