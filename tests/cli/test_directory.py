@@ -100,6 +100,7 @@ def test_people_are_listed_shown_and_removed(
         (("show", "--profile", "https://example.com/ada"), "a LinkedIn profile"),
         (("remove", "--email", "nobody"), "one address"),
         (("list", "--brand", "x"), "at least 2 characters"),
+        (("list", "--brand", "Acme", "--limit", "0"), "--limit"),
         (("list", "--brand", "Acme", "--reveal", "why"), "--reveal"),
     ],
 )

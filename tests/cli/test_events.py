@@ -247,6 +247,7 @@ def test_a_state_is_shown_as_it_was(history: Path, here: Here) -> None:
     assert (brand["stream"], brand["version"]) == (STREAM, 1)
     assert "Jane" not in json.dumps(brand)
     assert stood(LOOKUP, "--at=2026-03-02")["version"] == 0
+    assert stood(LOOKUP, "--at=20260302")["version"] == 0
 
 
 def test_what_each_event_changed_is_shown(history: Path, here: Here) -> None:

@@ -93,6 +93,7 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
         ),
         (["--since", "0001-01-01"], "--since: a time from 1971 on"),
         (["--json", "--html", "x.html"], "--json and --html: one of them"),
+        (["--top", "0"], 'Invalid value "0" for --top. Must be >= 1'),
     ],
 )
 def test_a_mistake_is_told(here: Here, folder: Path, words: list[str], told: str) -> None:

@@ -202,6 +202,10 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
     assert ids(f"--key={first}") | ids(f"--key={second}") == set(last)
     assert ids("--since=2026-01-20") | ids("--until=2026-01-20") == set(last)
     assert ids("--since=2026-01-20") & ids("--until=2026-01-20") == set()
+    assert ids("--outcome=no_linkedin") == {
+        row["search"] for row in listed if row["outcome"] == "no_linkedin"
+    }
+    assert ids(f"--lookup={listed[0]['lookup']}") >= {listed[0]["search"]}
     assert ids("--last=1") == {listed[-1]["search"]}
     table = here("searches", "list", width=200, **in_folder.options).out
     assert all(search in table for search in last)

@@ -210,19 +210,24 @@ async def check_lookup(history: History, lookup: str) -> None:
 async def position_of(history: History, option: str, said: str) -> int:
     """Return the position that *said*, the value of *option*, means; for a time the last one.
 
+    Digits are a position, but for eight that are a date.
+
     Raises:
         SystemExit: It is neither a position that there is nor a time.
     """
-    if said.isdecimal():
+    try:
+        at = _as_time(said)
+    except ValueError:
+        at = None
+    if said.isdecimal() and not (at and len(said) == len("20260301")):
         head = await history.head()
         if int(said) > head:
             stop(f"{option}: the log ends at position {head}, before {said}", 2)
         return int(said)
-    try:
-        return await history.position_at(_as_time(said) + _left_out(said))
-    except ValueError:
+    if at is None:
         wanted = "a position or a time such as 2026-03-01T12:00:00Z"
         stop(f"{option}: {wanted}, not {said!r}", 2)
+    return await history.position_at(at + _left_out(said))
 
 
 async def end_of(history: History, at: str | None) -> int:

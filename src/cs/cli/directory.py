@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.assembly.people_directory import open_directory
-from cs.cli.command import Invocation, Output, on_data
+from cs.cli.command import Invocation, Output, number, on_data
 from cs.cli.output import Table, facts, stop
 from cs.cli.people import UNNAMED, Named
 from cs.cli.revealing import Reveal
@@ -19,7 +19,7 @@ from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_br
 from cs.settings import BadSettings
 from cs.sources.people_directory.source import is_meant, places_asked
 
-#: People that are listed at most.
+#: People that are listed, unless another number is asked for.
 LIMIT = 100
 #: Fields shown without --reveal: none of them identifies a person.
 _IN_CLEAR = ("title", "company", "domain", "as_of")
@@ -65,6 +65,7 @@ async def list_people(
     at: Invocation,
     *,
     brand: Annotated[str, Parameter(help="A company's name, or the domain of its web site.")],
+    limit: Annotated[int, number(1, 10_000, "People at most.")] = LIMIT,
     reveal: Reveal = None,
 ) -> Output:
     """List the people who would be found for a company, the latest known first.
@@ -75,7 +76,7 @@ async def list_people(
     """
     facts = _brand(brand)
     directory = await _opened(at, "directory list", reveal)
-    people = await directory.people_at(places_asked(facts), limit=LIMIT)
+    people = await directory.people_at(places_asked(facts), limit=limit)
     found = [person for person in people if is_meant(facts, person)]
     shown = [_shown(person, reveal) for person in found]
     fields = "title company domain as_of"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from cs.cli.choosing import Since, Until, check_period
-from cs.cli.command import Invocation, NewFile, Output, on_data
+from cs.cli.command import Invocation, NewFile, Output, number, on_data
 from cs.cli.output import Table, sections_text, stop, styled, write_new
 from cs.cli.progress import Progress
 from cs.history.pages import Page, page_html
@@ -18,7 +18,7 @@ from cs.history.report.rendering import BY, report_page
 
 #: The period without --since.
 USUAL = timedelta(days=30)
-#: Rows of a figure that are shown: of many, and of one alone.
+#: Rows of a long figure that are shown, unless more are asked for; and at most.
 TOP, MOST = 10, 1_000
 #: Before this nothing happened, and sums with times begin to fail.
 _EARLIEST, _LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -40,6 +40,7 @@ async def report(
             help="Write one self-contained page into this file, which must not be there."
         ),
     ] = None,
+    top: Annotated[int, number(1, MOST, "Show so many rows of long figures.")] = TOP,
 ) -> Output:
     """Report on a period: outcomes, times, failures, yield and cost, verdicts, reuse.
 
@@ -61,8 +62,8 @@ async def report(
 
         found = await make_report(data.log, data.keys, first, end, progress=show)
     if by is not None:
-        found = replace(found, figures=[found.figure(BY[by])])
-    page = report_page(found, TOP if by is None else MOST)
+        found, top = replace(found, figures=[found.figure(BY[by])]), MOST
+    page = report_page(found, top)
     if html is not None:
         write_new(html, page_html(page))
         return Output(text=[f"written to {html}"])

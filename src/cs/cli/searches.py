@@ -1,7 +1,7 @@
 """``cs searches``: what a search was answered then, and all that lies behind it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from cyclopts import App, Parameter
@@ -15,6 +15,7 @@ from cs.cli.choosing import (
     Chosen,
     Domain,
     Last,
+    Lookup,
     Since,
     Until,
     end_of,
@@ -33,6 +34,7 @@ from cs.cli.output import (
 from cs.cli.progress import reading
 from cs.cli.revealing import Reveal, pseudonyms
 from cs.domain.disclosure import DisclosedEvents
+from cs.domain.key import SearchOutcome
 from cs.history.history import History
 from cs.history.loading import Search, searches
 from cs.history.pages import Page, page_html
@@ -126,6 +128,10 @@ async def list_searches(
     key: Annotated[str | None, Parameter(help="Of the API key of this id.")] = None,
     brand: Brand = None,
     domain: Domain = None,
+    lookup: Lookup = None,
+    outcome: Annotated[
+        SearchOutcome | Literal["running"] | None, Parameter(help="That ended so, or run.")
+    ] = None,
     since: Since = None,
     until: Until = None,
     last: Last = None,
@@ -140,6 +146,7 @@ async def list_searches(
         keys=() if key is None else (key,),
         brand=brand,
         domain=domain,
+        lookup=lookup,
         since=since,
         until=until,
     )
@@ -153,7 +160,8 @@ async def list_searches(
             async for each in searches(history, whole, progress)
             if period.is_between(each.asked_at)
         ]
-    return newest(call, listed, last, _table)
+    found = [each for each in listed if outcome in {None, each["outcome"]}]
+    return newest(call, found, last, _table)
 
 
 def _table(found: Sequence[Mapping[str, Any]]) -> Table:
