@@ -11,10 +11,8 @@ from hypothesis import settings
 
 pytest_plugins = [
     "harness.collecting",
-    "harness.few_messages",
     "harness.files_in_memory",
     "harness.forked_process",
-    "harness.one_authority",
     "harness.ordering",
     "harness.servers.fixtures",
     "harness.servers.left_running",

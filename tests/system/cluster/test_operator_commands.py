@@ -58,37 +58,6 @@ def test_the_pause_switch_is_heard_by_every_node(clustered: Clustered) -> None:
     assert found["status"] == "done"
 
 
-def test_what_a_run_cost_comes_over_kafka_and_says_what_a_list_will(
-    clustered: Clustered, tmp_path: Path
-) -> None:
-    brands = tmp_path / "brands.csv"
-    brands.write_text("Veltrana\nNobody Has Heard Of This\n")
-    with clustered.client(clustered.new_key()) as http:
-        search(http, "Veltrana")
-
-    figures = rows(clustered, "report")[0]["figures"]
-    estimated = rows(clustered, "search", "--file", str(brands), "--estimate")[0]
-
-    each = {(row["stage"], row["name"]): row for row in figures["cost_per_email"]}
-    for asked in (("contact-discovery", "searxng"), ("verification", "smtp")):
-        assert each[asked]["asked"] > 0
-        assert each[asked]["emails"] > 0
-        assert each[asked]["usd_per_email"] == 0
-    assert (estimated["reused"], estimated["live"]) == (1, 1)
-
-
-def test_a_brand_is_listed_and_forgotten(clustered: Clustered) -> None:
-    with clustered.client(clustered.new_key()) as http:
-        first = search(http, "Veltrana")
-        listed = {row["brand"]: row for row in rows(clustered, "brands", "list")}
-        forgotten = rows(clustered, "brands", "forget", "Veltrana")[0]
-        again = search(http, "Veltrana")
-
-    assert (first["cached"], again["cached"]) == (False, False)
-    assert listed["Veltrana"]["outcome"] == "done"
-    assert forgotten["forgotten"]
-
-
 def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
     clustered: Clustered,
 ) -> None:

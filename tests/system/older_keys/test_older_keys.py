@@ -121,26 +121,6 @@ async def searched(service: Service, form: Form, at: Gate) -> EarlierSearches:
     return EarlierSearches(key, ended[BEFORE], ended[AFTER], runs)
 
 
-async def test_put_back_while_it_runs(form: Form) -> None:
-    here = gate()
-    async with form.service(outside(here)) as service:
-        earlier = await searched(service, form, here)
-        await form.put_keys_back()
-        here.let.set()
-        runs = await end_of(service, earlier.key, earlier.runs)
-    assert (runs["status"], runs["charged"]) == ("done", True)
-    assert [c["full_name"] for c in runs["contacts"]] == ["Ada Kern", "Ben Ode"]
-
-    await form.forget_views()
-    with capture_logs() as lines:
-        async with asyncio.timeout(30), form.service(outside(here)) as service:
-            assert await get(service, earlier.key, earlier.runs) == runs
-            await reads_what_is_left(service, earlier)
-            await searches_anew_what_is_lost(service, earlier)
-    assert [x["log_level"] for x in lines if x["event"] == "data_keys_lost"] == ["error"]
-    await verifies(form)
-
-
 async def test_put_back_between_two_starts(form: Form) -> None:
     """Nothing of the people found is in memory any more when the search goes on."""
     here = gate()
@@ -177,18 +157,6 @@ async def reads_what_is_left(service: Service, earlier: EarlierSearches) -> None
     assert ready
     lost: Any = health["keys_lost"]
     assert sum(lost.values()) >= 2
-
-
-async def searches_anew_what_is_lost(service: Service, earlier: EarlierSearches) -> None:
-    """Nobody is charged for an answer without anybody in it."""
-    for name, cached in ((BEFORE, True), (AFTER, False), (AFTER, True)):
-        again = (await service.search(earlier.key, brand=name)).json()
-        assert (again["status"], again["cached"], again["charged"]) == (
-            "done",
-            cached,
-            True,
-        )
-        assert len(again["contacts"]) == 2
 
 
 async def verifies(form: Form) -> None:

@@ -103,10 +103,6 @@ class Member:
     async def quota(self, key_id: str) -> Any:
         return (await self.streams.key(key_id)).state.quota
 
-    async def tail(self, after: int) -> Any:
-        await self.log.head()
-        return [recorded.position for recorded in await self.log.tail(after)]
-
     async def lead(self, what: str) -> Any:
         self._begin(what, self.leaders[what].run())
 

@@ -4,7 +4,7 @@ The release that writes it and upcasts the first exists only for tests.  It show
 of a stored shape takes (CONTRIBUTING.md, "Adding an event shape").
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -31,24 +31,17 @@ def upcast(v1: GrantedV1) -> GrantedV2:
 
 
 @contextmanager
-def with_version(
-    event: type[Any], written: str, read: str, shape: type[Any], cast_up: Callable[[Any], Any]
-) -> Iterator[None]:
-    """Write *event* as *written*, and read *read* too, until left: all of this process."""
+def second_version() -> Iterator[None]:
+    """Be the release that writes the second version, until left: all of this process."""
     topics, topic_of = cast("dict[str, Any]", codec.TOPICS), cast("Any", codec._TOPIC_OF)
     others = cast("dict[str, Any]", codec.ALSO_READ)
-    before = topics.pop(read), dict(topic_of)
-    topics[written], topic_of[event] = event, written
-    others[read] = ReadOnlyVersion(shape, event, cast_up)
+    before = topics.pop(V1), dict(topic_of)
+    topics[V2], topic_of[GrantedV2] = GrantedV2, V2
+    others[V1] = ReadOnlyVersion(GrantedV1, GrantedV2, upcast)
     try:
         yield
     finally:
-        del others[read], topics[written]
-        topics[read] = before[0]
+        del others[V1], topics[V2]
+        topics[V1] = before[0]
         topic_of.clear()
         topic_of.update(before[1])
-
-
-def second_version() -> Any:
-    """Be the release that writes the second version, until left."""
-    return with_version(GrantedV2, V2, V1, GrantedV1, upcast)

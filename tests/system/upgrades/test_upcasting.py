@@ -9,7 +9,6 @@ from structlog.testing import capture_logs
 
 from cs.domain.codec import decode, from_plain, topic_of
 from cs.domain.key import QuotaGranted
-from cs.domain.person import PersonErased
 from cs.eventlog.port import NO_STREAM, Append
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
@@ -23,7 +22,6 @@ from system.upgrades.quota_granted import (
     V2,
     GrantedV2,
     second_version,
-    with_version,
 )
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -78,21 +76,3 @@ async def test_views_are_not_taken_for_those_of_another_log_at_an_event_that_is_
     assert runner.position == 3
     assert {key for key, _ in await views.all(USAGE)} == {"a", "b"}
     await views.close()
-
-
-async def test_another_version_of_an_erasure_drops_opened_keys_too() -> None:
-    class Counting(MemoryKeyStore):
-        forgotten = 0
-
-        def forget(self) -> None:
-            self.forgotten += 1
-
-    keys = Counting()
-    log = MemoryEventLog(keys)
-    with with_version(
-        PersonErased, "person.erased.v2", "person.erased.v1", PersonErased, lambda v1: v1
-    ):
-        await log.append([Append("person-x", NO_STREAM, [PersonErased(found_in=(), at=AT)])])
-        await log.tail(0)
-
-    assert keys.forgotten == 1
