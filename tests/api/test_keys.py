@@ -91,7 +91,6 @@ async def new_ones_work(frozen: Frozen, nodes: int) -> None:
     wrong = make_key(b"nobody" * 4)
     for node in frozen.nodes:
         ring = node.api.keys
-        assert len(ring) == 1, "warm with what can be used"
         for secret, status in [
             (created.key, 200),
             (rotated.key, 200),

@@ -208,22 +208,6 @@ class ViewsContract:
         assert await views.ids_tagged(RETURNED, ["never"], limit=1) == []
         assert sorted(await views.ids_tagged(RETURNED, days, limit=1_000)) == sorted(every)
 
-    async def test_tags_are_read_page_by_page(self, views: Views, history: History) -> None:
-        await history.runner(views).catch_up()
-        usable = [
-            (key_id, row.secret_hash)
-            for key_id, row in await views.all(USAGE)
-            if not row.revoked
-        ]
-        paged, after = [], ""
-        while page := await views.tags(USAGE, after, 1):
-            assert len(page) == 1
-            paged += page
-            after = page[-1][0]
-
-        assert paged == usable
-        assert await views.tags(USAGE, "", 100) == usable
-
     @pytest.mark.parametrize("row_id", ["", "a\0b", "s-done ", "'", "😀" * 2_000])
     async def test_an_id_that_a_caller_made_up_is_found_nowhere(
         self, views: Views, history: History, row_id: str
@@ -244,7 +228,6 @@ class ViewsContract:
             views.tagged(SEARCHES, "running", head + 1),
             views.all(USAGE, head + 1),
             views.ids_tagged(USAGE, ["h2"], head + 1),
-            views.tags(USAGE, "", 1, head + 1),
         ):
             with pytest.raises(LogUnavailable, match="made anew"):
                 await read

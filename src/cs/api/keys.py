@@ -7,9 +7,8 @@ or revoked, which is final.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import aclosing
 from typing import ClassVar
 
 import msgspec
@@ -75,15 +74,6 @@ class Keys:
 
     def __len__(self) -> int:
         return len(self._key_of)
-
-    async def warm(self, pages: AsyncGenerator[Sequence[tuple[str, str]], None]) -> None:
-        """Remember keys of *pages* of (key id, secret hash), up to the bound."""
-        async with aclosing(pages):
-            async for page in pages:
-                for key_id, secret_hash in page:
-                    if len(self) >= self._key_of.most:
-                        return
-                    self.remember(key_id, secret_hash)
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
         for recorded in page:

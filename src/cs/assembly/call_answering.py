@@ -59,13 +59,12 @@ async def build_api(
     checks: Checks | None = None,
     metrics: Metrics | None = None,
 ) -> Api:
-    """Return what answers calls, once *views* have caught up and keys are at hand.
+    """Return what answers calls, once *views* have caught up and the keys in use are folded.
 
     ``views.run`` is the caller's to start afterwards.
     """
     keys = Keys(streams, reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
-    await keys.warm(reading.secrets.pages())
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
     views.listen(keys.on_events, keys.READS)

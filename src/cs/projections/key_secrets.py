@@ -1,7 +1,7 @@
 """Which key a secret opens, by the hash of the secret."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
@@ -14,8 +14,6 @@ from cs.projections.newer_rows import topics_of
 from cs.projections.usage import USAGE
 from cs.projections.views import Views
 
-#: Keys read at once when their secrets are gone through: some 0.5 MB.
-SECRETS_PAGE = 5_000
 #: Events by which the views may be behind the log while secrets are looked for in both.
 AHEAD = 5_000
 #: How long views that are further behind are waited for.
@@ -61,13 +59,6 @@ class KeySecrets:
         found = await self._found(secret_hashes, since)
         found = {s: k for s, k in found.items() if newest.get(k, s) == s}
         return found | {s: k for k, s in newest.items() if s is not None and s in secret_hashes}
-
-    async def pages(self) -> AsyncGenerator[list[tuple[str, str]], None]:
-        """Yield pages of (key id, hash of its secret), by id, of all keys that can be used."""
-        after = ""
-        while page := await self._views.tags(USAGE, after, SECRETS_PAGE):
-            yield page
-            after, _ = page[-1]
 
     async def _found(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
         found = await self._views.ids_tagged(USAGE, secret_hashes, since)

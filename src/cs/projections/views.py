@@ -169,13 +169,6 @@ class Views:
         found = await self._rows(_IDS_TAGGED, table, since, list(tags), most)
         return [(row_id, tag) for row_id, tag in found]
 
-    async def tags(
-        self, table: Table[R], after: str, limit: int, since: int = 0
-    ) -> list[tuple[str, str]]:
-        """Return (id, tag) of up to *limit* tagged rows with an id after *after*, by id."""
-        found = await self._rows(_TAGS, table, since, after, limit)
-        return [(row_id, tag) for row_id, tag in found]
-
     async def page(
         self, table: Table[Any], after: str, limit: int
     ) -> tuple[int, Sequence[StoredRow]]:
@@ -574,12 +567,6 @@ SELECT s.position, r.id, r.tag FROM view_builds AS s LEFT JOIN (
     SELECT id, tag FROM {table} WHERE tag = ANY($3::text[]) LIMIT $4
 ) AS r ON true
 WHERE s.version = $1 AND s.build = $2
-"""
-_TAGS = """
-SELECT s.position, r.id, r.tag FROM view_builds AS s LEFT JOIN (
-    SELECT id, tag FROM {table} WHERE id > $3 AND tag IS NOT NULL ORDER BY id LIMIT $4
-) AS r ON true
-WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
 """
 _PAGE = """
 SELECT s.position, r.id, r.tag, r.row FROM view_builds AS s LEFT JOIN (
