@@ -9,14 +9,14 @@ from functools import partial
 from structlog import get_logger
 
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.eventlog.damage import DamagedStreams, read_past
-from cs.eventlog.errors import LogUnavailable, NewerEvent
+from cs.eventlog.damage import DamagedStreams, RetrySchedule, read_past
+from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.projections.follower import Listener, Reads
-from cs.projections.mended_streams import MendedStreams
 from cs.projections.sealer import SHOWN, sealer
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
 from cs.projections.views import UNREADABLE, Checkpoint, Views, named
 from cs.runtime import failpoints
 from cs.runtime.coordination import Broadcast
@@ -71,16 +71,7 @@ class ViewRunner:
         self._listeners: list[Listener] = []
         self.notified = 0
         self._moved = Broadcast()
-        self._mended = MendedStreams(
-            events,
-            views,
-            keys,
-            self.set_aside,
-            epoch=epoch,
-            retry_s=watch_s,
-            on_events=self._notify,
-            monotonic=monotonic,
-        )
+        self._retries = RetrySchedule(events, monotonic)
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -108,7 +99,8 @@ class ViewRunner:
             await self._reset()
         while self.position < head:
             await self._apply(await self._page())
-        await self._mended.note()
+        for _, row in await self._aside():
+            self.set_aside.note(damage_of(row))
         self.notified = max(self.notified, self.position)
 
     async def _is_of_log(self, checkpoint: Checkpoint) -> bool:
@@ -187,11 +179,50 @@ class ViewRunner:
             self.position = found
             await self._apply_up_to(before)
 
+    async def _aside(self) -> list[tuple[str, AsideRow]]:
+        return await self._views.tagged(ASIDE, SET_ASIDE)
+
     async def _take_up_mended(self) -> None:
-        if await self._mended.take_up(self.position):
-            before = self.position
-            await self._reset()
-            await self._apply_up_to(before)
+        """Apply what the views passed over of streams that can be read now.
+
+        If an event can be read again whose stream was not known, they are rebuilt: it is not
+        known what of that stream was applied without it.
+        """
+        for row_id, row in await self._aside():
+            damaged = damage_of(row)
+            seen = await self._retries.seen(damaged)
+            if not self._retries.is_due(row_id, seen):
+                self.set_aside.note(damaged)
+                continue
+            try:
+                if row.stream:
+                    await self._take_up_stream(row)
+                    continue
+                await self._events.tail(row.position - 1, 1)
+            except DamagedEvent as further:
+                self.set_aside.note(further)
+                self._retries.tried(row_id, seen, self._watch_s)
+            else:
+                log.warning("views_made_anew", because_of=row.position)
+                before = self.position
+                await self._reset()
+                await self._apply_up_to(before)
+                return
+
+    async def _take_up_stream(self, row: AsideRow) -> None:
+        after, is_last = row.version - 1, False
+        while not is_last:
+            events = await self._events.read(row.stream, after, PAGE)
+            late = [each for each in events if each.position <= self.position]
+            is_last = len(late) < PAGE
+            seal = await sealer(self._keys, late)
+            taken = TakeUp(row, late, self.position, is_last)
+            if not await self._views.take_up(taken, seal, self._epoch):
+                return
+            self._notify(late)
+            row = taken.after
+            after += len(late)
+        log.info("views_took_up", position=row.position)
 
     async def reached(self, position: int) -> None:
         while self.position < position:
