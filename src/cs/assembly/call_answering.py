@@ -59,7 +59,7 @@ async def build_api(
     checks: Checks | None = None,
     metrics: Metrics | None = None,
 ) -> Api:
-    """Return what answers calls, once *views* have caught up and the keys in use are folded.
+    """Return what answers calls, once *views* have caught up.
 
     ``views.run`` is the caller's to start afterwards.
     """
