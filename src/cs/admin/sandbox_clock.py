@@ -39,7 +39,7 @@ class Pace(NamedTuple):
 
     Attributes:
         look_s: Between two looks at whether everything has come to rest.
-        quiet_looks: Looks in a row without any change after which work in hand is taken to
+        quiet_looks: Looks in a row without any change after which current work is taken to
             wait for the clock (a slow server of the world) or for a time-out of I/O (a silent
             one).  Looks, not seconds: a slower machine takes longer for each.
         rest_s: The longest wait.
@@ -66,8 +66,8 @@ StoreOffset: TypeAlias = Callable[[timedelta], Awaitable[None]]
 class SandboxClock:
     """Ticks as the machine's clock does, and jumps when it is moved.
 
-    `monotonic` jumps with it.  What must go by real time (time-outs of I/O, the silence of
-    a stage) does not ask this clock.
+    `monotonic` jumps with it.  Time-outs of I/O and the silence of a stage are measured in
+    real time, by another clock.
 
     Args:
         ahead: How far it was moved before.
@@ -117,7 +117,7 @@ class SandboxClock:
             del self._sleeping[sleeper]
 
     async def sleep(self, seconds: float) -> None:
-        """Return once *seconds* have gone by here: how the world delays its answers."""
+        """Return after *seconds* of this clock: the delay of an answer of the made-up world."""
         self.delays += 1
         try:
             await self.sleep_until(self.now() + timedelta(seconds=seconds))
@@ -130,7 +130,7 @@ class SandboxClock:
         return self._ahead
 
     def next_due(self) -> datetime | None:
-        """Return when the first of those who sleep on this clock wakes."""
+        """Return when the first task that sleeps on this clock wakes."""
         return min(self._sleeping.values(), default=None)
 
     def furthest(self) -> datetime:

@@ -1,4 +1,4 @@
-"""People in the streams of brands: where they are, and leaving them out."""
+"""Finding people in the streams of brands, and taking them out of results."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -34,7 +34,7 @@ async def change_by_events(
     *,
     dry_run: bool = False,
 ) -> Sequence[E]:
-    """Append what *decide* makes of all events of *stream*, and return it.
+    """Append the events that *decide* returns for all events of *stream*; return them.
 
     Raises:
         DamagedEvent: Some of *stream* cannot be read, or makes no sense.
@@ -62,7 +62,7 @@ async def leave_out(
     clock: Clock,
     aged_out: bool = False,
 ) -> list[str]:
-    """Leave *people*, by lookup, out of *stream*; return the keys of older results.
+    """Take *people*, by lookup, out of the results in *stream*; return keys of older results.
 
     Raises:
         DamagedEvent: Some of *stream* cannot be read, or makes no sense.
@@ -92,7 +92,7 @@ async def leave_out(
 
 
 async def people_of(streams: Streams, lookup: str) -> tuple[tuple[str, ...], Sequence[str]]:
-    """Return all people of *lookup*, shown or not, erased or not, and the keys of its results.
+    """Return all people of *lookup*, also erased ones, and the keys of its results.
 
     Raises:
         DamagedEvent: Some of its stream cannot be read.
@@ -108,9 +108,9 @@ async def people_of(streams: Streams, lookup: str) -> tuple[tuple[str, ...], Seq
 async def possible_result_keys(
     streams: Streams, stream: str, lookups: Collection[str]
 ) -> frozenset[str]:
-    """Return every name that the data key of a result of *lookups* may have.
+    """Return every possible name of the data key of a result of *lookups*.
 
-    For a *stream* of which some cannot be read: each of its events may hold a result.
+    For a *stream* with events that cannot be read: each of them may hold a result.
 
     Raises:
         LogUnavailable: The log is away.
@@ -132,7 +132,7 @@ def lookups_of(names: Iterable[str]) -> frozenset[str]:
 
 
 def by_stream(names: Iterable[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return the people that *names* stand for: by brand stream, by lookup."""
+    """Return the people of the data keys *names*, by brand stream and lookup."""
     streams: dict[str, dict[str, tuple[str, ...]]] = {}
     for name in sorted(names):
         lookup, _, ref = name.rpartition("#")

@@ -38,10 +38,10 @@ class NewSecret(msgspec.Struct, frozen=True):
 
 
 class Operator:
-    """Appends the events of each command.
+    """Commands of an operator; each appends its events.
 
     Args:
-        by: Account or label of who asks; it is stored in the events.
+        by: The account or label of the operator, which is stored in the events.
     """
 
     def __init__(self, streams: Streams, clock: Clock, by: str | None = None) -> None:
@@ -170,7 +170,7 @@ class Operator:
     async def _change(
         self, stream: str, decide: Callable[..., Sequence[AnyEvent]], name: str
     ) -> bool:
-        """Append what *decide* makes of *stream* for the command *name*; return if anything."""
+        """Append the events of *decide* for the command *name*; return if there were any."""
         caused_by = OperatorCause(command=name, who=self._by)
         events, _ = await self._streams.change(stream, decide, caused_by=caused_by)
         return bool(events)

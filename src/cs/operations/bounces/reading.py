@@ -1,8 +1,8 @@
 """Bounces read from files and request bodies, row by row: tables, JSON bodies, mails.
 
-A list counts on the word of the operator who gives it.  A mail counts only with proof that the
-message that it returns was sent to that recipient (`cs.operations.bounces.status_mail`):
-anyone can send mail to the mailbox where bounces arrive.
+A list is trusted, since the operator provides it.  A mail counts only with proof that the
+message that it returns was sent to that recipient (`cs.operations.bounces.status_mail`): anyone
+can send mail to the mailbox where bounces arrive.
 """
 
 import re
@@ -54,9 +54,9 @@ _COLUMNS = _WORDS["columns"]
 _KINDS = {
     kind: {_SIGNS.sub("", word) for word in words} for kind, words in _WORDS["kinds"].items()
 }
-#: Of several words for what happened, the one that takes least away counts.
+#: Of several words for a bounce, the one with the least effect counts.
 _STRONGEST_FIRST = (ToolWord.BLOCK, ToolWord.SOFT, ToolWord.HARD)
-#: Fields that may say what happened.
+#: Fields that may name the kind of the event.
 _SAYING_WHAT = ("event", "type", "class", "status")
 _TABLE = TableKind(
     _COLUMNS,
@@ -68,7 +68,7 @@ _SENT = TableKind(
         None if len(found) == len(_WORDS["sent"]) else "columns message-id and recipient"
     ),
 )
-#: One row: a bounce, an unproven one, what is wrong with it, or ``None`` for another event.
+#: One row: a bounce, an unproven one, an error, or ``None`` for another event.
 Row = Bounce | Unproven | str | None
 
 

@@ -5,10 +5,9 @@ first, then those of each recipient (RFC 3464, 2.2 and 2.3).  It should be 7bit;
 have encoded on the way is decoded.  ``message/global-delivery-status`` is the same in UTF-8
 (RFC 6533).  The part after it returns the message, or its header (RFC 6522, 3).
 
-Anybody can write a report that names any mailbox.  The ``Message-ID`` of a message is known to
-its sender and its recipients, so a report counts for a recipient if it returns a message with
-an ID that was sent to that very recipient.  A recipient who knows the ID of their own message
-proves nothing about others.
+Anybody can write a report that names any mailbox.  Only the sender and the recipients of a
+message know its ``Message-ID``, so a report counts for a recipient if it returns a message with
+an ID that was sent to that recipient.  The ID of one's own message proves nothing about others.
 """
 
 import re
@@ -62,10 +61,10 @@ class Unproven:
 def bounces_of(
     mail: bytes, now: datetime, sent: SentMessages
 ) -> Iterator[Bounce | Unproven | str | None]:
-    """Yield for each recipient the bounce, what is wrong with it, or ``None`` if it is none.
+    """Yield for each recipient a bounce, an error, or ``None`` if the report is of no bounce.
 
-    A bounce that *sent* does not prove is `Unproven`.  A mail that is no such report yields
-    what is wrong, too.  Of *mail* no more than `READ_BYTES` are read.
+    A bounce that *sent* does not prove is `Unproven`.  A mail that is no such report yields an
+    error.  Of *mail* at most `READ_BYTES` are read.
     """
     mail = mail[:READ_BYTES]
     message, parts = Message(), list[_Part]()
@@ -107,8 +106,8 @@ def make_bounce(
         address: Of the recipient.
         at: When it came back.
         codes: Enhanced codes and reply codes, the best first: ``5.1.1``, ``550``.
-        diagnostic: The mail server's words.
-        tool_word: The sending tool's word for it.
+        diagnostic: The reply of the mail server.
+        tool_word: The kind of the bounce, according to the sending tool.
 
     Raises:
         BadRow: *address* is none.
@@ -153,7 +152,7 @@ def _digest(id_: str, recipient: str) -> bytes:
 
 
 class _Policy(Compat32):
-    """Cuts fields to `_LONGEST_FIELD`: some of their readers are quadratic."""
+    """Cuts fields to `_LONGEST_FIELD`: reading some of them takes quadratic time."""
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
