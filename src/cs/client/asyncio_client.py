@@ -49,11 +49,7 @@ class AsyncClient:
     ) -> None:
         where = wire.checked_address(base_url, key)
         self._flows = new_flows(where, patience, wall)
-        direct = wire.transport_options(where)
-        self._http = http = httpx.AsyncClient(
-            **wire.client_options(where, key),
-            transport=None if direct is None else httpx.AsyncHTTPTransport(**direct),
-        )
+        self._http = http = httpx.AsyncClient(**wire.client_options(where, key))
         self._flow_runner = AsyncFlowRunner(http, sleep, now)
         self.contacts = AsyncContacts(self._flows, self._flow_runner)
 

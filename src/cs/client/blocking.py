@@ -37,11 +37,7 @@ class Client:
     ) -> None:
         where = wire.checked_address(base_url, key)
         self._flows = new_flows(where, patience, wall)
-        direct = wire.transport_options(where)
-        self._http = http = httpx.Client(
-            **wire.client_options(where, key),
-            transport=None if direct is None else httpx.HTTPTransport(**direct),
-        )
+        self._http = http = httpx.Client(**wire.client_options(where, key))
         self._flow_runner = FlowRunner(http, sleep, now)
         self.contacts = Contacts(self._flows, self._flow_runner)
 

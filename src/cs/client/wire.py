@@ -1,11 +1,8 @@
 """Requests of both clients to httpx, and reading of its responses."""
 
-import socket
-import sys
 import time
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
@@ -21,9 +18,6 @@ CONNECT_S = 10.0
 MAX_BYTES = 4 * 2**20
 #: Of an answer that has not come whole within the time-out of its call.
 TOO_SLOW = "the answer takes too long"
-#: Silence after which the connection itself is probed: a held call is silent for 85 s
-#: (contract H13), and what stands between forgets silent connections.
-KEEPALIVE_S = 20
 
 _PERMANENT = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _NOT_SENT = (
@@ -60,21 +54,6 @@ def client_options(base_url: str, key: str) -> dict[str, Any]:
     """Return what both of httpx's clients are made with."""
     headers = {"Authorization": f"Bearer {key}", "User-Agent": "contact-search-client"}
     return {"base_url": base_url, "headers": headers, "trust_env": not _is_local(base_url)}
-
-
-def transport_options(base_url: str) -> dict[str, Any] | None:
-    """Return what a transport to *base_url* is made with; None if a proxy is named for it."""
-    parts = urlsplit(base_url)
-    named = {"all", parts.scheme} & getproxies().keys()
-    if named and not _is_local(base_url) and not proxy_bypass(parts.hostname or ""):
-        return None
-    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-    if sys.platform == "linux":
-        options += [
-            (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_S),
-            (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_S),
-        ]
-    return {"socket_options": options, "trust_env": not _is_local(base_url)}
 
 
 def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
