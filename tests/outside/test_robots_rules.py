@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.outside.guard import URL_MAX
-from cs.outside.robots_rules import (
+from cs.outside.robots import (
     PATTERN,
     READ_BYTES,
     RULES,

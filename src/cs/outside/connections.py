@@ -268,14 +268,6 @@ class _Connection(httpcore.AsyncHTTPConnection):
         super().__init__(origin, **options)
         self._pool = pool
 
-    def is_idle(self) -> bool:
-        """Return whether it may be closed to make room; false in a pool that has room.
-
-        At each request and answer httpcore asks all connections for each that is idle.
-        """
-        held = len(self._pool._connections)  # noqa: SLF001 - `connections` copies them all
-        return held >= min(CONNECTIONS, IDLE_CONNECTIONS + 1) and super().is_idle()
-
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
         """Send *request*, unless something has come since the last answer was read.
 
@@ -289,7 +281,7 @@ class _Connection(httpcore.AsyncHTTPConnection):
 
     def _has_input(self) -> bool:
         http = self._connection
-        if not isinstance(http, httpcore.AsyncHTTP11Connection) or not super().is_idle():
+        if not isinstance(http, httpcore.AsyncHTTP11Connection) or not self.is_idle():
             return False
         unread, _ = http._h11_state.trailing_data  # noqa: SLF001 - nothing public tells it
         stream = http._network_stream  # noqa: SLF001

@@ -1,15 +1,29 @@
-"""robots.txt: fetched, cached and obeyed (RFC 9309)."""
+"""robots.txt: fetched, cached and obeyed (RFC 9309).
+
+A stranger writes the file, and the addresses that are held against it may be a stranger's, too.
+So it is read and matched in linear time: only the groups that are about us are kept, never more
+than `RULES` of them, and a wildcard is found by looking for one literal piece after the other,
+so nothing is tried twice.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import httpx
+import msgspec
 
 from cs.outside.port import Response, Unreachable
-from cs.outside.robots_rules import RobotsRules, read_rules
 from cs.runtime.coordination import KeyedLock
 from cs.runtime.lru import LruDict
 
+#: RFC 9309 2.5: at least 500 KiB are read; the rest is left out.
+READ_BYTES = 512 * 1024
+#: Rules for us that are kept; later ones are left out, as is what stands past `READ_BYTES`.
+RULES = 2_000
+#: Characters of a rule's path, percent-encoded; a longer rule is left out.
+PATTERN = 1_024
 #: Sites whose rules are cached, for the pages of one lookup: 35 MiB at worst, as each has no
 #: more than 2,000 rules.
 SITES = 32
@@ -17,6 +31,121 @@ SITES = 32
 KEPT_S = 24 * 3600.0
 #: A site that could not say is asked again after this long.
 KEPT_UNAVAILABLE_S = 300.0
+
+#: The lines that count; the misspellings are those that sites make most.
+_LINE = re.compile(
+    rb"(?:\A|[\r\n])[ \t]*+"
+    rb"(?:(?P<agent>user[- ]?agent)|(?P<allow>allow)|(?P<forbid>diss?all?ow|diasllow|disallaw))"
+    rb"[ \t]*+:(?P<value>[^\r\n#]*+)",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(rb"[a-zA-Z_-]*")
+#: Characters that RFC 9309 2.2.2 decodes or encodes before comparing.
+_QUOTED = re.compile(rb"%[0-9a-fA-F]{2}|[^!-~]")
+_UNRESERVED = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+
+
+class Rule(NamedTuple):
+    pattern: str  # percent-encoded alike; "*" is any characters, "$" at its end the end
+    allows: bool
+
+
+class RobotsRules(msgspec.Struct, frozen=True):
+    """The rules of one robots.txt that are for us, the most specific first."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def allow(self, target: str) -> bool:
+        """Say whether *target*, path and query of a URL, may be fetched.
+
+        The rule with the longest pattern decides; of two as long the one that allows.
+        """
+        path = _alike(target.encode()).replace("*", "%2A").replace("$", "%24")
+        return next((rule.allows for rule in self.rules if matches(rule.pattern, path)), True)
+
+
+def read_rules(body: bytes, *, robot: str) -> RobotsRules:
+    """Return the rules of *body* for *robot*: its groups merged, else those for ``*``.
+
+    Args:
+        body: Any bytes; the first `READ_BYTES` count.
+        robot: Our product token, compared without case (RFC 9309 2.2.1).
+    """
+    own: dict[str, bool] = {}
+    everyones: dict[str, bool] = {}
+    named = ours = all_others = starting = False
+    for field, value in _lines(body[:READ_BYTES]):
+        if field == "agent":
+            if not starting:  # the line before was a rule: a new group begins
+                ours, all_others, starting = False, False, True
+            ours = ours or _token(value) == robot.lower()
+            all_others = all_others or value.startswith(b"*")
+            named = named or ours
+            continue
+        starting = False
+        if (ours or all_others) and value.startswith((b"/", b"*")) and len(value) <= PATTERN:
+            pattern, allows = _alike(value), field == "allow"
+            for rules, concerned in ((own, ours), (everyones, all_others)):
+                if concerned and len(pattern) <= PATTERN:
+                    _add(rules, pattern, allows=allows)
+    return RobotsRules(_ordered(own if named else everyones))
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Say whether *path* begins as *pattern* says (RFC 9309 2.2.3).
+
+    Each piece between wildcards is taken where it stands first, which is never worse than
+    a later place, so no choice is ever undone.
+
+    >>> matches("/a*b$", "/a/b/b"), matches("/a*b$", "/a/b/c"), matches("/a", "/ab")
+    (True, False, True)
+    """
+    anchored = pattern.endswith("$")
+    first, *others = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    if anchored and not others:
+        return len(path) == len(first)
+    last = others.pop() if anchored else ""
+    at = len(first)
+    for piece in others:
+        at = path.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return len(path) - len(last) >= at and path.endswith(last)
+
+
+def _lines(body: bytes) -> Iterator[tuple[str, bytes]]:
+    for line in _LINE.finditer(body.removeprefix(b"\xef\xbb\xbf")):
+        assert line.lastgroup is not None
+        field = next(name for name in ("agent", "allow", "forbid") if line[name])
+        yield field, line["value"].strip()
+
+
+def _token(value: bytes) -> str:
+    found = _TOKEN.match(value)
+    return found[0].decode().lower() if found else ""
+
+
+def _add(rules: dict[str, bool], pattern: str, *, allows: bool) -> None:
+    if pattern in rules or len(rules) < RULES:
+        rules[pattern] = rules.get(pattern, False) or allows
+
+
+def _ordered(rules: dict[str, bool]) -> tuple[Rule, ...]:
+    each: Iterable[Rule] = (Rule(pattern, allows) for pattern, allows in rules.items())
+    return tuple(sorted(each, key=lambda rule: (-len(rule.pattern), not rule.allows)))
+
+
+def _alike(value: bytes) -> str:
+    """Return *value* with what may be written in several ways written in one."""
+    return _QUOTED.sub(_written, value).decode("ascii")
+
+
+def _written(found: re.Match[bytes]) -> bytes:
+    octet = int(found[0][1:], 16) if len(found[0]) == 3 else found[0][0]
+    return bytes([octet]) if octet in _UNRESERVED else b"%%%02X" % octet
 
 
 def read(answer: Response, *, robot: str) -> RobotsRules | None:
