@@ -68,23 +68,21 @@ class PlayedProviders:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        return await self._answer("GET", url, dict(params or {}), headers or {}, b"")
+        return await self._answer(url, dict(params or {}), headers or {}, b"")
 
     async def post(
         self, url: str, *, body: bytes, headers: Mapping[str, str] | None = None
     ) -> Response:
-        return await self._answer("POST", url, {}, headers or {}, body)
+        return await self._answer(url, {}, headers or {}, body)
 
     async def _answer(
         self,
-        method: str,
         url: str,
         query: dict[str, str],
         headers: Mapping[str, str],
         body: bytes,
     ) -> Response:
         request = HttpRequest(
-            method=method,
             path=url.removeprefix(BASE),
             query=query,
             headers={name.lower(): value for name, value in headers.items()},

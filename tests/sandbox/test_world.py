@@ -110,6 +110,11 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "$.brands[0].domain",
     ),
     (
+        {"brands": [acme_with(domain="acme.test\n")]},
+        "Expected `str` of another form",
+        "$.brands[0].domain",
+    ),
+    (
         {"brands": [acme_with(site={"state": "sideways"})]},
         "Invalid enum value 'sideways'",
         "$.brands[0].site.state",

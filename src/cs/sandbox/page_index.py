@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from cs.sandbox.drawing import drawn, fold, mark, mentions, stands_in
 from cs.sandbox.shapes import Brand, Page, Person, World
 
-_TERM = re.compile(r'(?P<minus>-)?(?:site:(?P<site>\S+)|"(?P<phrase>[^"]*)"|(?P<word>\S+))')
+_TERM = re.compile(r'(?:site:(?P<site>\S+)|"(?P<phrase>[^"]*)"|(?P<word>\S+))')
 _MAX_TERMS = 64
 _STEM = 6
 
@@ -19,13 +19,12 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A query read leniently, as search engines do; texts are folded.
 
     ``phrases`` must all be met; each is a group of which one phrase is enough (``OR``).
-    Of ``words`` one is enough; of ``sites`` too; nothing of ``without`` may stand.
+    Of ``words`` one is enough; of ``sites`` too.
     """
 
     sites: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
 
     def score(self, address: str, folded: str) -> int:
         """Return how well the page at *address* answers; 0 is not at all.
@@ -37,8 +36,6 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
         host, _, path = address.partition("/")
         if self.sites and not any(_under(host, path, site) for site in self.sites):
             return 0
-        if any(stands_in(folded, unwanted) for unwanted in self.without):
-            return 0
         if not all(any(stands_in(folded, one) for one in group) for group in self.phrases):
             return 0
         met = sum(word[:_STEM] in folded for word in self.words)
@@ -48,26 +45,23 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 def read_query(text: str) -> SearchQuery:
     """Read *text*; only its first 64 terms count.
 
-    >>> query = read_query('site:linkedin.com/in "Acme" (influencer OR "social media") -intern')
-    >>> query.sites, query.phrases, query.words, query.without
-    (('linkedin.com/in',), (('acme',),), ('influencer', 'social media'), ('intern',))
+    >>> query = read_query('site:linkedin.com/in "Acme" (influencer OR "social media")')
+    >>> query.sites, query.phrases, query.words
+    (('linkedin.com/in',), (('acme',),), ('influencer', 'social media'))
     """
     sites: list[str] = []
     groups: list[list[tuple[str, bool]]] = []
-    without: list[str] = []
     joined = False
     # Brackets group; OR between terms says the same, so they are only separators here.
     for term in list(_TERM.finditer(text.replace("(", " ").replace(")", " ")))[:_MAX_TERMS]:
         value = fold(term["phrase"] if term["phrase"] is not None else term["word"] or "")
         if term["site"]:
             sites.append(bare_address(term["site"].strip('"').rstrip("/")))
-        elif term["word"] in {"OR", "|"}:
+        elif term["word"] == "OR":
             joined = True
             continue
-        elif term["word"] == "AND" or not value:
+        elif not value:
             continue
-        elif term["minus"]:
-            without.append(value)
         elif joined and groups:
             groups[-1].append((value, term["phrase"] is not None))
         else:
@@ -79,7 +73,6 @@ def read_query(text: str) -> SearchQuery:
         sites=tuple(sites),
         phrases=tuple(tuple(value for value, _ in group) for group in firm),
         words=tuple(loose),
-        without=tuple(without),
     )
 
 

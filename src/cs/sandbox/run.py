@@ -14,7 +14,7 @@ from cs.sandbox.certificates import Authority
 from cs.sandbox.dns import name_server
 from cs.sandbox.layout import Layout
 from cs.sandbox.listening import Sleep, listening
-from cs.sandbox.providers.server import METHODS, ProviderServer
+from cs.sandbox.providers.server import ProviderServer
 from cs.sandbox.searxng import SearxngServer
 from cs.sandbox.shapes import World
 from cs.sandbox.sites import Sites
@@ -159,7 +159,7 @@ async def _with_providers(
     port = free_port(host)
     server = await asyncio.to_thread(ProviderServer, world)
     await stack.enter_async_context(
-        listening(speaking_http(server.respond, sleep, METHODS), [host], port)
+        listening(speaking_http(server.respond, sleep), [host], port)
     )
     return msgspec.structs.replace(addresses, providers_url=f"http://{host}:{port}")
 

@@ -1,7 +1,7 @@
-"""A small HTTP/1.1 server: GET, HEAD and where it is allowed POST; everything bounded."""
+"""A small HTTP/1.1 server; everything is bounded."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
@@ -11,13 +11,11 @@ from cs.sandbox.listening import Connected, Sleep
 
 _MAX_HEADERS = 64
 _MAX_BODY = 64 * 1024
-_READ_ONLY = ("GET", "HEAD")
 _MAX_REQUESTS = 1_000
 _IDLE_S = 30.0
 
 
 class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    method: str
     path: str  # as sent, without the query
     query: dict[str, str]  # the last value of each name
     headers: dict[str, str]  # names in lower case
@@ -41,27 +39,22 @@ class HttpReply(msgspec.Struct, frozen=True, kw_only=True):
 Respond = Callable[[HttpRequest], Awaitable[HttpReply | None]]
 
 
-def speaking_http(
-    respond: Respond, sleep: Sleep = asyncio.sleep, methods: Sequence[str] = _READ_ONLY
-) -> Connected:
-    """Return what serves one connection with the answers of *respond*, late by *sleep*.
-
-    Other *methods* are answered 405; a body is read only where POST is one of them.
-    """
+def speaking_http(respond: Respond, sleep: Sleep = asyncio.sleep) -> Connected:
+    """Return a function that serves one connection with *respond*, delayed by *sleep*."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for _ in range(_MAX_REQUESTS):
             async with asyncio.timeout(_IDLE_S):
-                request = await _read(reader, with_body="POST" in methods)
+                request = await _read(reader)
             if request is None:
                 return
-            reply = await (respond(request) if request.method in methods else _refuse(methods))
+            reply = await respond(request)
             if reply is None:
                 return
             if reply.after_s:
                 await sleep(reply.after_s)
             last = request.headers.get("connection", "").casefold() == "close"
-            writer.write(_wire(request, reply, last=last))
+            writer.write(_wire(reply, last=last))
             await writer.drain()
             if last:
                 return
@@ -69,17 +62,17 @@ def speaking_http(
     return serve
 
 
-async def _read(reader: asyncio.StreamReader, *, with_body: bool) -> HttpRequest | None:
+async def _read(reader: asyncio.StreamReader) -> HttpRequest | None:
     """Read one request; ``None`` at the end of the connection.
 
     Raises:
-        ValueError: No HTTP, a body that is not expected or too long, or more headers than
-            are read: not worth an answer.
+        ValueError: No HTTP, a body that is too long, or more headers than are read: not worth
+            an answer.
     """
     first = await reader.readline()
     if not first:
         return None
-    method, target, version = first.decode("latin-1").split()
+    _, target, version = first.decode("latin-1").split()
     if not version.startswith("HTTP/1."):
         raise ValueError(version)
     headers: dict[str, str] = {}
@@ -89,21 +82,15 @@ async def _read(reader: asyncio.StreamReader, *, with_body: bool) -> HttpRequest
         if len(headers) > _MAX_HEADERS:
             raise ValueError("too many headers")
     length = int(headers.get("content-length", "0"))
-    most = _MAX_BODY if with_body else 0
-    if not 0 <= length <= most or "transfer-encoding" in headers:
+    if not 0 <= length <= _MAX_BODY or "transfer-encoding" in headers:
         raise ValueError("a body")
     body = await reader.readexactly(length)
     split = urlsplit(target)
     query = dict(parse_qsl(split.query, keep_blank_values=True, max_num_fields=64))
-    return HttpRequest(method=method, path=split.path, query=query, headers=headers, body=body)
+    return HttpRequest(path=split.path, query=query, headers=headers, body=body)
 
 
-async def _refuse(methods: Sequence[str]) -> HttpReply:
-    allowed = {"Allow": ", ".join(methods)}
-    return HttpReply(status=405, headers=allowed, content_type="text/plain")
-
-
-def _wire(request: HttpRequest, reply: HttpReply, *, last: bool) -> bytes:
+def _wire(reply: HttpReply, *, last: bool) -> bytes:
     headers = {
         "Content-Type": reply.content_type,
         "Content-Length": str(len(reply.body)),
@@ -113,8 +100,7 @@ def _wire(request: HttpRequest, reply: HttpReply, *, last: bool) -> bytes:
     head = f"HTTP/1.1 {reply.status} {_phrase(reply.status)}\r\n" + "".join(
         f"{name}: {value}\r\n" for name, value in headers.items()
     )
-    body = b"" if request.method == "HEAD" else reply.body
-    return head.encode("latin-1") + b"\r\n" + body
+    return head.encode("latin-1") + b"\r\n" + reply.body
 
 
 def _phrase(status: int) -> str:

@@ -1,6 +1,6 @@
 """Wikidata's API over the brands of a world: wbsearchentities and wbgetentities.
 
-Shapes are those of its api.php with format=json and formatversion=1.
+Shapes are those of its api.php with format=json and formatversion=1, as far as they are read.
 """
 
 import zlib
@@ -12,13 +12,12 @@ import msgspec
 from cs.sandbox.drawing import fold, mentions
 from cs.sandbox.failing import failed, json_reply
 from cs.sandbox.shapes import Brand, Wikidata, World
+from cs.sandbox.sites import home_of
 from cs.sandbox.web import HttpReply, HttpRequest
 
 _MAX_IDS = 50
 _MAX_FOUND = 50
 _BUSINESS, _BRAND = "Q4830453", "Q431289"
-_GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
-_FORMER_UNTIL = "+2021-06-30T00:00:00Z"
 
 
 class WikidataEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,17 +65,16 @@ def entries(world: World) -> list[WikidataEntry]:
     return found
 
 
-def entity(entry: WikidataEntry, props: list[str]) -> dict[str, Any]:
-    """Return the item of *entry* as wbgetentities does, with the asked *props*."""
-    item: dict[str, Any] = {
+def entity(entry: WikidataEntry) -> dict[str, Any]:
+    """Return the item of *entry* as wbgetentities does."""
+    return {
+        "type": "item",
+        "id": entry.id,
         "labels": {"en": {"language": "en", "value": entry.label}},
-        "descriptions": {"en": {"language": "en", "value": entry.description}},
         "aliases": {"en": [{"language": "en", "value": alias} for alias in entry.aliases]},
         "claims": _claims(entry),
-        "sitelinks": {"enwiki": {"site": "enwiki", "title": entry.label, "badges": []}},
+        "sitelinks": {"enwiki": {"site": "enwiki", "title": entry.label}},
     }
-    asked = {name: value for name, value in item.items() if name in props}
-    return {"type": "item", "id": entry.id} | asked
 
 
 def _ids(world: World) -> dict[str, str]:
@@ -94,71 +92,40 @@ def _ids(world: World) -> dict[str, str]:
 
 def _claims(entry: WikidataEntry) -> dict[str, list[dict[str, Any]]]:
     claims: dict[str, list[dict[str, Any]]] = {}
-    for name, kind, value, extra in _statements(entry):
-        snak = {
-            "snaktype": "value",
-            "property": name,
-            "datavalue": {
-                "value": value,
-                "type": "wikibase-entityid" if kind == "wikibase-item" else "string",
-            },
-            "datatype": kind,
-        }
-        number = sum(map(len, claims.values()))
-        statement = {
-            "mainsnak": snak,
-            "type": "statement",
-            "id": f"{entry.id}$SANDBOX-{number}",
-            "rank": "normal",
-        }
+    for name, value, extra in _statements(entry):
+        statement = {"mainsnak": _snak(value), "rank": "normal"}
         claims.setdefault(name, []).append(statement | extra)
     return claims
 
 
-def _statements(entry: WikidataEntry) -> Iterator[tuple[str, str, object, dict[str, Any]]]:
-    """Yield property, datatype, value and what else the statement says."""
-    yield "P31", "wikibase-item", _item(entry.instance_of), {}
+def _statements(entry: WikidataEntry) -> Iterator[tuple[str, object, dict[str, Any]]]:
+    """Yield property, value and the rest of each statement."""
+    yield "P31", {"id": entry.instance_of}, {}
     brand = entry.brand
     if brand is None:
         return
     for n, former in enumerate(brand.site.former):
         # One ended, the next deprecated: both kinds of old website are met in the wild.
-        old = _ended() if n % 2 == 0 else {"rank": "deprecated"}
-        yield "P856", "url", f"http://{former}/", old
-    host = f"www.{brand.domain}" if brand.site.home == "www" else brand.domain
+        old = _ENDED if n % 2 == 0 else {"rank": "deprecated"}
+        yield "P856", f"http://{former}/", old
     current = {"rank": "preferred"} if brand.site.former else {}
-    yield "P856", "url", f"https://{host}/", current
+    yield "P856", f"https://{home_of(brand)}/", current
     for name, value in (
         ("P4264", brand.linkedin),
         ("P2003", brand.instagram),
         ("P7085", brand.tiktok),
     ):
         if value:
-            yield name, "external-id", value, {}
+            yield name, value, {}
     if entry.parent_id:
-        yield "P749", "wikibase-item", _item(entry.parent_id), {}
+        yield "P749", {"id": entry.parent_id}, {}
 
 
-def _item(number: str) -> dict[str, Any]:
-    return {"entity-type": "item", "numeric-id": int(number[1:]), "id": number}
+def _snak(value: object) -> dict[str, Any]:
+    return {"snaktype": "value", "datavalue": {"value": value}}
 
 
-def _ended() -> dict[str, Any]:
-    until = {
-        "time": _FORMER_UNTIL,
-        "timezone": 0,
-        "before": 0,
-        "after": 0,
-        "precision": 11,
-        "calendarmodel": _GREGORIAN,
-    }
-    snak = {
-        "snaktype": "value",
-        "property": "P582",
-        "datavalue": {"value": until, "type": "time"},
-        "datatype": "time",
-    }
-    return {"qualifiers": {"P582": [snak]}, "qualifiers-order": ["P582"]}
+_ENDED = {"qualifiers": {"P582": [_snak({"time": "+2021-06-30T00:00:00Z"})]}}
 
 
 class WikidataServer:
@@ -169,28 +136,19 @@ class WikidataServer:
         self._entries = {entry.id: entry for entry in entries(world)}
 
     async def respond(self, request: HttpRequest) -> HttpReply | None:
-        if not request.headers.get("user-agent"):
-            text = b"Please set a user-agent and respect our robot policy"
-            return HttpReply(status=403, body=text, content_type="text/plain")
         query = request.query
         state = self._state(query.get("search") or query.get("ids") or "")
         if failure := failed(state):
             return failure.reply
         match query.get("action"):
             case "wbsearchentities":
-                answer = self._search(query)
+                answer = self._search(query.get("search", ""))
             case "wbgetentities":
-                answer = self._get(query)
+                answer = self._get(query.get("ids", ""))
             case other:
-                answer = _error(
-                    "badvalue", f'Unrecognized value for parameter "action": {other}.'
-                )
-        if query.get("format") != "json":
-            return HttpReply(body=b"<!doctype html><title>MediaWiki API result</title>")
-        headers = {}
-        if "error" in answer:
-            headers["MediaWiki-API-Error"] = answer["error"]["code"]
-        return json_reply(answer, after_s=state.latency_s, headers=headers)
+                info = f'Unrecognized value for parameter "action": {other}.'
+                answer = {"error": {"code": "badvalue", "info": info}}
+        return json_reply(answer, after_s=state.latency_s)
 
     def _state(self, asked: str) -> Wikidata:
         """Return how the service is doing for what is *asked*, a text or ids."""
@@ -201,38 +159,16 @@ class WikidataServer:
                 return own
         return self._usual
 
-    def _search(self, query: dict[str, str]) -> dict[str, Any]:
-        for needed in ("search", "language"):
-            if not query.get(needed):
-                return _error("missingparam", f'The "{needed}" parameter must be set.')
-        text = query["search"]
-        start = _number(query.get("continue"), 0)
-        limit = min(_number(query.get("limit"), 7), _MAX_FOUND)
+    def _search(self, text: str) -> dict[str, Any]:
         found = [hit for entry in self._entries.values() if (hit := _hit(entry, text))]
         found.sort(key=lambda hit: fold(hit["match"]["text"]) != fold(text))
-        answer: dict[str, Any] = {
-            "searchinfo": {"search": text},
-            "search": found[start : start + limit],
-        }
-        if start + limit < len(found):
-            answer["search-continue"] = start + limit
-        return answer | {"success": 1}
+        return {"search": found[:_MAX_FOUND], "success": 1}
 
-    def _get(self, query: dict[str, str]) -> dict[str, Any]:
-        ids = [one for one in query.get("ids", "").split("|") if one]
-        if not ids:
-            return _error(
-                "param-missing", 'Either provide the Item "ids" or "sites" and "titles"'
-            )
-        if len(ids) > _MAX_IDS:
-            return _error("toomanyvalues", f'Too many values supplied for "ids": {_MAX_IDS}.')
-        props = query.get("props", "info|sitelinks|aliases|labels|descriptions|claims")
+    def _get(self, ids: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for one in ids:
+        for one in ids.split("|")[:_MAX_IDS]:
             entry = self._entries.get(one)
-            found[one] = (
-                entity(entry, props.split("|")) if entry else {"id": one, "missing": ""}
-            )
+            found[one] = entity(entry) if entry else {"id": one, "missing": ""}
         return {"entities": found, "success": 1}
 
 
@@ -242,26 +178,8 @@ def _hit(entry: WikidataEntry, text: str) -> dict[str, Any] | None:
         if fold(name).startswith(fold(text)):
             return {
                 "id": entry.id,
-                "title": entry.id,
-                "pageid": int(entry.id[1:]),
-                "concepturi": f"http://www.wikidata.org/entity/{entry.id}",
-                "repository": "wikidata",
-                "url": f"//www.wikidata.org/wiki/{entry.id}",
-                "display": {
-                    "label": {"value": entry.label, "language": "en"},
-                    "description": {"value": entry.description, "language": "en"},
-                },
                 "label": entry.label,
                 "description": entry.description,
                 "match": {"type": "alias" if n else "label", "language": "en", "text": name},
-                **({"aliases": [name]} if n else {}),
             }
     return None
-
-
-def _number(text: str | None, default: int) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() else default
-
-
-def _error(code: str, info: str) -> dict[str, Any]:
-    return {"error": {"code": code, "info": info}, "servedby": "sandbox"}

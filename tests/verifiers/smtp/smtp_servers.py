@@ -6,14 +6,10 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cs.sandbox.certificates import Authority
 
 from harness.loopback_server import loopback_server
 
@@ -248,30 +244,6 @@ async def smtp_server(
 
 @cache
 def _server_side() -> ssl.SSLContext:
-    """Return a TLS server whose certificate names somebody else and has run out."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "someone.else.test")])
-    then = datetime(2020, 1, 1, tzinfo=UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(then)
-        .not_valid_after(then + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
+    """Return a TLS server whose certificate nobody trusts and names somebody else."""
     with tempfile.TemporaryDirectory() as folder:
-        pem = Path(folder) / "server.pem"
-        pem.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(pem)
-    return context
+        return Authority(Path(folder)).context(["someone.else.test"])

@@ -50,18 +50,6 @@ def test_the_time_for_an_address_is_enough_for_four_answers_of_12_s() -> None:
 # Exchangers.
 
 
-async def test_a_dead_exchanger_leaves_it_to_the_next(world: World) -> None:
-    world.dead_exchanger(preference=5)
-    await world.exchanger(PLAIN, preference=20)
-
-    found, _ = await world.check("jo", "al")
-
-    assert [(e.verdict, e.mx) for e in found] == [
-        (V.DELIVERABLE, "mx2.acme.test"),
-        (V.UNDELIVERABLE, "mx2.acme.test"),
-    ]
-
-
 async def test_exchangers_are_asked_in_order_of_preference(world: World) -> None:
     backup = await world.exchanger(PLAIN, preference=20)
     await world.exchanger(PLAIN, preference=10)
@@ -110,15 +98,6 @@ async def test_a_backup_that_accepts_anybody_does_not_make_the_domain_a_catch_al
     assert found[0].verdict is V.UNKNOWN
     assert found[0].retry_in_s
     assert learned.catch_all is None
-
-
-async def test_a_domain_without_mx_is_its_own_exchanger(world: World) -> None:
-    await world.exchanger(PLAIN)
-    world.zone.records[DOMAIN] = {"A": ["127.77.25.1"]}
-
-    found = await world.check_one("jo")
-
-    assert (found.verdict, found.mx) == (V.DELIVERABLE, DOMAIN)
 
 
 async def test_a_second_address_of_a_host_is_tried(world: World) -> None:

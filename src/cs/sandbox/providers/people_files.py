@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -173,9 +173,7 @@ def _plain(name: str) -> tuple[str, str]:
     return first, last.replace(" ", "") or first
 
 
-def hunter_file(
-    world: World, file: PeopleFile, accepts_all: Callable[[Brand], bool], verify: Route
-) -> Provider:
+def hunter_file(world: World, file: PeopleFile, verify: Route) -> Provider:
     """Return Hunter: domain search, account, and *verify*, its verifier."""
     records = PeopleRecords(world, "hunter", file)
     brands = {brand.domain: brand for brand in world.brands}
@@ -207,24 +205,14 @@ def hunter_file(
             _hunter_email(world.seed, record)
             for record in wanted[: int(query.get("limit", "10"))]
         ]
-        data = {
-            "domain": brand.domain if brand else query.get("domain"),
-            "accept_all": brand is not None and accepts_all(brand),
-            "pattern": TEMPLATES[convention_of(brand)] if brand and emails else None,
-            "organization": brand.name if brand else None,
-            "emails": emails,
-        }
+        data = {"organization": brand.name if brand else None, "emails": emails}
         units = -(-len(emails) // _OF_A_CREDIT)
         used += units
-        meta = {"results": len(emails), "limit": 10, "offset": 0, "params": dict(query)}
-        return ProviderAnswer(
-            reply=json_reply({"data": data, "meta": meta}), line="hunter", units=units
-        )
+        return ProviderAnswer(reply=json_reply({"data": data}), line="hunter", units=units)
 
     def account(_: HttpRequest) -> ProviderAnswer:
         requests = {"searches": {"used": used, "available": file.credits}}
-        data = {"email": "us@sandbox.test", "requests": requests}
-        return ProviderAnswer(reply=json_reply({"data": data}), line="hunter")
+        return ProviderAnswer(reply=json_reply({"data": {"requests": requests}}), line="hunter")
 
     return Provider(
         name="hunter",
@@ -242,20 +230,13 @@ def _hunter_error(status: int, code: str, details: str) -> HttpReply:
 
 def _hunter_email(seed: int, record: Record) -> dict[str, Any]:
     first, last = record.names
-    title = sort_title(record.headline)
     has_page = drawn(seed, "hunter", "page", record.slug) < 0.6
     return {
         "value": record.address,
-        "type": "personal",
-        "confidence": 60 + int(drawn(seed, "hunter", "sure", record.slug) * 40),
-        "sources": [],
         "first_name": first,
         "last_name": last,
         "position": record.headline,
-        "seniority": _HUNTER_LEVELS[title.level],
-        "department": title.department,
         "linkedin": f"https://www.linkedin.com/in/{record.slug}" if has_page else None,
-        "verification": {"date": None, "status": None},
     }
 
 
@@ -284,11 +265,8 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
         if not found or not 1 <= size <= 100:
             return ProviderAnswer(reply=nothing, line="pdl")
         page = found[:size]
-        answer = {"status": 200, "data": page, "scroll_token": None, "total": len(found)}
-        headers = {"x-call-credits-spent": str(len(page))}
-        return ProviderAnswer(
-            reply=json_reply(answer, headers=headers), line="pdl", units=len(page)
-        )
+        answer = {"status": 200, "data": page, "total": len(found)}
+        return ProviderAnswer(reply=json_reply(answer), line="pdl", units=len(page))
 
     def company_enrich(request: HttpRequest) -> ProviderAnswer:
         brand = records.company(request.query.get("name", ""))
@@ -297,7 +275,6 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
         page = f"linkedin.com/company/{brand.linkedin}" if brand.linkedin else None
         answer = {
             "status": 200,
-            "likelihood": 8,
             "name": brand.name.lower(),
             "display_name": brand.name,
             "website": brand.domain,
@@ -337,7 +314,6 @@ def _pdl_person(record: Record) -> dict[str, Any]:
     first, last = record.names
     title = sort_title(record.headline)
     return {
-        "id": record.id,
         "full_name": record.person.name,
         "first_name": first,
         "last_name": last,
@@ -346,7 +322,6 @@ def _pdl_person(record: Record) -> dict[str, Any]:
         "job_title_role": _PDL_ROLES.get(title.department, title.department),
         "job_title_levels": [_PDL_LEVELS.get(title.level, title.level)],
         "job_company_name": record.employer.name,
-        "job_company_website": record.employer.domain,
         "linkedin_url": f"linkedin.com/in/{record.slug}",
         "location_name": record.person.location,
     }
@@ -372,11 +347,8 @@ def apollo(world: World, file: PeopleFile) -> Provider:
         found = [each for domain in domains for each in records.at(domain) if is_wanted(each)]
         people = []
         for record in found[: int(asked.get("per_page", 10))]:
-            first, last = record.names
             person = {
                 "id": record.id,
-                "first_name": first,
-                "last_name_obfuscated": f"{last[:1]}***{last[-1:]}",
                 "title": record.headline,
                 "has_email": record.address is not None,
                 "organization": {"name": record.employer.name},
@@ -402,7 +374,6 @@ def apollo(world: World, file: PeopleFile) -> Provider:
 
 def _apollo_person(record: Record) -> dict[str, Any]:
     first, last = record.names
-    site = f"http://www.{record.employer.domain}"
     return {
         "id": record.id,
         "first_name": first,
@@ -410,8 +381,6 @@ def _apollo_person(record: Record) -> dict[str, Any]:
         "name": record.person.name,
         "linkedin_url": f"http://www.linkedin.com/in/{record.slug}",
         "title": record.headline,
-        "headline": record.headline,
         "email": record.address,
-        "email_status": "verified" if record.address else None,
-        "organization": {"name": record.employer.name, "website_url": site},
+        "organization": {"name": record.employer.name},
     }

@@ -14,8 +14,6 @@ from cs.sandbox.providers.verifiers import MailboxTruth, hunter_verifier, single
 from cs.sandbox.shapes import Providers, World
 from cs.sandbox.web import HttpReply, HttpRequest
 
-METHODS = ("GET", "POST")
-
 
 class Price(msgspec.Struct, frozen=True):
     """The unit that is charged, in words, and its price in US dollars."""
@@ -57,9 +55,7 @@ class ProviderServer:
             for each in (
                 brave(world, states.brave),
                 serper(world, states.serper),
-                hunter_file(
-                    world, states.hunter, mail.accepts_all, hunter_verifier(mail, states)
-                ),
+                hunter_file(world, states.hunter, hunter_verifier(mail, states)),
                 people_data_labs(world, states.pdl),
                 apollo(world, states.apollo),
                 *single_checks(mail, states),

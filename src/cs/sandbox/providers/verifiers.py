@@ -27,7 +27,7 @@ from cs.sandbox.providers.answers import (
     Route,
     body_of,
 )
-from cs.sandbox.shapes import Brand, Providers, World, WorldMailDomain
+from cs.sandbox.shapes import Providers, World, WorldMailDomain
 from cs.sandbox.smtp import Mailboxes
 from cs.sandbox.web import HttpRequest
 
@@ -59,10 +59,6 @@ class MailboxTruth:
             mail.domain: Mailboxes(mail.domain, mailbox_states(world, mail), lambda: 0.0)
             for mail in self._domains.values()
         }
-
-    def accepts_all(self, brand: Brand) -> bool:
-        mail = self._domains[brand.mail_domain or brand.domain]
-        return isinstance(_behaviour(mail), CatchAll)
 
     def known(
         self, address: str, verifier: str, unknown: float, *, refused: bool = False
@@ -123,13 +119,9 @@ def hunter_verifier(mail: MailboxTruth, states: Providers) -> Route:
         status = word.get(known, "invalid")
         data: dict[str, object] = {
             "status": status,
-            "score": 95 if status == "valid" else 40,
             "email": address,
-            "mx_records": known != "no-mail",
-            "smtp_server": known not in {"no-mail", "no-answer"},
             "smtp_check": known == "exists",
             "accept_all": known == "accepts-all",
-            "sources": [],
         }
         return ProviderAnswer(reply=json_reply({"data": data}), line="hunter_verifier", units=1)
 
@@ -266,11 +258,10 @@ def _reacher_check(mail: MailboxTruth, states: Providers) -> Route:
         answered = {
             "input": address,
             "is_reachable": word.get(known, "invalid"),
-            "misc": {"is_disposable": False, "is_role_account": False, "is_b2c": False},
-            "mx": {"accepts_mail": known != "no-mail", "records": []},
+            "misc": {"is_disposable": False},
+            "mx": {"accepts_mail": known != "no-mail"},
             "smtp": smtp,
-            "syntax": {"address": address, "is_valid_syntax": True},
-            "debug": {"server_name": "sandbox"},
+            "syntax": {"is_valid_syntax": True},
         }
         return ProviderAnswer(reply=json_reply(answered), line="reacher", units=1)
 
