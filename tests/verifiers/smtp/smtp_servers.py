@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from cs.sandbox.certificates import Authority
-
 from harness.loopback_server import loopback_server
 
 OK = "250 2.1.5 Ok"
