@@ -9,9 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 
-import msgspec
 from structlog import get_logger
 
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
@@ -29,12 +27,8 @@ LOG_EVERY_S = 60.0
 NAMED = 5
 #: Events of a stream read at once.
 PAGE = 500
-
-
-#: Longest wait: what makes an event senseless may stand far away from it, and be mended there.
+#: Longest wait between two tries of a stream that can be read but makes no sense.
 MOST_S = 300.0
-#: Events that are looked at for a change, half of them before the one that makes no sense.
-WINDOW = 500
 
 
 class UnreadableEvent(RecordedEvent, frozen=True):
@@ -94,7 +88,7 @@ class DamagedStreams:
         self, events: EventLog, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._events = events
-        self._retries = RetrySchedule(events, monotonic)
+        self._retries = RetrySchedule(monotonic)
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
         self._throttle = LogThrottle(LOG_EVERY_S)
         self._listeners: list[Callable[[DamagedEvent], Awaitable[None]]] = []
@@ -141,20 +135,14 @@ class DamagedStreams:
             await self.look()
 
     async def look(self) -> None:
-        """Resume what is mended; after a vain try only once it has changed, or more rarely."""
+        """Resume what is mended; after a vain try more and more rarely."""
         for place, damaged in list(self._damaged.items()):
-            if not await self._is_mended(damaged):
-                continue
-            try:
-                seen = await self._retries.seen(damaged)
-            except LogUnavailable:
-                continue
-            if not self._retries.is_due(place, seen):
+            if not await self._is_mended(damaged) or not self._retries.is_due(place):
                 continue
             del self._damaged[place]
             resumed = [await self._resume(each, damaged) for each in list(self._listeners)]
             if all(resumed):  # else it is only put off
-                self._retries.tried(place, seen, RETRY_S)
+                self._retries.tried(place, RETRY_S)
             if place not in self._damaged:
                 self._throttle.forget(place)
                 log.info("stream_mended", position=damaged.position, version=damaged.version)
@@ -215,54 +203,25 @@ def _describe(damaged: DamagedEvent) -> str:
     return f"the event at position {damaged.position} cannot be read"
 
 
-class _VainTry(msgspec.Struct, frozen=True):
-    """A vain try: of what, and when the next one is due."""
-
-    seen: bytes
-    wait_s: float
-    next_at: float
-
-
 class RetrySchedule:
-    """When a stream that was set aside is tried again, if that was tried in vain.
+    """When a stream that can be read but makes no sense is tried again.
 
-    What can be read may still be what no version can have written: finding that out costs
-    something, and finds the same as long as it is stored as it is.  In seconds of *monotonic*.
+    Each vain try doubles the wait, up to `MOST_S`: it costs something, and mostly finds the
+    same.  In seconds of *monotonic*.
     """
 
-    def __init__(
-        self, events: EventLog, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._events = events
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._tried: dict[str, _VainTry] = {}
+        self._tried: dict[str, tuple[float, float]] = {}  # the last wait, and its end
 
-    async def seen(self, damaged: DamagedEvent) -> bytes:
-        """Return a fingerprint of what is stored where *damaged* is, and around it.
+    def is_due(self, place: str) -> bool:
+        _, next_at = self._tried.get(place, (0.0, 0.0))
+        return self._monotonic() >= next_at
 
-        Raises:
-            LogUnavailable: It cannot be read now.
-        """
-        try:
-            if damaged.stream:
-                after = max(NO_STREAM, damaged.version - 1 - WINDOW // 2)
-                found = await self._events.read(damaged.stream, after, WINDOW)
-            else:
-                found = await self._events.tail(damaged.position - 1, 1)
-        except DamagedEvent as still:
-            return f"{still.position} {still.version}".encode()
-        return sha256(repr(found).encode(errors="backslashreplace")).digest()
-
-    def is_due(self, place: str, seen: bytes) -> bool:
-        """Return whether *place* is to be tried: *seen* is new, or it was long ago."""
-        tried = self._tried.get(place)
-        return tried is None or tried.seen != seen or self._monotonic() >= tried.next_at
-
-    def tried(self, place: str, seen: bytes, least_s: float) -> None:
+    def tried(self, place: str, least_s: float) -> None:
         """Take note that *place* was tried: next in *least_s*, or in twice the last wait."""
         now = self._monotonic()
-        self._tried = {p: t for p, t in self._tried.items() if now < t.next_at + MOST_S}
-        tried = self._tried.get(place)
-        again = tried is not None and tried.seen == seen
-        wait_s = min(2 * tried.wait_s, MOST_S) if tried and again else least_s
-        self._tried[place] = _VainTry(seen, wait_s, now + wait_s)
+        self._tried = {p: t for p, t in self._tried.items() if now < t[1] + MOST_S}
+        wait_s, _ = self._tried.get(place, (least_s / 2, 0.0))
+        wait_s = min(2 * wait_s, MOST_S)
+        self._tried[place] = (wait_s, now + wait_s)

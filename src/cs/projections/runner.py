@@ -71,7 +71,7 @@ class ViewRunner:
         self._listeners: list[Listener] = []
         self.notified = 0
         self._moved = Broadcast()
-        self._retries = RetrySchedule(events, monotonic)
+        self._retries = RetrySchedule(monotonic)
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -190,18 +190,16 @@ class ViewRunner:
         """
         for row_id, row in await self._aside():
             damaged = damage_of(row)
-            seen = await self._retries.seen(damaged)
-            if not self._retries.is_due(row_id, seen):
+            if not self._retries.is_due(row_id):
                 self.set_aside.note(damaged)
                 continue
             try:
                 if row.stream:
-                    await self._take_up_stream(row)
+                    await self._take_up_stream(row_id, row)
                     continue
                 await self._events.tail(row.position - 1, 1)
             except DamagedEvent as further:
                 self.set_aside.note(further)
-                self._retries.tried(row_id, seen, self._watch_s)
             else:
                 log.warning("views_made_anew", because_of=row.position)
                 before = self.position
@@ -209,7 +207,7 @@ class ViewRunner:
                 await self._apply_up_to(before)
                 return
 
-    async def _take_up_stream(self, row: AsideRow) -> None:
+    async def _take_up_stream(self, row_id: str, row: AsideRow) -> None:
         after, is_last = row.version - 1, False
         while not is_last:
             events = await self._events.read(row.stream, after, PAGE)
@@ -217,8 +215,12 @@ class ViewRunner:
             is_last = len(late) < PAGE
             seal = await sealer(self._keys, late)
             taken = TakeUp(row, late, self.position, is_last)
-            if not await self._views.take_up(taken, seal, self._epoch):
-                return
+            try:
+                if not await self._views.take_up(taken, seal, self._epoch):
+                    return
+            except DamagedEvent:  # the events can be read, and make no sense
+                self._retries.tried(row_id, self._watch_s)
+                raise
             self._notify(late)
             row = taken.after
             after += len(late)
