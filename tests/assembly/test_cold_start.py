@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from cs.assembly import call_answering
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
@@ -41,7 +44,11 @@ class CountedLog(MemoryEventLog):
         return found
 
 
-async def test_a_start_folds_nothing_of_a_log_whose_views_are_at_its_end() -> None:
+async def test_a_start_folds_nothing_of_a_log_whose_views_are_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Besides the keys in use, whose number is bounded.
+    monkeypatch.setattr(call_answering, "WARM_EVENTS", 0)
     keys = MemoryKeyStore()
     log, views = CountedLog(keys), sqlite_views(None, projections())
     await write_long(log, EVENTS)

@@ -1,6 +1,8 @@
 """What answers calls, put together: the same for every kind of log and views."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
@@ -15,6 +17,8 @@ from cs.api.waiting import AT_ONCE_PER_KEY, KeyLimiter
 from cs.checks.checks import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.domain.contact import CONTACTS
 from cs.domain.operator_actions import ACTS, act_of
+from cs.eventlog.categories import category_name
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
@@ -24,6 +28,10 @@ from cs.runtime.clock import Clock
 from cs.settings import Settings
 
 log = get_logger()
+
+#: Newest events whose keys are folded before a node is ready, and the time for that.
+WARM_EVENTS = 2_000
+WARM_S = 0.5
 
 
 class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,12 +67,13 @@ async def build_api(
     checks: Checks | None = None,
     metrics: Metrics | None = None,
 ) -> Api:
-    """Return what answers calls, once *views* have caught up.
+    """Return what answers calls, once *views* have caught up and the keys in use are folded.
 
     ``views.run`` is the caller's to start afterwards.
     """
     keys = Keys(streams, reading.secrets.shown, reading.secrets.opened_by)
     await views.catch_up()
+    await _fold_keys_in_use(streams)
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
     views.listen(keys.on_events, keys.READS)
@@ -95,6 +104,20 @@ async def build_api(
     )
     views.listen(log_actions, ACTS)
     return api
+
+
+async def _fold_keys_in_use(streams: Streams) -> None:
+    """Fold the keys of the newest events, or the first search of each is slow."""
+    with suppress(LogUnavailable, TimeoutError):  # then the first call of a key folds it
+        async with asyncio.timeout(WARM_S):
+            newest = await streams.log.stored(
+                max(0, await streams.log.head() - WARM_EVENTS), WARM_EVENTS
+            )
+            in_use = dict.fromkeys(each.stream for each in reversed(newest))
+            for stream in in_use:
+                if category_name(stream) == "key":
+                    with suppress(LogUnavailable):
+                        await streams.load(stream)
 
 
 def log_actions(page: Sequence[RecordedEvent]) -> None:
