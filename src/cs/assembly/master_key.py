@@ -43,19 +43,13 @@ async def change(settings: Settings, on_progress: Callable[[int, int], None]) ->
         DataFolderError, WrongMasterKey, KeysUnavailable: The keys cannot be used.  Do it
             again: what was done is done.
     """
-    if settings.postgres is not None or settings.keys_postgres is not None:
-        version = next_master_key(settings)
-        async with _store(settings) as store:
-            return RotationResult(version, await store.rotate(version, on_progress))
-    folder = folder_of(settings, make=False)
-    if not folder.own_master_key:
-        version = next_master_key(settings)
-        async with _store(settings) as store:
-            return RotationResult(version, await store.rotate(version, on_progress))
-    version = make_next_master_key(folder)
+    folder = None if _in_databases(settings) else folder_of(settings, make=False)
+    own = folder if folder is not None and folder.own_master_key else None
+    version = next_master_key(settings) if own is None else make_next_master_key(own)
     async with _store(settings) as store:
         keys = await store.rotate(version, on_progress)
-    return RotationResult(version, keys, put_next_master_key_in_place(folder))
+    kept = None if own is None else put_next_master_key_in_place(own)
+    return RotationResult(version, keys, kept)
 
 
 async def versions(settings: Settings) -> MasterKeyVersions:
@@ -66,9 +60,13 @@ async def versions(settings: Settings) -> MasterKeyVersions:
 
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[StoredKeys]:
-    if settings.postgres is not None or settings.keys_postgres is not None:
+    if _in_databases(settings):
         async with open_shared_key_store(settings, "command") as shared:
             yield shared
     else:
         async with open_key_store(folder_of(settings, make=False)) as own:
             yield own
+
+
+def _in_databases(settings: Settings) -> bool:
+    return settings.postgres is not None or settings.keys_postgres is not None

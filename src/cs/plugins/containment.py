@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from time import monotonic
 from typing import Any, TextIO, TypeVar
 
 import msgspec
@@ -21,6 +20,7 @@ from structlog import get_logger
 
 from cs.domain.cause import one_line, raised_at, without_people, wrong_type
 from cs.plugins.plugin_settings import NO_SETTINGS, without_secrets
+from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()
 
@@ -73,7 +73,7 @@ class Plugin:
         self.name = name
         self._settings = settings
         self._begun = ""
-        self._minute, self._lines = 0.0, 0
+        self._throttle = LogThrottle(60.0, LINES_PER_MINUTE)
 
     def loggable(self, text: str) -> str:
         """Return *text* as it may be logged: one line, bounded, no secret, no mailbox."""
@@ -177,10 +177,7 @@ class Plugin:
 
     def note_line(self, line: str, level: str = "info") -> None:
         """Log *line*, unless the plug-in said `LINES_PER_MINUTE` lines this minute."""
-        if monotonic() - self._minute >= 60:
-            self._minute, self._lines = monotonic(), 0
-        self._lines += 1
-        if not line.strip() or self._lines > LINES_PER_MINUTE:
+        if not line.strip() or self._throttle.allow() is None:
             return
         token = _SPEAKER.set(None)  # or a logger that prints would be heard, too
         try:

@@ -327,9 +327,8 @@ class _IsolatedCheck:
         with verifier.metrics.traces.span(f"verifier {verifier.name}", "client") as span:
             try:
                 if isinstance(self._check, PluginFailed):
-                    found = verifier.failed(address, self._check)
-                else:
-                    found = await verifier.evidence(self._check, address)
+                    raise self._check
+                found = await verifier.evidence(self._check, address)
             except PluginFailed as error:
                 if isinstance(error, PluginTimedOut):
                     self._check = error  # it is not waited for at each further address
