@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from cs.cli.output import Table, console, errors, print_parts
+from cs.cli.output import console, errors
 from system.cluster import faulty_role
 from system.cluster.cluster import KINDS, Cluster, running_cluster
 from system.cluster.operating import operating
@@ -26,11 +26,11 @@ from system.cluster.storm_callers import Crowd, Nodes, asked_for
 from system.cluster.storm_checks import bugs, stored
 from system.cluster.storm_deaths import Deaths, kept_running
 from system.cluster.storm_paid import Provider, provider
-from system.cluster.storm_report import Damage, Report, shown
+from system.cluster.storm_report import Damage, Report
 from system.cluster.storm_roles import POINTS, Keeper
 from system.cluster.storm_servers import LEADERS, Servers
 from system.faults.caller import Caller, Notebook, final, http_client
-from system.faults.results import client_results
+from system.faults.results import client_results, readable
 from system.faults.world import Wish, make_world, wishes
 
 Tell = Callable[[str], None]
@@ -226,13 +226,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind then too
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
-    print_parts([Table(("What", "How many"), shown(report), ["How many"])])
+    console.print(readable(report, report.faults, without="histories"), markup=False)
     for search, how in report.clients.otherwise.items():
         console.print(f"{search} {how}", markup=False)
         for line in report.stored.histories.get(search, ()):
             console.print(f"  {line}", markup=False)
-    for line in (*report.damage.fell, *report.faults):
-        console.print(line, markup=False)
     sys.exit(1 if report.faults else 0)
 
 

@@ -42,22 +42,3 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         if stored.unfinished:
             found.append(f"{stored.unfinished} searches are not settled")
         return found
-
-
-def shown(report: Report) -> list[tuple[str, str]]:
-    """Return *report* as rows for people."""
-    damage, stored = report.damage, report.stored
-    hit = sum(damage.points.values())
-    return [
-        ("kills", f"{sum(damage.kills.values())}, {damage.at_start} of them while it started"),
-        *((f"  {kind}", str(number)) for kind, number in sorted(damage.kills.items())),
-        ("at fail points", f"{hit}, at {len(damage.points)} points; never: {damage.missing}"),
-        ("servers and leaders", ", ".join(damage.servers)),
-        ("ended by themselves", str(len(damage.fell))),
-        ("seconds", f"{damage.seconds:.0f}"),
-        *report.clients.shown,
-        ("paid calls", f"{report.paid}, {len(report.paid_twice)} questions too often"),
-        ("log", f"{stored.events} events, {len(stored.log)} violations"),
-        ("views", f"{stored.rows} rows, {len(stored.views)} not as replayed"),
-        ("not settled", str(stored.unfinished)),
-    ]

@@ -1,8 +1,6 @@
 """What clients of a service met with in a storm, and how their searches ended."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 import msgspec
 
@@ -12,7 +10,6 @@ from system.faults.promises import (
     BrokenPromise,
     ClientRequest,
     FinalState,
-    Kind,
     as_intended,
     check,
     is_untrue,
@@ -51,20 +48,12 @@ class ClientResults(msgspec.Struct, frozen=True, kw_only=True):
             found.append(f"{self.intended} of {self.searches} ended as the world intends")
         return found
 
-    @property
-    def shown(self) -> list[tuple[str, str]]:
-        """Return them as rows for people."""
-        found = Counter(each.kind for each in self.broken)
-        return [
-            ("calls", f"{self.calls}, {self.cut} cut off, {self.refused} refused"),
-            ("asked for", f"{self.asked}, {self.no_quota} refused for good: no quota"),
-            ("searches", f"{self.searches} of {self.keys} keys, {self.reused} from reuse"),
-            ("slowest", f"{self.slowest_s:.0f} s"),
-            ("charged", str(self.charged)),
-            ("ended as intended", f"{self.intended} of {self.searches}"),
-            ("ended with what is not so", str(len(self.untrue))),
-            *((kind, str(found[kind])) for kind in get_args(Kind)),
-        ]
+
+def readable(report: msgspec.Struct, faults: Sequence[str], *, without: str = "") -> str:
+    """Return a *report* as JSON for people, a field a line, with its *faults* at the end."""
+    told = msgspec.to_builtins(report)
+    told.get("stored", {}).pop(without, None)
+    return msgspec.json.format(msgspec.json.encode(told | {"faults": faults})).decode()
 
 
 def client_results(notes: Notebook, end: FinalState) -> ClientResults:

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import msgspec
 
-from cs.cli.output import Table, console, errors, print_parts
+from cs.cli.output import console, errors
 from cs.eventlog.errors import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, cs, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.promises import FinalState
-from system.faults.results import ClientResults, client_results
+from system.faults.results import ClientResults, client_results, readable
 from system.faults.world import Wish, make_world, wishes
 
 #: A share of the deaths comes while the service starts, within this; seconds.
@@ -173,17 +173,6 @@ async def _forget(
             await forget(service.folder, chance.choice(wanted).body)
 
 
-def shown(report: Report) -> list[tuple[str, str]]:
-    """Return *report* as rows for people."""
-    return [
-        ("kills", f"{report.kills}, {report.at_start} of them while it started"),
-        ("seconds", str(report.seconds)),
-        *report.clients.shown,
-        ("service ended by itself", str(len(report.fell))),
-        ("log", report.log.splitlines()[-1]),
-    ]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kill the service at random moments.")
     parser.add_argument("--kills", type=int, default=200)
@@ -193,9 +182,7 @@ def main() -> None:
     plan = Plan(seed=chosen.seed, kills=chosen.kills, most_s=chosen.most_s)
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = asyncio.run(storm(plan, Path(folder), errors.print))
-    print_parts([Table(("What", "How many"), shown(report), ["How many"])])
-    for line in (*report.clients.otherwise.values(), *report.faults):
-        console.print(line)
+    console.print(readable(report, report.faults), markup=False)
     sys.exit(1 if report.faults else 0)
 
 
