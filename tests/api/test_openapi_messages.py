@@ -1,7 +1,7 @@
 """What the description shows as messages is what the service answers, each and no other."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,6 @@ from api.failing import Unwritable
 from api.openapi_document import DOCUMENT, faults
 from cs.api.errors import cut_off
 from cs.checks.checks import Check, MemoryChecks
-from cs.domain.api_key import make_key
 from cs.eventlog.errors import LogUnavailable
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
@@ -46,53 +45,6 @@ def _any_quota(message: str) -> str:
 async def post(service: Service, key: NewSecret, **sent: Any) -> httpx.Response:
     async with service.client(key) as client:
         return await client.post("/contacts", **{"json": ACME, **sent})
-
-
-async def get(service: Service, key: NewSecret, path: str = "/usage") -> httpx.Response:
-    async with service.client(key) as client:
-        return await client.get(path)
-
-
-async def test_every_form_of_a_missing_or_wrong_key() -> None:
-    async with in_memory(tools()) as service:
-        key = (await service.new_key()).key
-        never = make_key(bytes(32))
-        forms: list[Sequence[str]] = [
-            [],
-            [f"Bearer {key}", f"Bearer {key}"],
-            [key],
-            [f"Basic {key}"],
-            ["Bearer"],
-            [f"Bearer {key} x"],
-            [f"Bearer {key[:-1]}"],
-            [f"Bearer {never}"],
-        ]
-        answers = [await with_headers(service, form) for form in forms]
-
-    assert [each.status_code for each in answers] == [401] * len(forms)
-    assert told(answers) == shown("Unauthorized")
-    assert answers[0].headers["WWW-Authenticate"] == "Bearer"
-    assert {each.headers["WWW-Authenticate"] for each in answers[1:]} == {
-        'Bearer error="invalid_token"'
-    }
-
-
-async def with_headers(service: Service, authorization: Sequence[str]) -> httpx.Response:
-    transport = httpx.ASGITransport(service.running.app)
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://service.test/v1"
-    ) as client:
-        sent = [("Authorization", each) for each in authorization]
-        return await client.get("/usage", headers=sent)
-
-
-async def test_a_used_up_quota_and_an_unknown_search() -> None:
-    async with in_memory(tools()) as service:
-        used_up = await post(service, await service.new_key(quota=0))
-        unknown = await get(service, await service.new_key(), "/searches/srch_1")
-
-    assert told([used_up]) == shown("QuotaExhausted")
-    assert told([unknown]) == shown("NotFound")
 
 
 class Mistaken(MemoryChecks):

@@ -1,7 +1,4 @@
-"""Days of a sandbox service in moments: its clock, moved over HTTP, and what follows it.
-
-What a caller sees holds of both forms of a service; files of one process are `test_clock_file`.
-"""
+"""Days of a sandbox service in moments: its clock, moved over HTTP, and what follows it."""
 
 import json
 from datetime import datetime, timedelta
