@@ -114,7 +114,7 @@ def test_its_tables_are_private_hold_no_name_and_are_removed(
     seen: list[tuple[int, bytes]] = []
     run = figures._rows
 
-    def watched(*arguments: Any) -> figures.FigureRows:
+    def watched(*arguments: Any) -> figures.Rows:
         there = [file for file in temporary.rglob("*") if file.is_file()]
         seen.extend((file.stat().st_mode & 0o777, file.read_bytes()) for file in there)
         return run(*arguments)

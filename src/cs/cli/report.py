@@ -62,12 +62,12 @@ async def report(
 
         found = await make_report(data.log, data.keys, first, end, progress=show)
     if by is not None:
-        found, top = replace(found, figures=[found.figure(BY[by])]), MOST
+        found, top = replace(found, figures={BY[by]: found.figures[BY[by]]}), MOST
     page = report_page(found, top)
     if html is not None:
         write_new(html, page_html(page))
         return Output(text=[f"written to {html}"])
-    return Output([found.plain()], _parts(found, page))
+    return Output([found], _parts(found, page))
 
 
 def _period(

@@ -19,17 +19,8 @@ from cs.history.report import FIGURES, Figure
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
 
-
-class FigureRows(msgspec.Struct, frozen=True):
-    """One figure with its rows, a value for each column."""
-
-    figure: Figure
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-
-    def plain(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows by column."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+#: The rows of a figure, by column.
+Rows = Sequence[Mapping[str, Any]]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +31,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         position: The last position of the log when it was made.
         events: Events of the period that were read.
         left_out: Events that could not be read, by why: ``damaged`` or ``newer``.
-        figures: In order.
+        figures: The rows of each figure by its name, in order.
     """
 
     since: datetime
@@ -48,16 +39,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     events: int
     left_out: Mapping[str, int]
-    figures: Sequence[FigureRows]
-
-    def figure(self, name: str) -> FigureRows:
-        """Return the figure *name*."""
-        return next(each for each in self.figures if each.figure.name == name)
-
-    def plain(self) -> Mapping[str, Any]:
-        """Return it for JSON: the rows of each figure by its name."""
-        named = {each.figure.name: each.plain() for each in self.figures}
-        return msgspec.structs.asdict(self) | {"figures": named}
+    figures: Mapping[str, Rows]
 
 
 async def make_report(
@@ -105,7 +87,7 @@ async def make_report(
             progress=progress,
         )
         database = writer.make_file(folder / "made.duckdb")
-        figures = [_rows(database, figure) for figure in FIGURES]
+        figures = {figure.name: _rows(database, figure) for figure in FIGURES}
         [(events,)] = writer.run("SELECT count(*) FROM events")
     return Report(
         since=since,
@@ -117,11 +99,10 @@ async def make_report(
     )
 
 
-def _rows(database: Any, figure: Figure) -> FigureRows:
+def _rows(database: Any, figure: Figure) -> Rows:
     cursor = database.execute(figure.sql)
     columns = [column[0] for column in cursor.description or ()]
-    rows = [[_rounded(value) for value in row] for row in cursor.fetchall()]
-    return FigureRows(figure, columns, rows)
+    return [dict(zip(columns, map(_rounded, row), strict=True)) for row in cursor.fetchall()]
 
 
 def _rounded(value: Any) -> Any:

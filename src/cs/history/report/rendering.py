@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from cs.history.pages import Page, Section, head
-from cs.history.report.figures import FigureRows, Report
+from cs.history.report import FIGURES, Figure
+from cs.history.report.figures import Report, Rows
 from cs.history.words import KEPT
 from cs.runtime.durations import in_words
 
@@ -89,32 +90,33 @@ def report_page(report: Report, top: int) -> Page:
         title="Report",
         lead=f"{_day(report.since)} until {_day(report.until)}, UTC",
         notes=[unread] if left_out else [],
-        sections=[_section(found, top) for found in report.figures],
+        sections=[
+            _section(figure, report.figures[figure.name], top)
+            for figure in FIGURES
+            if figure.name in report.figures
+        ],
         foot=f"Made by cs report from {report.events} events, when the log's last position "
         f"was {report.position}. It names no person.",
     )
 
 
-def _section(found: FigureRows, top: int) -> Section:
-    figure, columns = found.figure, [_title(column) for column in found.columns]
-    shown = found.rows[:top] if figure.name in LONG else found.rows
-    rows = [[cell(*each) for each in zip(found.columns, row, strict=True)] for row in shown]
-    if figure.name == "summary":
-        facts = [*zip(columns, rows[0], strict=True)]
-        return Section(heading=figure.title, about=figure.about, facts=facts)
+def _section(figure: Figure, rows: Rows, top: int) -> Section:
     if not rows:
         return Section(heading=figure.title, about=NOTHING_HAPPENED)
-    texts = {
-        _title(column)
-        for n, column in enumerate(found.columns)
-        if any(isinstance(row[n], str) for row in found.rows)
-    }
-    left = len(found.rows) - len(rows)
+    shown = rows[:top] if figure.name in LONG else rows
+    left = len(rows) - len(shown)
+    cells = [[cell(*each) for each in row.items()] for row in shown]
+    columns = [_title(column) for column in rows[0]]
+    if figure.name == "summary":
+        facts = [*zip(columns, cells[0], strict=True)]
+        return Section(heading=figure.title, about=figure.about, facts=facts)
+    is_text = [any(isinstance(row[column], str) for row in rows) for column in rows[0]]
+    titles = list(zip(columns, is_text, strict=True))
     return Section(
         heading=figure.title,
         about=figure.about + (f" {left} more are not shown: --top." if left else ""),
         columns=columns,
-        rows=rows,
-        words=[each for each in columns if each in texts and each not in _WHOLE],
-        numbers=[n for n, column in enumerate(columns) if column not in texts],
+        rows=cells,
+        words=[each for each, is_words in titles if is_words and each not in _WHOLE],
+        numbers=[n for n, (_, is_words) in enumerate(titles) if not is_words],
     )
