@@ -1,7 +1,7 @@
 """A service in memory whose log and views can go away and come back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -45,7 +45,6 @@ class AwayLog(MemoryEventLog):
         self._back = asyncio.Event()
         self._next: tuple[When, How, bool] | None = None
         self._readable = False
-        self.after_admission: Callable[[], None] | None = None
 
     def go(self, how: How, *, readable: bool = False) -> None:
         self._how, self._readable = how, readable
@@ -65,8 +64,6 @@ class AwayLog(MemoryEventLog):
             self.go(planned[1], readable=planned[2])
         await self._there()
         position = await super().append(appends, ceiling)
-        if admits and self.after_admission is not None:
-            self.after_admission()
         if planned is not None and planned[0] != "before":
             self.go(planned[1], readable=planned[2])
             if planned[0] == "stored":
@@ -101,12 +98,11 @@ class AwayLog(MemoryEventLog):
 
 
 class AwayViews(Views):
-    """Views whose file can be locked by somebody else, or broken."""
+    """Views whose file another process can lock."""
 
     def __init__(self) -> None:
         super().__init__(SqliteViewDatabase(None), projections())
         self.locked = False
-        self.broken = False
 
     async def apply(
         self, page: Sequence[RecordedEvent], seal: SealBody, epoch: int | None = None
@@ -122,12 +118,7 @@ class AwayViews(Views):
         self._check()
         return await super().get_at(table, row_id)
 
-    def break_down(self) -> None:
-        self.broken = True
-
     def _check(self) -> None:
-        if self.broken:
-            raise ZeroDivisionError("nobody foresaw this")
         if self.locked:
             raise LogUnavailable("the views cannot be used: database is locked")
 
