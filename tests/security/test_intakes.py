@@ -183,7 +183,7 @@ ATTACKS = [
         SEARCH,
         "rows.csv",
         lambda: b"".join(b"%d\n" % n for n in range(1_500_000)),
-        "more than 100000 lines",
+        "larger than 4 MiB",
     ),
     Attack(WORLD, "brands.json", world, "stages_postgres"),
     Attack(WORLD, "crowd.json", crowd, "no person here has"),
