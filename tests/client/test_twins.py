@@ -1,6 +1,7 @@
 """The two clients over real HTTP: they do the same, and send the same."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -28,7 +30,7 @@ from cs.client import (
 from cs.client.asyncio_client import AsyncContacts
 from cs.client.blocking import Contacts
 from cs.client.retries import NO_RETRIES
-from cs.client.wire import MAX_BYTES
+from cs.client.wire import KEEPALIVE_S, MAX_BYTES
 
 KEY = "cs_live_x"
 
@@ -190,6 +192,33 @@ def test_many_come_as_they_end(call: Twin) -> None:
 
     assert [each.query.brand for each in ended] == ["Fast", "Slow"]
     assert heard == [("Slow", "srch_1")]
+
+
+@pytest.mark.parametrize("proxy", [False, True])
+def test_tcp_keeps_the_connection_of_a_held_call_alive(
+    monkeypatch: pytest.MonkeyPatch, *, proxy: bool
+) -> None:
+    if proxy:  # not for an address of this machine
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+
+    async def awaited(url: str) -> list[int]:
+        async with AsyncClient(url, KEY) as client, client._http.stream("GET", url) as answer:
+            return keep_alive(answer)
+
+    with answering(ok(USAGE)) as server, Client(server.url, KEY) as client:
+        with client._http.stream("GET", server.url) as answer:
+            assert keep_alive(answer) == [1, KEEPALIVE_S, KEEPALIVE_S]
+        assert asyncio.run(awaited(server.url)) == [1, KEEPALIVE_S, KEEPALIVE_S]
+    assert KEEPALIVE_S <= 60, "docs/http-api.md"
+
+
+def keep_alive(answer: httpx.Response) -> list[int]:
+    opened = answer.extensions["network_stream"].get_extra_info("socket")
+    return [
+        opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+        opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+        opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL),
+    ]
 
 
 @pytest.mark.parametrize("at_once", [0, -1])

@@ -49,7 +49,10 @@ class AsyncClient:
     ) -> None:
         where = wire.checked_address(base_url, key)
         self._flows = new_flows(where, patience, wall)
-        self._http = http = httpx.AsyncClient(**wire.client_options(where, key))
+        self._http = http = httpx.AsyncClient(
+            **wire.client_options(where, key),
+            transport=wire.direct_transport(where, httpx.AsyncHTTPTransport),
+        )
         self._flow_runner = AsyncFlowRunner(http, sleep, now)
         self.contacts = AsyncContacts(self._flows, self._flow_runner)
 

@@ -37,7 +37,10 @@ class Client:
     ) -> None:
         where = wire.checked_address(base_url, key)
         self._flows = new_flows(where, patience, wall)
-        self._http = http = httpx.Client(**wire.client_options(where, key))
+        self._http = http = httpx.Client(
+            **wire.client_options(where, key),
+            transport=wire.direct_transport(where, httpx.HTTPTransport),
+        )
         self._flow_runner = FlowRunner(http, sleep, now)
         self.contacts = Contacts(self._flows, self._flow_runner)
 

@@ -1,14 +1,19 @@
 """Requests of both clients to httpx, and reading of its responses."""
 
+import socket
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from cs.client.answers import NoReply, Reply
 from cs.client.api import Call
 from cs.client.errors import Unauthorized, Unreachable
+
+T = TypeVar("T")
 
 #: Never asked through a proxy that the environment names.
 LOCAL_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -18,6 +23,11 @@ CONNECT_S = 10.0
 MAX_BYTES = 4 * 2**20
 #: Of an answer that has not come whole within the time-out of its call.
 TOO_SLOW = "the answer takes too long"
+#: Silence after which TCP probes the connection: a held call is silent for 85 s, and firewalls
+#: forget silent connections (contract H13).
+KEEPALIVE_S = 20
+#: Their names differ by platform.
+_KEEPALIVE_OPTIONS = ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL")
 
 _PERMANENT = (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _NOT_SENT = (
@@ -54,6 +64,21 @@ def client_options(base_url: str, key: str) -> dict[str, Any]:
     """Return what both of httpx's clients are made with."""
     headers = {"Authorization": f"Bearer {key}", "User-Agent": "contact-search-client"}
     return {"base_url": base_url, "headers": headers, "trust_env": not _is_local(base_url)}
+
+
+def direct_transport(base_url: str, transport: Callable[..., T]) -> T | None:
+    """Return a *transport* to *base_url* with TCP keep-alive.
+
+    It is None if the environment names a proxy: httpx uses none next to a transport.
+    """
+    parts = urlsplit(base_url)
+    named = {"all", parts.scheme} & getproxies().keys()
+    if named and not _is_local(base_url) and not proxy_bypass(parts.hostname or ""):
+        return None
+    here = [getattr(socket, name) for name in _KEEPALIVE_OPTIONS if hasattr(socket, name)]
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    options += [(socket.IPPROTO_TCP, option, KEEPALIVE_S) for option in here]
+    return transport(socket_options=options, trust_env=not _is_local(base_url))
 
 
 def request(http: httpx.Client | httpx.AsyncClient, call: Call) -> httpx.Request:
