@@ -150,7 +150,7 @@ class ManySearches:
                 dues = [job.due_at for job in self._jobs] + ([self._open_at] if room else [])
                 self._now = (yield WaitFor(min(dues) - self._now)).at
             while self._ended:
-                self._now = (yield self._ended.pop()).at
+                self._now = (yield self._ended.pop(0)).at
 
     def _begin(self, query: Query) -> None:
         if self._closed is not None and not query.search and query.asked_at is None:
