@@ -57,6 +57,9 @@ def test_a_file_is_imported_as_the_dry_run_said(
     assert "line 3: the e-mail is no address: mend it, or leave it empty" in again.err
     told = here("directory", "import", str(file), "--errors", str(errors), *data).told(2)
     assert "already exists" in told
+    nowhere = str(tmp_path / "none" / "left-out.csv")
+    told = here("directory", "import", str(file), "--errors", nowhere, *data).told(2)
+    assert "cannot be written: there is no folder" in told
 
 
 def test_people_are_listed_shown_and_removed(

@@ -129,11 +129,11 @@ async def fill(place: Place) -> None:
         (("--format=duckdb",), 2, "--format duckdb: name the file with --out"),
         (("--out={}/x.duckdb", "--type=search-settled"), 2, "tables need whole searches"),
         (("--out={}/x.duckdb", "--mail-domain=acme.test"), 2, "tables need whole searches"),
-        (("--out={}/none/x.duckdb",), 1, "No such file or directory"),
+        (("--out={}/none/x.duckdb",), 2, "cannot be written: there is no folder"),
         (("--out={}/data", "--format=tables"), 2, "/data is there already: name another"),
-        (("--out={}/none/x.parquet",), 1, "x.parquet cannot be written: No such file"),
+        (("--out={}/none/x.ndjson",), 2, "x.ndjson cannot be written: there is no folder"),
         (("--out={}/x.csv", "--format=csv"), 2, 'Invalid value "csv" for --format'),
-        (("--out={}/data/log.db/x.duckdb",), 1, "Not a directory"),
+        (("--out={}/data/log.db/x.duckdb",), 2, "there is no folder"),
     ],
 )
 def test_what_cannot_be_made_is_told(

@@ -114,7 +114,12 @@ class PeopleCommands:
         assert "jane@" not in made.out
         (erased,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
         assert len(erased["disclosed"]) == 4
+        trail = here("log", "trail", "--json", at).rows
         assert here("people", "export", f"--profile={PROFILE}", f"--out={out}", at).code == 2
+        nowhere = f"--out={tmp_path / 'none' / 'jane.json'}"
+        refused = here("people", "export", f"--profile={PROFILE}", nowhere, at).told(2)
+        assert "cannot be written: there is no folder" in refused
+        assert here("log", "trail", "--json", at).rows == trail, "nothing was disclosed"
 
     def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(
         self, at: str, here: Here

@@ -141,6 +141,16 @@ def test_a_file_that_is_there_is_left_alone(here: Here, folder: Path, tmp_path: 
     assert file.read_text() == "mine"
 
 
+def test_a_folder_that_is_missing_is_told_before_anything_is_read(
+    here: Here, folder: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "none" / "page.html"
+
+    told = here("report", "--html", str(page), f"--data-dir={folder}").told(2)
+
+    assert told.endswith(f"{page} cannot be written: there is no folder {page.parent}")
+
+
 def test_an_empty_period_is_told(here: Here, folder: Path) -> None:
     shown = here("report", "--since=2020-01-01", "--until=2020-01-02", f"--data-dir={folder}")
 

@@ -220,7 +220,7 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("show", "{search}", "--at=soon"), 2, "--at: a position or a time such as"),
         (("show", "{search}", "--reveal=so"), 2, "for --reveal. a reason has 10 to 300"),
         (("show", "{search}", "--html={there}"), 2, "already exists"),
-        (("show", "{search}", "--html={nowhere}"), 1, "cannot be written: No such file"),
+        (("show", "{search}", "--html={nowhere}"), 2, "cannot be written: there is no folder"),
         (("list", "--since=soon"), 2, "Invalid value for --since: a time is written"),
         (("list", "--last=-1"), 2, 'Invalid value "-1" for --last. Must be >= 0'),
     ],

@@ -38,8 +38,17 @@ Config = Annotated[Path | None, Parameter(help="Settings file (TOML); else CS_CO
 DataDir = Annotated[Path | None, Parameter(help="Folder of the service's data.")]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative="", help="Print CSV.")]
+
+
+def check_folder(_: object, file: Path | None) -> None:
+    """Refuse a *file* to write in a folder that does not exist, before anything is read."""
+    if file is not None and not file.parent.is_dir():
+        raise ValueError(f"{file} cannot be written: there is no folder {file.parent}")
+
+
 NewFile = Annotated[
-    Path | None, Parameter(validator=validators.Path(file_okay=False, dir_okay=False))
+    Path | None,
+    Parameter(validator=(validators.Path(file_okay=False, dir_okay=False), check_folder)),
 ]
 DryRun = Annotated[
     bool, Parameter(negative="", help="Only say what would change; write nothing.")

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import Chosen
-from cs.cli.command import Invocation, Output, command, number, on_data
+from cs.cli.command import Invocation, Output, check_folder, command, number, on_data
 from cs.cli.output import json_text, print_json, stop, styled
 from cs.cli.progress import reading
 from cs.cli.revealing import Reveal
@@ -60,7 +60,11 @@ async def export(
     chosen: Chosen = EVERY,
     *,
     out: Annotated[
-        Path | None, Parameter(help="Into this file, which must not be there; else printed.")
+        Path | None,
+        Parameter(
+            help="Into this file, which must not be there; else printed.",
+            validator=check_folder,
+        ),
     ] = None,
     format: Annotated[  # noqa: A002  the option's name
         Format | None,
