@@ -103,6 +103,17 @@ def test_two_lookups_are_compared_across_those_between(history: Path, here: Here
     assert sorted(row["change"] for row in back) == ["changed", "joined", "left"]
 
 
+def test_an_unknown_lookup_is_answered_with_those_of_its_brand(
+    history: Path, here: Here
+) -> None:
+    known = lookups(here, f"--data-dir={history}")
+    unknown = f"{known[0].rpartition('.')[0]}.9-k7f2m9qd"
+
+    told = here("compare", unknown, known[0], f"--data-dir={history}").told(1)
+
+    assert told == f"there is no lookup {unknown}; of its brand there are {', '.join(known)}"
+
+
 def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
     first, second, third = started(here, f"--data-dir={history}")
     words = ("compare", "Acme", f"--data-dir={history}")

@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter, Token
 
 from cs.cli.command import Invocation, Output, number
 from cs.cli.output import Table, errors, stop
+from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.history.brands import BrandStream, UnknownBrand, brands_meant
@@ -60,6 +61,8 @@ Last = Annotated[
 
 #: Rows of a long list that are shown unless --last says more.
 NEWEST = 100
+#: Most ids that an error lists.
+_NAMED = 8
 _WHICH = Group("Which events", help="All of them unless an option says otherwise.", sort_key=1)
 
 
@@ -130,7 +133,7 @@ class Chosen:
         chosen = self.checked()
         for key in chosen.keys:
             if not await history.is_there(f"key-{key}"):
-                stop(f"there is no key {key}; `cs keys list` shows those there are")
+                stop(f"there is no key {key}; there are {await _keys(history)}")
         if not growing:
             await self._check_there(history, chosen)
         query = query_of(self.brand, self.domain)
@@ -202,9 +205,22 @@ async def chosen_brands(
 
 
 async def check_lookup(history: History, lookup: str) -> None:
-    """End the command if there is no *lookup*."""
-    if "." not in lookup or await history.run(lookup) is None:
-        stop(f"there is no lookup {lookup}; `cs searches list --json` shows them")
+    """End the command if there is no *lookup*, and list the newest ones of its brand."""
+    if "." in lookup and await history.run(lookup) is not None:
+        return
+    runs = await history.runs(stream_of(lookup)) if "." in lookup else []
+    if runs:
+        of_brand = ", ".join(run.lookup for run in runs[-_NAMED:])
+        stop(f"there is no lookup {lookup}; of its brand there are {of_brand}")
+    stop(f"there is no lookup {lookup}; `cs searches list --json` shows them")
+
+
+async def _keys(history: History) -> str:
+    """Return the ids of the first keys."""
+    issued = Selection(types=("key.issued",))
+    found = [event.stream.removeprefix("key-") async for event in history.events(issued)]
+    more = ", …" if len(found) > _NAMED else ""
+    return ", ".join(found[:_NAMED]) + more if found else "none"
 
 
 async def position_of(history: History, option: str, said: str) -> int:
