@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
@@ -51,7 +52,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
     A first line with ``brand`` or ``domain`` in it names the columns; without one they
     are brand and domain.  Commas, semicolons and tabs separate, as the first line does.
-    In a ``.txt`` every line is one brand, whatever is in it.
+    In a ``.txt`` every line is one brand, whatever is in it; only names of columns are refused.
 
     Raises:
         BadList: It is no such file, or there is no brand in it.
@@ -106,8 +107,13 @@ def _records(text: str) -> Iterator[Row]:
 
 def _lines(text: str) -> Iterator[Row]:
     """Yield a row for each line that is not blank."""
+    first = True
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
-        if brand := " ".join(line.split()):
+        brand = " ".join(line.split())
+        if first and set(_NAMES) <= set(re.split(r"\s*[,;\t ]\s*", brand.casefold())):
+            raise BadList(f"line {number} names columns; a list with columns is called .csv")
+        if brand:
+            first = False
             yield Row(number, brand, None)
 
 

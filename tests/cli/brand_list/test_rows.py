@@ -52,6 +52,8 @@ def test_rows_are_read(
         ),
         ("b.csv", b"\xff\xfe", "is not UTF-8"),
         ("b.csv", b"\xef\xbb\xbfbrand,domain\r\n,\r\n", "names no brand"),
+        ("b.txt", b"brand,domain\nAcme,acme.example\n", "line 1 names columns"),
+        ("b.txt", b"\nDomain; Brand\n", "line 2 names columns"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused(
