@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.names.plain_text import escaped_controls
-from cs.history.pages import Page, Section, page_html, policy
+from cs.history.pages import Bar, Page, Section, page_html, policy
 from docs.browser import Browser, running_browser
 from harness.accessibility import look, violations
 
@@ -60,6 +60,8 @@ def sample(said: str) -> bytes:
         heading=said,
         about=said,
         facts=[(said, said), ("empty", None)],
+        bars=[Bar(said, [(0, 15, "failed"), (15, 45, "waiting")], said)],
+        mark=(60, said),
         columns=(said, "B"),
         rows=[(said, "1"), (said, "")],
         numbers=[1],

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from cs.domain.brand import brand as brands
@@ -98,6 +99,26 @@ def html(search: SearchAt) -> bytes:
 
 def sections(search: SearchAt) -> Mapping[str, Section]:
     return {each.heading: each for each in search_page(search).sections}
+
+
+async def test_attempts_are_drawn_on_the_time_of_the_run() -> None:
+    search = await shown("Acme", reveal=False)
+    run = search.run
+    assert run is not None
+    assert run.finished_at is not None
+    drawn = sections(search)["Stages and attempts"]
+    first, *later = drawn.bars
+
+    (_, failed_at, failed), (waits_from, retried_at, waiting) = first.spans
+    assert (failed, waiting) == ("failed", "waiting")
+    assert failed_at == waits_from
+    length = run.finished_at - run.started_at
+    assert run.attempts[0].retry_at is not None
+    waited = run.attempts[0].retry_at - run.started_at
+    assert retried_at == pytest.approx(100 * (waited / length))
+    assert {look for bar in later for *_, look in bar.spans} == {"answered"}
+    assert all(0 <= start <= end <= 100 for bar in drawn.bars for start, end, _ in bar.spans)
+    assert html(search).count(b"<rect ") == sum(len(bar.spans) for bar in drawn.bars)
 
 
 async def test_attempts_are_listed_with_their_causes() -> None:

@@ -1,8 +1,8 @@
 """Self-contained pages: one HTML file for a ticket or an audit, or text for a terminal.
 
-A page is a list of sections of facts, a table and folded text.  The HTML loads nothing: no
-script, no font, no picture, and a policy forbids them.  It is light or dark as the system of
-its reader is.
+A page is a list of sections of facts, a drawing, a table and folded text.  The HTML loads
+nothing: no script, no font, no picture, and a policy forbids them.  It is light or dark as the
+system of its reader is.
 """
 
 import base64
@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import asdict
@@ -23,12 +23,32 @@ from cs.projections.searches import instant
 Facts = Sequence[tuple[str, str | None]]
 
 
+#: The colour of a part of a bar: `page.css` has one for each, in light and dark.
+Look = Literal["answered", "failed", "replaced", "cut-off", "open", "waiting"]
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One line of a drawing.
+
+    Attributes:
+        name: The text before the line.
+        spans: Start, end and colour of each part, in per cent of the drawing.
+        words: The text after the line, which says the same.
+    """
+
+    name: str
+    spans: Sequence[tuple[float, float, Look]]
+    words: str
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A section of a page.
 
     Attributes:
         heading, about: Its title, and a line below it.
         facts: Above the table.
+        bars: A drawing, only on the HTML page.
+        mark: Where a dashed line crosses its bars, in per cent, and what the line means.
         columns, rows: A table.
         words: Its columns of words, which may be folded.
         numbers: Places of its columns that are set to the right, from 0.
@@ -38,6 +58,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     heading: str
     about: str = ""
     facts: Facts = ()
+    bars: Sequence[Bar] = ()
+    mark: tuple[float, str] | None = None
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     words: Sequence[str] = ()

@@ -1,6 +1,6 @@
 """A search with its evidence as sections, for a page or a terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from cs.domain.mail.mailbox import Evidence
 from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.loading import Search
-from cs.history.pages import Facts, Page, Section, facts, table
+from cs.history.pages import Bar, Facts, Look, Page, Section, facts, table
 from cs.history.redacting import HIDDEN, reply_to
 from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
 from cs.history.searches import SearchAt
@@ -136,6 +136,16 @@ def _run_facts(run: Run) -> Facts:
 
 
 def _stages(run: Run) -> Section:
+    """Return the attempts at each stage, drawn on the time of the run and as a table."""
+    ends = [each.ended_at or each.issued_at for each in run.attempts]
+    length = max([run.finished_at or run.started_at, *ends]) - run.started_at
+    # In per cent of the run, which is at least a millisecond long.
+    per_s = 100 / max(length.total_seconds(), 0.001)
+
+    def place(at: datetime | None) -> float:
+        return 100 if at is None else max((at - run.started_at).total_seconds() * per_s, 0)
+
+    deadline = place(run.deadline_at)
     return table(
         "Stages and attempts",
         (
@@ -151,7 +161,22 @@ def _stages(run: Run) -> Section:
             for each in run.attempts
         ),
         about="cs events why shows the whole chain of causes of any position.",
+        bars=[
+            Bar(f"{each.stage} {each.item} {each.attempt}", [*_spans(each, place)], _end(each))
+            for each in run.attempts
+        ],
+        mark=(deadline, "The dashed line is the deadline.") if deadline <= 100 else None,
     )
+
+
+def _spans(
+    attempt: RunAttempt, place: Callable[[datetime | None], float]
+) -> Iterator[tuple[float, float, Look]]:
+    """Yield the time of *attempt*, and the wait for the next one after a failure."""
+    end = place(attempt.ended_at)
+    yield place(attempt.issued_at), end, attempt.end
+    if attempt.end == "failed" and attempt.retry_at is not None:
+        yield end, max(end, min(place(attempt.retry_at), 100)), "waiting"
 
 
 def _end(attempt: RunAttempt) -> str:
