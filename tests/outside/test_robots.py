@@ -121,14 +121,14 @@ async def test_many_at_once_ask_the_site_once() -> None:
     assert len(site.asked) == 1
 
 
-async def test_what_is_kept_is_bounded() -> None:
+async def test_sites_in_use_are_kept_and_their_number_is_bounded() -> None:
     site = Site(200, NOBODY)
     asker = robots(site)
-    for number in (*range(SITES + 1), 1, 0):
+    for number in (*range(SITES), 0, SITES, 0, 1):
         await asker.allow(httpx.URL(f"https://b{number}.test/"))
 
     assert len(site.asked) == SITES + 2
-    assert site.asked[-1] == "https://b0.test/robots.txt"
+    assert site.asked[-1] == "https://b1.test/robots.txt"
 
 
 async def test_no_answer_says_why_and_is_not_kept() -> None:

@@ -11,12 +11,14 @@ from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.metrics.metrics import Metrics
 from cs.outside.http import TrustedClient
 from cs.outside.port import Response
+from cs.paid_calls.problems import MAY_BE_CHARGED, ProblemKind, ServiceProblem
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.contracts.stand_in import ServiceRequest, StandIn, out_of_order
 from cs.plugins.isolated import IsolatedPeopleSource
 from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
 from cs.sources.brand import company_enrich, search_panel
+from cs.sources.people import apollo
 from harness.in_memory import memory_budgets
 from sources.people_services import (
     JANE,
@@ -55,6 +57,22 @@ class TestEveryService(PeopleSourceContract):
         broken["without a key"] = source_of(service, StandIn(service.says), key="")
         works = source_of(service, StandIn(service.says))
         return PeopleSourceCase(works, ACME, NOBODY, broken)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"errors": ["went wrong"]}, ProblemKind.BAD_QUESTION),
+        ({"errors": ["went wrong"], "people": [{"id": 1}]}, ProblemKind.WRONG_SHAPE),
+        ({"errors": ["no credits left"], "people": [{"id": 1}]}, ProblemKind.NO_CREDITS),
+    ],
+)
+def test_an_error_next_to_results_may_have_been_charged(body: Any, kind: ProblemKind) -> None:
+    judged = apollo.ADAPTER.judge(ok(body))
+
+    assert isinstance(judged, ServiceProblem)
+    assert judged.kind is kind
+    assert (kind in MAY_BE_CHARGED) == (kind is ProblemKind.WRONG_SHAPE)
 
 
 async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:

@@ -182,6 +182,15 @@ def _stated_error(answer: Response) -> str | None:
     return said if isinstance(said, str) else msgspec.json.encode(said).decode()
 
 
+def _has_results(answer: Response) -> bool:
+    """Say whether *answer* has a list or an object with anything in it besides its error."""
+    return any(
+        isinstance(value, list | dict) and value
+        for name, value in fields(answer).items()
+        if name not in {"error", "errors", "meta"}
+    )
+
+
 class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
     """What every kind of adapter says about its service.
 
@@ -233,6 +242,8 @@ class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
             if re.search(pattern, complaint.lower()):
                 kind = meant
                 break
+        if kind is None and own is None and _has_results(answer):
+            kind = ProblemKind.WRONG_SHAPE  # the service may have charged for them
         # A log leaves out what is quoted, and it may hold an address.
         why = f"{self.name} says {complaint[:_COMPLAINT]!r}"
         return self._problem(kind or self.complains, why)
