@@ -87,7 +87,7 @@ def test_what_it_could_not_tell_is_said_with_why(
     assert "no_results, 0 people" in unknown.out
     assert asked[0].params["domain"] == "nobody.example"
     assert failed.code == 1
-    assert "answers JSON of another shape than documented" in failed.err
+    assert "acme-people says 'out of order'" in failed.err
     assert missing.told() == "acme-people: not_configured: set sources.acme-people.url"
 
 

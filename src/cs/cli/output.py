@@ -20,6 +20,7 @@ from msgspec.structs import asdict
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -228,7 +229,10 @@ def _print_table(table: Table) -> None:
     for row in rows:
         shown.add_row(*row)
     shown.width = width if width > console.width else None
-    console.print(shown)
+    for line in Segment.split_lines(console.render(shown)):
+        text = Text.assemble(*((part.text, part.style or "") for part in line))
+        text.rstrip()
+        console.print(text)
 
 
 def warn(message: str) -> None:

@@ -305,6 +305,7 @@ def check(value: object) -> None:
     Raises:
         BeyondLimits: It is not.
 
+    >>> from cs.domain.stages.work import Failed
     >>> check(Failed(why="timeout", retryable=True, retry_in_s=1e308))
     Traceback (most recent call last):
     ...
