@@ -98,6 +98,43 @@ async def test_another_reply_is_read_by_its_own_meaning(world: World) -> None:
     assert reread(full) == ReadVerdict(Verdict.MAILBOX_FULL, "mailbox-full")
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("550", "bare-refusal"),
+        ("550 no such user", "recipient-refused"),
+        ("550 5.2.1 mailbox disabled", "disabled"),
+        ("552 5.2.2 mailbox full", "mailbox-full"),
+    ],
+)
+def test_a_refusal_that_needs_a_control_counts_only_beside_an_accepted_one(
+    reply: str, kind: str
+) -> None:
+    asked = ("[connect mx.acme.test 127.1.2.3:25]", "RCPT TO:<jo@acme.test>", reply)
+    control = "RCPT TO:<postmaster@acme.test>"
+
+    def read(*lines: str) -> ReadVerdict | None:
+        who = ("S" if line[0].isdecimal() else "C" for line in lines)
+        said = (Line(at_ms=0, who=w, text=t) for w, t in zip(who, lines, strict=True))
+        evidence = Evidence(
+            address="jo@acme.test",
+            verdict=Verdict.UNKNOWN,
+            reason="unclear",
+            verifier="smtp",
+            at=datetime(2026, 1, 1, tzinfo=UTC),
+            mx="mx.acme.test",
+            conversation=tuple(said),
+        )
+        return reread(evidence)
+
+    assert read(*asked) is None
+    assert read(*asked, control, "550 5.7.1 not you") is None
+    assert read(control, "250 ok", "QUIT", *asked) is None, "another session"
+    full = kind == "mailbox-full"
+    verdict = Verdict.MAILBOX_FULL if full else Verdict.UNDELIVERABLE
+    assert read(*asked, control, "250 ok") == ReadVerdict(verdict, kind)
+
+
 async def test_a_conversation_without_that_reply_is_not_read(world: World) -> None:
     await world.exchanger(PLAIN)
     [jo], _ = await world.check("jo")

@@ -2,11 +2,13 @@
 
 A reply about the address is read by today's rules (`cs.domain.mail.reply_meaning`).  What
 probes and control addresses showed then is believed as it was recorded, so no reading makes
-an address deliverable that was not.
+an address deliverable that was not.  A refusal that counts only beside an accepted control is
+not read unless that control was recorded in its session.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,10 +16,12 @@ from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import REFUSED, ReplyKind, meaning
 from cs.verifiers.smtp.transcript import GAP
+from cs.verifiers.smtp.verdict import needs_no_control
 
 _CONNECT = re.compile(r"\[connect (\S+) .*\]")
 _HELO = re.compile(r"(?:EHLO|HELO) (.*)")
 _SENDER = re.compile(r"MAIL FROM:<([^>]*)>.*")
+_RECIPIENT = re.compile(r"RCPT TO:<(.*)>")
 #: A refusal that the words of another refusal decided.
 _LIKE_POSTMASTER = "refused-like-postmaster"
 _REFUSALS = REFUSED | {ReplyKind.FULL}
@@ -35,9 +39,12 @@ class ReadVerdict(msgspec.Struct, frozen=True):
 def reread(evidence: Evidence) -> ReadVerdict | None:
     """Return what *evidence* of the ``smtp`` verifier says of its address by today's rules.
 
-    ``None``: it is not known, since no whole reply about the address is stored.
+    ``None``: it is not known, since no whole reply about the address is stored, or no accepted
+    control that the reply would need.
     """
-    kinds = list(_kinds(evidence))
+    answers = list(_answers(evidence))
+    own = [answer for answer in answers if answer.address == evidence.address]
+    kinds = [answer.kind for answer in own]
     if GAP in evidence.conversation or not kinds:
         return None
     reason = evidence.reason
@@ -49,34 +56,49 @@ def reread(evidence: Evidence) -> ReadVerdict | None:
         or is_refused_still
     ):
         return ReadVerdict(evidence.verdict, reason)
-    match kind := kinds[-1]:
-        case ReplyKind.RECIPIENT_REFUSED | ReplyKind.DISABLED | ReplyKind.BARE:
-            return ReadVerdict(Verdict.UNDELIVERABLE, kind.value)
-        case ReplyKind.FULL:
-            return ReadVerdict(Verdict.MAILBOX_FULL, kind.value)
-        case _:
-            return ReadVerdict(Verdict.UNKNOWN, kind.value)
+    last = own[-1]
+    if last.kind not in _REFUSALS | {ReplyKind.BARE}:
+        return ReadVerdict(Verdict.UNKNOWN, last.kind.value)
+    if not needs_no_control(last.reply) and (last.session, ReplyKind.ACCEPTED) not in {
+        (answer.session, answer.kind) for answer in answers
+    }:
+        return None
+    is_full = last.kind is ReplyKind.FULL
+    verdict = Verdict.MAILBOX_FULL if is_full else Verdict.UNDELIVERABLE
+    return ReadVerdict(verdict, last.kind.value)
 
 
-def _kinds(evidence: Evidence) -> Iterator[ReplyKind]:
-    """Yield the meaning of each reply about the address by the exchanger that decided."""
+class _Answer(NamedTuple):
+    """The reply of the exchanger that decided about one address, and its meaning."""
+
+    session: int
+    address: str
+    reply: SmtpReply
+    kind: ReplyKind
+
+
+def _answers(evidence: Evidence) -> Iterator[_Answer]:
+    """Yield the answer about each address that the deciding exchanger was asked about."""
     lines, domain = evidence.conversation, evidence.address.rpartition("@")[2]
     decided_by = evidence.mx or ""
-    mx, helo, sender = decided_by, "", ""
+    mx, helo, sender, session = decided_by, "", "", 0
     for n, line in enumerate(lines):
         if line.who == "S":
             continue
         if found := _CONNECT.fullmatch(line.text):
-            mx = found[1]
+            mx, session = found[1], n
+        elif line.text == "QUIT":
+            session = n
         elif found := _HELO.fullmatch(line.text):
             helo = found[1]
         elif found := _SENDER.fullmatch(line.text):
             sender = found[1]
-        elif line.text == f"RCPT TO:<{evidence.address}>" and mx == decided_by:
+        elif (found := _RECIPIENT.fullmatch(line.text)) and mx == decided_by:
             reply = _reply(lines[n + 1 :])
             if reply is not None:
-                echoed = (evidence.address, domain, mx, helo)
-                yield meaning(reply, stage="rcpt", echoed=echoed, sender=sender).kind
+                echoed = (found[1], domain, mx, helo)
+                kind = meaning(reply, stage="rcpt", echoed=echoed, sender=sender).kind
+                yield _Answer(session, found[1], reply, kind)
 
 
 def _reply(lines: Sequence[Line]) -> SmtpReply | None:

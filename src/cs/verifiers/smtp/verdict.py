@@ -138,7 +138,7 @@ async def _refused(
     finding = RecipientFinding(
         verdict, meaning.kind.value, settles=True, retry_in_s=meaning.retry_in_s
     )
-    if reply.code // 100 == 4 or (reply.enhanced or "").startswith(_ABOUT_RECIPIENT):
+    if needs_no_control(reply):
         return finding
     postmaster = f"postmaster@{address.rpartition('@')[2]}"
     if meaning.kind is ReplyKind.BARE:
@@ -148,6 +148,11 @@ async def _refused(
     if exchanger.accepted or await _control_allows(exchanger, address, postmaster, reply):
         return finding
     return RecipientFinding(Verdict.UNKNOWN, "refused-like-postmaster")
+
+
+def needs_no_control(reply: SmtpReply) -> bool:
+    """Say whether the refusal *reply* counts without a control that the server accepts."""
+    return reply.code // 100 == 4 or (reply.enhanced or "").startswith(_ABOUT_RECIPIENT)
 
 
 async def _accepts_another(exchanger: Exchanger, address: str, postmaster: str) -> bool:
