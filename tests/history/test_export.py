@@ -7,12 +7,14 @@ from typing import Any
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 
 from cs.domain import codec
 from cs.domain.brand import brand as brands
 from cs.domain.brand.events import (
     ContactBounced,
     ContactsDiscovered,
+    ContactsErased,
     EraseContacts,
     LookupStarted,
     MailboxNotVerified,
@@ -49,10 +51,12 @@ from cs.history import export
 from cs.history import history as reading
 from cs.history.export import Form, export_tables
 from cs.history.identities import identities
+from cs.history.loading import load
 from cs.history.part_folder import OtherExport
 from cs.history.report import FIGURES
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
+from cs.keystore.sqlite import SqliteKeyStore
 from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
 from domain.golden_files import NAMES, golden_event
 from harness.memory_keys import MemoryKeyStore
@@ -63,6 +67,7 @@ pytestmark = pytest.mark.slow
 Row = dict[str, Any]
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
+MASTER = bytes(range(32))
 
 
 class Store:
@@ -201,6 +206,75 @@ async def test_an_erased_person_has_nothing_left_in_any_table(store: Store) -> N
     assert ben["full_name"] == "Ben Ode"
     assert "Ada" not in str(found)
     assert "p1@" not in str(found)
+
+
+@pytest.mark.parametrize("reveal", [False, True])
+@pytest.mark.parametrize("is_ended", [False, True])
+async def test_erased_people_stay_so_when_an_older_key_store_is_put_back(
+    store: Store, reveal: bool, is_ended: bool
+) -> None:
+    run = AcmeRun().verifying()
+    checks = (checked("p1", Verdict.DELIVERABLE), checked("p2", Verdict.UNDELIVERABLE))
+    if is_ended:
+        run.verified(*checks)
+    else:
+        lookup = run.live.id
+        run.events += (
+            MailboxVerified(lookup=lookup, checked=checks[0], at=run.at),
+            MailboxNotVerified(lookup=lookup, checked=checks[1], at=run.at),
+        )
+    await store.append(run.stream, run.events)
+    bounce = golden_event("brand.contact-bounced.v1")
+    assert isinstance(bounce, ContactBounced)
+    mailbox = BouncedMailbox(person="p1", address="p1@acme.example", diagnostic="gone")
+    bounced = replace(bounce, lookup=f"{run.stream}.1", bounced=mailbox, contacts=())
+    await store.append(run.stream, (bounced,))
+    event = ContactsErased(lookup=f"{run.stream}.1", people=("p1", "p2"), at=run.at)
+    await store.append(run.stream, (event,))
+
+    found = rows_of(await store.export(reveal=reveal))
+
+    gone = [
+        column.name
+        for column in TABLES["people"].columns
+        if column.is_erased or column.personal
+    ]
+    for person in found["people"]:
+        assert person["erased"]
+        assert not any(person[name] for name in gone)
+    assert [person["verdict"] for person in found["people"]] == ["deliverable", None]
+    assert [(m["verified"], m["verdict"], m["rule"]) for m in found["mailboxes"]] == [
+        (True, "deliverable", None),
+        (False, None, None),
+    ]
+    assert found["evidence"] == []
+    assert len(found["bounced_contacts"]) == 1
+    assert not any(row["address"] or row["diagnostic"] for row in found["bounced_contacts"])
+
+
+async def test_a_key_destroyed_by_another_process_opens_no_later_page(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "WINDOW", 4)
+    run = a_run()
+    path = store.folder / "keys.db"
+    async with SqliteKeyStore(path, MASTER) as keys, SqliteKeyStore(path, MASTER) as other:
+        log = MemoryEventLog(keys)
+        await log.append([Append(run.stream, NO_STREAM, run.events)])
+        checks = []
+        async for page in load(log, keys, Selection()):
+            for _, recorded in page.events:
+                event = recorded.event
+                if isinstance(event, ContactsDiscovered):
+                    assert [person.full_name for person in event.people] == [
+                        "Ada Kern",
+                        "Ben Ode",
+                    ]
+                    await other.destroy([key_name(event.lookup, "p1")])
+                elif isinstance(event, MailboxVerified):
+                    checks.append(event.checked)
+
+    assert [(each.person, each.address) for each in checks] == [("p1", None)]
 
 
 async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) -> None:

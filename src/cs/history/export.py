@@ -15,8 +15,10 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 import msgspec
 
+from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import EventLog
-from cs.history.history import Progress, Unreadable, refuse, unseen
+from cs.eventlog.sealing import key_name
+from cs.history.history import History, Progress, Unreadable, pass_over, refuse, unseen
 from cs.history.identities import Identities
 from cs.history.loading import load
 from cs.history.part_folder import ExportFailed, part_of
@@ -24,6 +26,7 @@ from cs.history.report import FIGURES, MACROS
 from cs.history.rows import Row, event_rows, run_rows, search_row
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
+from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 
 Form = Literal["duckdb", "tables"]
@@ -163,12 +166,14 @@ async def fill(
         LogUnavailable: The log cannot be read now.
         DamagedEvent, NewerEvent: As *unreadable* raises them.
     """
-    lost = set[str]()
-    keys.forget()  # of people who were erased since
+    lost, erased = set[str](), await _erased_with_keys(log, keys)
     async for part in load(log, keys, selection, unreadable=unreadable, progress=progress):
         lost |= part.lost
         for event in part.events:
-            writer.add(event_rows(event))
+            writer.add(event_rows(event, erased))
+        for run in part.runs:
+            for person in run.people:
+                person.erased |= key_name(run.lookup, person.person) in erased
         names = (name for run in part.runs for name in run.names())
         who = {} if people is None else await people.of(names)
         for run in part.runs:
@@ -179,6 +184,23 @@ async def fill(
     held = {"since": selection.since, "until": selection.until, "selection": chosen}
     writer.add([("export", {**held, "position": selection.upto, "revealed": revealed})])
     writer.flush()
+
+
+async def _erased_with_keys(log: EventLog, keys: KeyStore) -> frozenset[str]:
+    """Return the people, ``<lookup>#p1``, who were erased and have a key all the same.
+
+    There are none, unless an older key store was put back.
+    """
+    erased = Selection(types=("brand.contacts-erased",))
+    found = set[str]()
+    keys.forget()
+    async for page in History(log).pages(erased, unreadable=pass_over):
+        names = [key_name(str(e.lookup), person) for e in page for person in e.data()["people"]]
+        try:
+            found |= (await keys.find(names)).keys()
+        except KeysUnavailable as error:
+            raise LogUnavailable(f"the data keys could not be read: {error}") from error
+    return frozenset(found)
 
 
 async def export_tables(

@@ -238,6 +238,7 @@ async def _read(
         def note(value: LostValue, names: set[str] = lost) -> None:
             names.add(value.name)
 
+        keys.forget()  # of people who were erased since
         with keys.lost.listening(note):
             events = await opened(keys, page, unreadable)
         stored = {event.position: event for event in page}

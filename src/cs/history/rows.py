@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import to_builtins
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from cs.domain.brand.events import ContactBounced
+from cs.domain.contact import BouncedMailbox, CheckedPerson
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail.reply_meaning import ReplyKind
@@ -55,8 +56,8 @@ def search_row(search: Search) -> Row:
     return "searches", {**asdict(search), "seconds": seconds}
 
 
-def event_rows(event: LoadedEvent) -> Iterator[Row]:
-    """Yield the rows of one event by itself."""
+def event_rows(event: LoadedEvent, erased: Collection[str] = ()) -> Iterator[Row]:
+    """Yield the rows of one event by itself, those *erased*, ``<lookup>#p1``, left blank."""
     stored, recorded = event
     said = recorded.event
     at: dict[str, Any] = {"position": stored.position}
@@ -89,6 +90,8 @@ def event_rows(event: LoadedEvent) -> Iterator[Row]:
             yield "bounces", asdict(said) | at | {"told_at": said.at} | domain
         case ContactBounced(bounced=bounced):
             person = key_name(said.lookup, bounced.person)
+            if person in erased:
+                bounced = BouncedMailbox(person=bounced.person, address="")
             at |= {"told_at": said.at, "person": person, "rule": said.reason}
             at["address"] = bounced.address or None  # empty: erased
             yield "bounced_contacts", asdict(said) | asdict(bounced) | at
@@ -173,7 +176,12 @@ def _person_rows(
 ) -> Iterator[Row]:
     name = key_name(run.lookup, person.person)
     found, ranked = person.found, person.ranked
-    is_readable = bool(found.full_name)
+    is_readable = bool(found.full_name) and not person.erased
+    checks = person.checks
+    if person.erased:  # an older key store that was put back still opens them
+        ranked = None
+        blank = CheckedPerson(person=person.person, mail_domain="", verdict=Verdict.UNKNOWN)
+        checks = [replace(check, checked=blank) for check in checks]
     place = run.ended_with.index(person.person) + 1 if person.person in run.ended_with else None
     # Contacts with a verified e-mail come first (contract S5).
     verified = place is not None and place <= run.verified_then
@@ -190,7 +198,7 @@ def _person_rows(
         "verified": verified,
         "erased": person.erased or not (is_readable or name in lost),
     }
-    best = _best(run, person.checks)
+    best = _best(run, checks)
     if best is not None:
         row |= {field: _check(best)[field] for field in _OF_CHECK}
         row |= {"verdict_rules": best.checked.rules}
@@ -201,7 +209,7 @@ def _person_rows(
         row |= {"sources": found.sources}
         row["email"] = best.checked.address if best is not None and verified else None
     yield "people", row
-    for check in person.checks:
+    for check in checks:
         about = {"person": name, "lookup": run.lookup} | _check(check)
         yield "mailboxes", about
         addresses = list(dict.fromkeys(each.address for each in check.checked.evidence))
