@@ -17,7 +17,7 @@ import httpx
 from harness.served import Served
 
 #: Longest time that an answer of the API or of the admin port may take during an attack.
-ANSWER_S = 0.5
+ANSWER_S = 1.0
 #: After this a probe gives up, and counts as having taken this long.
 _GIVE_UP_S = 30.0
 #: Pause between two probes of one port.

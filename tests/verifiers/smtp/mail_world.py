@@ -72,7 +72,7 @@ class World:
         allow: str = "127.77.0.0/16",
         mail_from: str = "check@verify.test",
         identities: Sequence[Identity] = (),
-        dns_s: float = 0.5,
+        dns_s: float = 2.0,
     ) -> SmtpVerifier:
         return SmtpVerifier(
             DnsResolver(self.zone.address, timeout_s=dns_s),
