@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 
 from harness.loopback_server import loopback_server
 
@@ -43,9 +43,7 @@ async def _pump(
     behind: tuple[bytes, bytes] = (b"", b""),
 ) -> None:
     after, added = behind
-    try:
+    with closing(writer), suppress(OSError):  # an error here would leave the other way running
         while data := await reader.read(65_536):
             writer.write(data + added if after and data.endswith(after) else data)
             await writer.drain()
-    finally:
-        writer.close()
