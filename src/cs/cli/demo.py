@@ -125,7 +125,7 @@ async def _made_year(folder: Path) -> Output:
             "\nAsk it, for example:\n",
             f"  cs keys list --data-dir {folder}",
             f"  cs events export --brand Veltrana --data-dir {folder} --out veltrana.ndjson\n",
-            "docs/analysts.md has ten questions, each with its answer.",
+            "docs/analysts.md has fifteen questions, each with its answer.",
         ],
     )
 

@@ -158,8 +158,8 @@ async def import_people(
                 oldest=oldest,
                 dated=as_of is not None,
                 dry_run=options.dry_run,
-                told=refuse,
-                shown=lambda counts: progress.show(f"{counts.rows} rows"),
+                on_refused=refuse,
+                on_progress=lambda counts: progress.show(f"{counts.rows} rows"),
                 counts=done,
             )
             await importing.run(people)

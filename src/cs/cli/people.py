@@ -307,19 +307,18 @@ class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is held on one person.
 
     Attributes:
-        at: When it was put together; up to ``position`` of the log.
+        at: The time of the export, which covers the log up to ``position``.
         known: Whether anything is held.
-        pseudonym: What they are called in exports without names.
-        records: What each lookup stored.
-        unread: Lookups that hold something of them, and cannot be read.
+        pseudonym: Their name in exports that hide people.
+        records: The data of each lookup.
+        unread: Lookups that hold data about them and cannot be read.
         suppressed: Whether they are kept out of later searches.
-        suppressed_since: Since when, if it was asked for by this address or profile.
-        disclosures: When operators opened data that they may be in, this one aside; ``None``:
-            it is not known.
-        paid_calls: What providers were paid to say for these lookups is remembered, sealed;
-            ``None``: the settings do not say where.
-        directory: What the operator's own directory has of them; ``None``: the settings do not
-            say where it is, or do not name its key.
+        suppressed_since: The date of that, if it was requested by this address or profile.
+        disclosures: Earlier disclosures that may contain them; ``None``: not known.
+        paid_calls: The stored answers of paid providers to these lookups; ``None``: the
+            settings do not name their database.
+        directory: Their entries in the operator's own directory; ``None``: the settings do not
+            name the directory or its key.
     """
 
     at: datetime

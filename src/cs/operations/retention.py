@@ -19,7 +19,7 @@ from cs.runtime.private_files import DeletedDataRemains
 
 log = get_logger()
 
-#: A month of the setting: the longest month, so that nobody is forgotten too early.
+#: A month of the setting: the longest month, so that no person is forgotten too early.
 MONTH = timedelta(days=31)
 #: How often people are looked for, also after a failure.
 EVERY = timedelta(hours=1)

@@ -26,7 +26,7 @@ class WorldSearch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         verified: How many addresses must come out verified, those of ``people``.
-        maybe: Other people who may come out verified; nobody else may.
+        maybe: Other people who may be verified; no one else may.
         asked_by: Ways of asking for which this holds: "brand" alone, "domain" alone, "both".
         parent: The parent company where the marketing team sits.
     """

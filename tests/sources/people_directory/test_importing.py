@@ -47,7 +47,7 @@ class Import:
             today=TODAY,
             oldest=OLDEST,
             dry_run=dry_run,
-            told=lambda line, why: self.told.append((line, why)),
+            on_refused=lambda line, why: self.told.append((line, why)),
         )
         await work.run(TableFile(self.path, PEOPLE))
         return work.counts

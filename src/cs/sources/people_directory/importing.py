@@ -126,8 +126,8 @@ class Importing:
         oldest: A person known of an earlier day is refused.
         dated: The file is of that day, also for people who are known already.
         dry_run: Only say what would change.
-        told: Called for each row that is refused, with its line and the reason.
-        shown: Called with the counts after each batch.
+        on_refused: Called for each row that is refused, with its line and the reason.
+        on_progress: Called with the counts after each batch.
         counts: The result until now.
     """
 
@@ -138,8 +138,8 @@ class Importing:
     oldest: date
     dated: bool = False
     dry_run: bool = False
-    told: Refuse = lambda _line, _why: None
-    shown: Callable[[ImportCounts], object] = lambda _counts: None
+    on_refused: Refuse = lambda _line, _why: None
+    on_progress: Callable[[ImportCounts], object] = lambda _counts: None
     counts: ImportCounts = field(default_factory=ImportCounts)
 
     async def run(self, file: TableFile) -> None:
@@ -160,11 +160,11 @@ class Importing:
     def _good_rows(self, file: TableFile) -> Iterator[tuple[int, DirectoryRow]]:
         seen = _SeenPeople()
         parse = partial(row_of, today=self.today, oldest=self.oldest)
-        for line, row in good_rows(file, parse, self.counts, self.told):
+        for line, row in good_rows(file, parse, self.counts, self.on_refused):
             first = seen.first_line(row.person.known_as, line)
             if first != line:
                 self.counts.repeated += 1
-                self.told(line, f"the same person as in line {first}, which counts")
+                self.on_refused(line, f"the same person as in line {first}, which counts")
                 continue
             dated = DirectoryRow(row.person, row.given | {"as_of"}) if self.dated else row
             yield line, dated
@@ -176,7 +176,7 @@ class Importing:
         gone = await self.prints.suppressed(every)
         for line in (line for line, of in prints.items() if gone.intersection(of)):
             self.counts.suppressed += 1
-            self.told(line, _SUPPRESSED)
+            self.on_refused(line, _SUPPRESSED)
         rows = [row for line, row in batch if not gone.intersection(prints[line])]
 
         def index(person: DirectoryPerson) -> IndexEntries:
@@ -188,7 +188,7 @@ class Importing:
         self.counts.new += changes.new
         self.counts.updated += changes.updated
         self.counts.unchanged += changes.unchanged
-        self.shown(self.counts)
+        self.on_progress(self.counts)
 
 
 class _SeenPeople:

@@ -1,9 +1,9 @@
 """Today's meaning of the replies in a recorded conversation.
 
-A reply about the address is read by today's rules (`cs.domain.mail.reply_meaning`).  What
-probes and control addresses showed then is believed as it was recorded, so no reading makes
-an address deliverable that was not.  A refusal that counts only beside an accepted control is
-not read unless that control was recorded in its session.
+A reply about the address is read by today's rules (`cs.domain.mail.reply_meaning`).  The
+results of probes and control addresses count as recorded, so no reading makes an address
+deliverable that was not.  A refusal that needs an accepted control is read only if that
+control was recorded in its session.
 """
 
 import re
