@@ -44,6 +44,7 @@ def letters(text: str) -> str:
 
 @given(headlines)
 @example("(BRAND)0@0")
+@example("0 AT @")
 def test_titles_and_companies_are_words_of_the_headline(headline: str) -> None:
     role = classify(headline)
     written = letters(plain(headline))

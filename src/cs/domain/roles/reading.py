@@ -136,7 +136,7 @@ def _claim(item: Item, company: str | None) -> ClaimedRole:
     if company is None:
         role, company = name_at_end(item.text)
         return ClaimedRole(role, company)
-    return ClaimedRole(item.text, company.lstrip("@ "))
+    return ClaimedRole(item.text, company.lstrip("@ ") or None)
 
 
 def _neighbour(items: list[Item], n: int) -> str | None:
