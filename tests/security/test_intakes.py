@@ -62,12 +62,19 @@ def test_no_body_of_bounces_stops_the_ports(folder: Path) -> None:
                 "/contacts", json={"brand": "Veltrana", "wait": True}
             ).raise_for_status()
         for name, (body, status) in BODIES.items():
-            many = [service] * (4 if status == 400 else 1)
-            with answering(service) as answers, ThreadPoolExecutor(4) as callers:
-                posted = list(callers.map(post, many, [body] * len(many)))
-            assert {each.status_code for each in posted} == {status}, name
-            assert len(posted[0].content) < 200_000, name
-            answers.assert_fast()
+            # A busy machine is slow once, a body that stops a port each time.
+            slow = slow_ports(service, body, status) and slow_ports(service, body, status)
+            assert not slow, name
+
+
+def slow_ports(service: Served, body: bytes, status: int) -> list[str]:
+    """Return the ports that are slow while *body* is sent, which is answered with *status*."""
+    many = [service] * (4 if status == 400 else 1)
+    with answering(service) as answers, ThreadPoolExecutor(4) as callers:
+        posted = list(callers.map(post, many, [body] * len(many)))
+    assert {each.status_code for each in posted} == {status}
+    assert len(posted[0].content) < 200_000
+    return answers.slow
 
 
 def post(service: Served, body: bytes) -> httpx.Response:
