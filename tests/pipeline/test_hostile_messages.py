@@ -25,7 +25,7 @@ from cs.keystore.port import KeyStore
 from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
 from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.runner import Runner
-from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
+from cs.pipeline.suppression import SuppressionFilter
 from domain.acme_run import AT, AcmeRun
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
@@ -95,7 +95,7 @@ async def withstands(form: Form, sent: Sequence[Sent]) -> None:
     for name, events in at_each_stage(stream).items():
         await form.log.append([Append(name, NO_STREAM, events)])
 
-    async def erase(_: SuppressedPerson) -> None:
+    async def erase(*_: object) -> None:
         raise AssertionError("nobody is suppressed")
 
     recorder = OutcomeRecorder(

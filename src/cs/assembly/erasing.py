@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable
 
 from structlog import get_logger
 
+from cs.domain.causation import AnyCause
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import EventLog
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
-from cs.pipeline.suppression import SuppressedPerson, SuppressionFilter
+from cs.pipeline.suppression import SuppressionFilter
 from cs.projections.follower import Follower
 from cs.runtime.private_files import DeletedDataRemains
 
@@ -32,12 +33,12 @@ def reached_end(events: EventLog, views: Follower) -> Callable[[], Awaitable[Non
 def build_suppression(erasure: Erasure, keys: KeyStore) -> SuppressionFilter:
     """Return the filter that leaves suppressed people out of what stages found."""
 
-    async def erase(met: SuppressedPerson) -> None:
+    async def erase(
+        print_: str, prints: frozenset[str], name: str, caused_by: AnyCause
+    ) -> None:
         try:
             await retry_while_unavailable(
-                lambda: erasure.erase(
-                    met.print_, met.prints, [met.name], caused_by=met.caused_by
-                )
+                lambda: erasure.erase(print_, prints, [name], caused_by=caused_by)
             )
         except DamagedEvent:
             pass  # that stream is set aside, the others are done

@@ -1,14 +1,15 @@
 """The lookups of the log: their brands read and changed, however long the log is away."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+from msgspec.structs import replace
 from structlog import get_logger
 
 from cs.domain.brand import brand
 from cs.domain.brand.brand import Brand, Finish, stream_of
-from cs.domain.brand.events import LookupCommand, LookupFinished
+from cs.domain.brand.events import LookupCommand, LookupFinished, RecordFinding
 from cs.domain.causation import AnyCause
 from cs.domain.cause import fault
 from cs.domain.codec import AnyEvent
@@ -19,6 +20,7 @@ from cs.domain.mail.patterns import candidates
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.mail_domain import KnownDomain, MailDomain
 from cs.domain.refusal import Refusal
+from cs.domain.stages.work import AnyFinding, checked_in
 from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import Fingerprinter, email_print
 from cs.eventlog.follow import retry_while_unavailable
@@ -59,30 +61,6 @@ def with_damage_check(stream: str, decide: Decide) -> Decide:
             raise DamagedEvent(0, stream, 0, why) from error
 
     return checked
-
-
-class PreparedCommands(NamedTuple):
-    """Commands in order, each with its cause.
-
-    Attributes:
-        unmoved: The streams that they were made of, as appends without events.
-    """
-
-    commands: Sequence[tuple[LookupCommand, AnyCause]]
-    unmoved: Sequence[Append] = ()
-
-
-class Refuted(NamedTuple):
-    """What mail came back from.
-
-    Attributes:
-        addresses: That no check of now can prove.
-        unmoved: The streams that say so of deliverable ones, as they were read: a bounce
-            that is recorded in the meantime moves one of them.
-    """
-
-    addresses: frozenset[str] = frozenset()
-    unmoved: tuple[Append, ...] = ()
 
 
 class Lookups:
@@ -174,16 +152,19 @@ class Lookups:
                 settled[who.person] = found
         return settled
 
-    async def refuted(self, checked: Iterable[CheckedPerson]) -> Refuted:
-        """Return what is refuted of the addresses in *checked*.
+    async def _refuted(self, finding: AnyFinding) -> tuple[frozenset[str], Sequence[Append]]:
+        """Return the addresses in *finding* that mail came back from: no check proves them.
+
+        With them the streams that say so of deliverable ones, as they were read: a bounce
+        that is recorded in the meantime moves one of them.
 
         Raises:
             LogUnavailable: The log cannot be read now.
         """
         if self._keys is None:
-            return Refuted()
+            return frozenset(), ()
         by_domain: dict[str, list[CheckedPerson]] = {}
-        for each in checked:
+        for each in checked_in(finding):
             if each.address is not None:
                 by_domain.setdefault(each.address.rpartition("@")[2], []).append(each)
         refuted: set[str] = set()
@@ -197,7 +178,7 @@ class Lookups:
                 unmoved.append(Append(f"mail-domain-{domain}", folded.version, ()))
             addresses = {each.address for each in people if each.address is not None}
             refuted |= {each for each in addresses if self._refutes(folded.state, each)}
-        return Refuted(frozenset(refuted), tuple(unmoved))
+        return frozenset(refuted), unmoved
 
     def _refutes(self, domain: MailDomain, address: str) -> bool:
         if self._keys is None or not domain.bounced:
@@ -205,31 +186,22 @@ class Lookups:
         return domain.refutes(email_print(self._keys, address), self._clock.now())
 
     async def change(self, command: LookupCommand, caused_by: AnyCause) -> None:
-        """Record *command* on its lookup's brand; what was said before is quiet."""
+        """Record *command* on its lookup's brand; what was recorded before changes nothing.
 
-        async def prepare() -> PreparedCommands:
-            return PreparedCommands([(command, caused_by)])
-
-        await self.change_by_others(command.lookup, prepare)
-
-    async def change_by_others(
-        self, lookup: str, prepare: Callable[[], Awaitable[PreparedCommands]]
-    ) -> None:
-        """Record on *lookup*'s brand, at once, what *prepare* makes of other streams.
-
-        It is made again for as long as one of them moves before it is stored.
+        A finding is recorded without the mailboxes that mail came back from.
         """
-        stream = stream_of(lookup)
+        stream = stream_of(command.lookup)
 
-        async def prepared() -> Preparation:
-            commands, unmoved = await prepare()
-            decisions = [
-                Decision(with_damage_check(stream, partial(brand.decide, command)), caused_by)
-                for command, caused_by in commands
-            ]
-            return Preparation(decisions, unmoved)
+        async def prepare() -> Preparation:
+            now: LookupCommand = command
+            unmoved: Sequence[Append] = ()
+            if isinstance(command, RecordFinding):
+                refuted, unmoved = await self._refuted(command.finding)
+                now = replace(command, refuted=refuted)
+            decide = with_damage_check(stream, partial(brand.decide, now))
+            return Preparation([Decision(decide, caused_by)], unmoved)
 
-        await retry_while_unavailable(lambda: self._streams.change_by_others(stream, prepared))
+        await retry_while_unavailable(lambda: self._streams.change_by_others(stream, prepare))
 
     async def _resolved(self, lookup: str) -> Lookup | None:
         """Return *lookup* with the brand that it matched, if it runs."""

@@ -9,7 +9,6 @@ extra stage that is a suppressed address is left out, with the others about that
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -23,29 +22,12 @@ from cs.domain.stages.work import AnyFinding, FactsFound, checked_in, sightings_
 from cs.eventlog.fingerprints import email_print, fingerprints
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.sealing import key_name
+from cs.keystore.port import KeyStore
 
-
-class SuppressionStore(Protocol):
-    """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
-
-    def fingerprint(self, kind: str, value: str) -> str: ...
-    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
-
-
-class SuppressedPerson(msgspec.Struct, frozen=True):
-    """A person of a lookup who turned out to be suppressed.
-
-    Attributes:
-        print_: The fingerprint of their mailbox.
-        prints: Of all else they can be found by.
-        name: Of their data key in this lookup.
-        caused_by: What shows it.
-    """
-
-    print_: str
-    prints: frozenset[str]
-    name: str
-    caused_by: AnyCause
+#: Erases from everything the person whose mailbox has a suppressed fingerprint.  Given are
+#: that, the fingerprints of all else they can be found by, the name of their data key in the
+#: lookup, and what shows it.
+Erase = Callable[[str, frozenset[str], str, AnyCause], Awaitable[None]]
 
 
 class ScreenedFinding(msgspec.Struct, frozen=True):
@@ -56,19 +38,19 @@ class ScreenedFinding(msgspec.Struct, frozen=True):
 
 
 class SuppressionFilter:
-    """Args: *erase*: erases the person of a suppressed mailbox from everything."""
+    """Screens findings by the fingerprints in *keys*."""
 
-    def __init__(
-        self, keys: SuppressionStore, erase: Callable[[SuppressedPerson], Awaitable[None]]
-    ) -> None:
+    def __init__(self, keys: KeyStore, erase: Erase) -> None:
         self._keys = keys
         self._erase = erase
 
-    async def screen(self, findings: Sequence[AnyFinding]) -> Sequence[ScreenedFinding]:
-        """Return each of *findings* without anybody who is suppressed now."""
-        prints = [self._prints_in(finding) for finding in findings]
-        gone = await self._suppressed(frozenset[str]().union(*prints))
-        return [self._screened(finding, gone) for finding in findings]
+    async def screen(self, finding: AnyFinding) -> ScreenedFinding:
+        """Return *finding* without anybody who is suppressed, however long keys are away."""
+        prints = self._prints_in(finding)
+        if not prints:
+            return self._screened(finding, prints)
+        gone = await retry_while_unavailable(partial(self._keys.suppressed, prints))
+        return self._screened(finding, gone)
 
     def _screened(self, finding: AnyFinding, gone: frozenset[str]) -> ScreenedFinding:
         if isinstance(finding, FactsFound):
@@ -89,13 +71,7 @@ class SuppressionFilter:
         """Erase *person* of *lookup*, whose mailbox has the suppressed fingerprint."""
         prints = frozenset(fingerprints(self._keys, msgspec.to_builtins(person)))
         name = key_name(lookup, person.person)
-        await self._erase(SuppressedPerson(print_, prints, name, caused_by))
-
-    async def _suppressed(self, prints: frozenset[str]) -> frozenset[str]:
-        """Return those of *prints* that are suppressed, however long the keys are away."""
-        if not prints:
-            return frozenset()
-        return await retry_while_unavailable(partial(self._keys.suppressed, tuple(prints)))
+        await self._erase(print_, prints, name, caused_by)
 
     def _prints_in(self, finding: AnyFinding) -> frozenset[str]:
         """Return the identifiers by which people in *finding* may be suppressed."""
