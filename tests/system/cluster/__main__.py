@@ -1,6 +1,8 @@
 """`python -m system.cluster`: the distributed form of the service on one machine."""
 
 import argparse
+import json
+import shlex
 import signal
 import sys
 import threading
@@ -14,21 +16,19 @@ from rich.console import Console
 from cs.cli.output import print_json
 from harness.servers.missing import Missing
 from harness.service_process import NotRunning
-from system.cluster import show
-from system.cluster.addresses import addresses, told
 from system.cluster.cluster import Cluster, counted, running_cluster
 from system.cluster.demo import demo
-from system.cluster.health import Checkup
-from system.cluster.supervising import Supervisor
 
-#: Between two questions to every role: each costs it three of its own.
-LOOK_S = 2.0
+#: The brand of the bundled world that the line to try searches for.
+BRAND = "Veltrana"
+#: Interval at which ended roles are looked for.
+LOOK_S = 1.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Return the exit code: 1 if it cannot run, or its world has ended."""
     arguments = _parser().parse_args(words)
-    # Programs read what --json prints; what is told beside it is for people.
+    # With --json standard output is for programs, and progress goes to standard error.
     console = Console(
         highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=arguments.json
     )
@@ -57,29 +57,59 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     )
     if arguments.command == "demo":
         return demo(console, tell, brokers=brokers, each=each)
-    with running_cluster(brokers=brokers, each=each, world=arguments.world, tell=tell) as made:
-        key = made.new_key()["key"]
+    with running_cluster(
+        brokers=brokers, each=each, world=arguments.world, tell=tell
+    ) as cluster:
+        key = cluster.new_key()["key"]
         if arguments.json:
-            print_json(addresses(made, key))
-        console.print(f"\n{told(made, key)}")
-        console.print("Ctrl-C ends all of it and leaves nothing behind.\n")
-        return _stay(made, console)
-
-
-def _stay(cluster: Cluster, console: Console) -> int:
-    """Show and look after *cluster* until a signal, or until its world ends."""
-    seen: list[show.Row] = []
-    supervisor = Supervisor(cluster.roles, console.print)
-    with Checkup(cluster) as checkup:
+            print_json(_addresses(cluster, key))
+        console.print(_instructions(cluster, key))
         while cluster.world.runs:
-            supervisor.look()
-            rows = show.rows(cluster, checkup.ask(cluster.roles))
-            for change in show.changes(seen, rows):
-                console.print(change)
-            seen = rows
+            cluster.start_ended(tell)
             threading.Event().wait(LOOK_S)
-    console.print("the world has ended, and with it what every role was told of it")
+    console.print("the sandbox world has ended, which every role needs")
     return 1
+
+
+def _addresses(cluster: Cluster, key: str) -> dict[str, object]:
+    """Return every address of *cluster*, and the secret *key*, for a program."""
+    return {
+        "urls": cluster.urls,
+        "admin": cluster.admin_url,
+        "key": key,
+        "readyz": {
+            name: f"http://127.0.0.1:{port}/readyz"
+            for name, port in cluster.admin_ports.items()
+        },
+        "environment": _operator_settings(cluster),
+        "folder": str(cluster.folder),
+        "pids": {name: role.pid for name, role in cluster.roles.items()},
+    }
+
+
+def _instructions(cluster: Cluster, key: str) -> str:
+    """Return the addresses of *cluster* and how to call it, for a person."""
+    file = cluster.folder / "operator.env"
+    settings = _operator_settings(cluster).items()
+    file.write_text("".join(f"export {k}={shlex.quote(v)}\n" for k, v in settings))
+    body = shlex.quote(json.dumps({"brand": BRAND, "wait": True}))
+    others = "".join(f"     {url}\n" for url in cluster.urls[1:])
+    processes = "".join(f"  {role.pid:7} {name}\n" for name, role in cluster.roles.items())
+    return (
+        f"\nURL  {cluster.urls[0]}\n{others}Key  {key}\n"
+        f"Health, clock of the sandbox  {cluster.admin_url}/readyz, /sandbox/clock\n"
+        f"Log lines of each process  {cluster.folder}/*.log\n\n"
+        f"curl -s {cluster.urls[0]}/contacts -H 'Authorization: Bearer {key}' \\\n"
+        f"  -H 'Content-Type: application/json' -d {body}\n\n"
+        f"For the operator's commands, in another terminal:  . {file}\n"
+        "  .venv/bin/cs keys list; .venv/bin/cs brands list; .venv/bin/cs log verify\n\n"
+        f"Processes; a role that is killed is started again:\n{processes}\n"
+        "Ctrl-C ends all of it and leaves nothing behind.\n"
+    )
+
+
+def _operator_settings(cluster: Cluster) -> dict[str, str]:
+    return {k: v for k, v in cluster.environment.items() if k.startswith("CS_")}
 
 
 @contextmanager
@@ -110,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(json=False)
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="start everything, show it, stay until Ctrl-C")
+    run = commands.add_parser("run", help="start everything and stay until Ctrl-C")
     run.add_argument("--json", action="store_true", help="print the addresses as JSON")
     run.add_argument("--world", type=Path, metavar="FILE", help="a world file of your own")
     shown = commands.add_parser(

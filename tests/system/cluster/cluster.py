@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -88,6 +89,15 @@ class Cluster:
         for role in missing:
             role.wait_ready()
 
+    def start_ended(self, tell: Tell) -> None:
+        """Start every role again that has ended, as a supervisor of processes does."""
+        for name, role in self.roles.items():
+            if not role.runs:
+                how = end_in_words(role.exit_code)
+                why = f": {role.last_line}" if (role.exit_code or 0) > 0 else ""
+                role.start()
+                tell(f"{name} has ended ({how}{why}); it runs again as {role.pid}")
+
     @property
     def urls(self) -> list[str]:
         """Where the nodes of the API are, with /v1."""
@@ -167,6 +177,17 @@ def running_cluster(
         stack.callback(cluster.end)
         cluster.start(each, tell, kinds)
         yield cluster
+
+
+def end_in_words(code: int | None) -> str:
+    """Return an exit *code* of `subprocess` in words.
+
+    >>> end_in_words(-9), end_in_words(2)
+    ('SIGKILL', 'exit code 2')
+    """
+    if code is not None and code < 0:
+        return signal.Signals(-code).name
+    return f"exit code {code}"
 
 
 def counted(number: int, what: str) -> str:

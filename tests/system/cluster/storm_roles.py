@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from cs.domain.stages.table import OWN_STAGES
 from cs.runtime import failpoints
-from system.cluster.cluster import Cluster
-from system.cluster.supervising import how_it_ended
+from system.cluster.cluster import Cluster, end_in_words
 
 #: How long a role stays dead.
 AGAIN_S = 0.5
@@ -120,7 +119,7 @@ class Keeper:
         if role.exit_code == -signal.SIGKILL and (hits or name in self._killed):
             self.kills[name.rpartition("-")[0]] += 1
         else:
-            how = how_it_ended(role.exit_code)
+            how = end_in_words(role.exit_code)
             self.fell.append(f"{name}: {how}: {role.last_line}")
             self.tell(self.fell[-1])
         self.hit.update(hits)

@@ -18,8 +18,7 @@ import pytest
 from harness.servers.kafka_jars import kafka_jars
 from harness.servers.processes import naming
 from harness.servers.programs import find_binaries, find_java
-from system.cluster.addresses import BRAND
-from system.cluster.supervising import how_it_ended
+from system.cluster.__main__ import BRAND
 
 ROOT = Path(__file__).parents[3]
 #: With which one machine's two cores and three other tests do.
@@ -92,8 +91,7 @@ def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
     with made(short_folder, "run", "--brokers=1", "--each=1", "--json") as command:
         said: dict[str, Any] = json.loads(until(command, r"^\{")[-1])
         relay = said["pids"]["relay-1"]
-        until(command, rf"^relay-1 ready, leads, process {relay}$")
-
+        until(command, "Ctrl-C ends all of it")
         found = httpx.post(
             f"{said['urls'][0]}/contacts",
             headers={"Authorization": f"Bearer {said['key']}"},
@@ -101,14 +99,12 @@ def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
             timeout=100,
         ).json()
         os.kill(relay, signal.SIGKILL)
-        ended = until(command, "is started again")
-        until(command, "^relay-1 ready")
+        until(command, r"relay-1 has ended \(SIGKILL.*it runs again as \d+$")
         there = running(short_folder)
         os.killpg(command.pid, signal.SIGINT)
         left = command.communicate(timeout=60)[0]
 
     assert (found["status"], len(found["contacts"])) == ("done", 4)
-    assert any(line.startswith("relay-1 has ended (SIGKILL)") for line in ended)
     assert len(there) > 10, "the roles, the world and the servers name the folder"
     assert "nothing is left behind" in left
     assert running(short_folder) == []
@@ -124,7 +120,7 @@ def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder:
     assert killed is not None, out
     assert int(killed[2]) < 4, "it was killed in the middle of its work"
     assert re.search(r"has it in hand after \d", out)
-    assert f"{killed[1]} has ended ({how_it_ended(-signal.SIGKILL)})" in out
+    assert f"{killed[1]} has ended (SIGKILL" in out
     assert len(re.findall(r"  \S+@lentavere\.test$", out, re.MULTILINE)) == 4, out
     assert running(short_folder) == []
     assert list(short_folder.iterdir()) == []

@@ -14,7 +14,10 @@ SHORT = Plan(
     brokers=1,
     each=1,
     points=("relay.after-publish", "stage.after-result", "outcome.after-append"),
-    servers=("kill-broker", "restart-postgres", "suspend-leader relay", "wipe-kafka"),
+    servers=(
+        *("kill-broker", "restart-postgres", "suspend-leader relay", "suspend-leader driver"),
+        *("suspend-leader views", "wipe-kafka"),
+    ),
     every_s=5.0,
     suspended_s=6.0,
     keys=24,
