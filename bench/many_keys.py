@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -26,10 +26,9 @@ from statistics import median
 import asyncpg
 import msgspec
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder import open_folder
 from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.roles.api import run_api
+from cs.assembly.roles import run_api
 from cs.domain.codec import topic_of
 from cs.domain.key import KeyIssued
 from cs.eventlog.port import EventLog
@@ -113,7 +112,7 @@ async def embedded(folder: Path) -> AsyncIterator[None]:
             [],
             bus=memory_bus(),
             clock=SystemClock(),
-            allowed=ApiTerms(deadline=timedelta(seconds=120)),
+            settings=Settings(lookup_deadline_s=120),
             snapshots=data.snapshots,
         ),
     ):

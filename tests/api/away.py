@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Literal
 
 from cs.api.waiting import TimeLimits
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
 from cs.domain.key import SearchAdmitted
@@ -21,6 +19,7 @@ from cs.projections.rows import Table
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
+from cs.settings import Settings
 from harness.in_process import Service
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -146,7 +145,7 @@ async def fragile() -> AsyncIterator[Fragile]:
             build_stages(tools()),
             bus=memory_bus(),
             clock=clock,
-            allowed=ApiTerms(deadline=timedelta(seconds=120)),
+            settings=Settings(lookup_deadline_s=120),
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")

@@ -11,7 +11,7 @@ import httpx
 
 from cs.api.api import Api
 from cs.api.app import Gate
-from cs.assembly.call_answering import ApiTerms, build_api
+from cs.assembly.call_answering import build_api
 from cs.checks.checks import Checks, MemoryChecks
 from cs.checks.postgres import PostgresChecks
 from cs.domain.brand.brand import brand_stream
@@ -30,13 +30,14 @@ from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
+from cs.settings import Settings
 from domain.acme_run import AT
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 from projections.history import done
 
-ALLOWED = ApiTerms(deadline=timedelta(seconds=120))
+ALLOWED = Settings(lookup_deadline_s=120)
 
 
 @dataclass
@@ -143,7 +144,7 @@ async def _node(
         followed,
         reading,
         clock=clock,
-        allowed=ALLOWED,
+        settings=ALLOWED,
         checks=checks,
     )
     gate = Gate(api)

@@ -1,6 +1,8 @@
-"""What a role tells on ``/readyz`` that is no reason not to work."""
+"""What roles report on ``/readyz`` that does not stop them, and what a stage does not load."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,8 @@ from structlog.testing import capture_logs
 from bus.kafka.kafka_cases import settings_for
 from cs.admin.app import build
 from cs.assembly.plugins import StagePlugins
-from cs.assembly.roles.process_manager import run_process_manager
-from cs.assembly.roles.project import run_project
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole
+from cs.assembly.roles import run_process_manager, run_project
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.topics import apply
 from cs.bus.topics import OUTCOMES, TOPICS, encode
@@ -88,3 +89,14 @@ async def test_outcomes_that_were_forged_are_counted(
                 pass
 
     assert forged == 3
+
+
+#: The log, and what only those have who hold the master key.
+HOLDS_KEYS = ("cs.eventlog.postgres", "cs.keystore.postgres", "cs.projections.postgres")
+
+
+def test_the_process_of_a_stage_loads_no_log_and_no_keys() -> None:
+    code = "import sys, cs.assembly.stage_role; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+    assert not set(HOLDS_KEYS) & set(ended.stdout.decode().split())

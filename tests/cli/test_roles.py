@@ -8,7 +8,7 @@ import pytest
 import structlog
 import uvloop
 
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole
 from cs.cli import roles
 from cs.cli.command import Invocation
 from cs.domain.service import World

@@ -3,13 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder import open_folder
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins, build_stages
@@ -24,6 +22,7 @@ from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import tools
@@ -63,7 +62,7 @@ async def one_process(
     real: Clock | None = None,
     months: int | None = None,
     world: World = "sandbox",
-    allowed: ApiTerms | None = None,
+    allowed: Settings | None = None,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[Service]:
     """Run the whole service on these until left; *months*: how long people are kept.
@@ -71,7 +70,7 @@ async def one_process(
     *allowed* is in the place of *deadline_s* and *ceiling*.
     """
     clock = clock or SystemClock()
-    terms = ApiTerms(deadline=timedelta(seconds=deadline_s), ceiling=ceiling)
+    settings = Settings(lookup_deadline_s=deadline_s, lookups_per_day=ceiling)
     async with run_service(
         log,
         keys,
@@ -79,7 +78,7 @@ async def one_process(
         build_stages(plugins),
         bus=bus or memory_bus(),
         clock=clock,
-        allowed=allowed or terms,
+        settings=allowed or settings,
         real=real,
         kept_for_months=months,
         metrics=metrics,
@@ -100,7 +99,7 @@ async def in_memory(
     real: Clock | None = None,
     keys: MemoryKeyStore | None = None,
     log: EventLog | None = None,
-    allowed: ApiTerms | None = None,
+    allowed: Settings | None = None,
 ) -> AsyncIterator[Service]:
     keys = keys or MemoryKeyStore()
     views = sqlite_views(None, projections())

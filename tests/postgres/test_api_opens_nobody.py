@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.assembly.roles.api import run_api
+from cs.assembly.roles import run_api
 from cs.domain.brand.brand import brand_stream
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
-from cs.assembly.roles.api import run_api
+from cs.assembly.roles import run_api
 from cs.eventlog import postgres as postgres_log
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling

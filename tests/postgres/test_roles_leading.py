@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from cs.assembly.roles.project import run_project
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole
+from cs.assembly.roles import run_project
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.open_work import UnfinishedWork
 from cs.eventlog.streams import Streams

@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-import msgspec
 from structlog import get_logger
 
 from cs.api.admission import SearchAdmission
-from cs.api.api import HOLD, MAX_WAITING_SEARCHES, Api
+from cs.api.api import MAX_WAITING_SEARCHES, Api
 from cs.api.keys import MAX_KEYS, Keys
-from cs.api.long_polls import MAX_LONG_POLLS, LongPolls
-from cs.api.running_lookups import LOOKUPS, RunningLookups
-from cs.api.waiting import AT_ONCE_PER_KEY, KeyLimiter
+from cs.api.long_polls import LongPolls
+from cs.api.running_lookups import RunningLookups
+from cs.api.waiting import KeyLimiter
 from cs.checks.checks import CHECKS_PER_MINUTE, Checks, MemoryChecks
-from cs.domain.contact import CONTACTS
 from cs.domain.operator_actions import ACTS, act_of
 from cs.eventlog.categories import category_name
 from cs.eventlog.errors import LogUnavailable
@@ -34,36 +32,13 @@ WARM_EVENTS = 2_000
 WARM_S = 0.5
 
 
-class ApiTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a service allows, and what it takes on at once (docs/settings.md, "Overload")."""
-
-    deadline: timedelta
-    ceiling: int | None = None  # lookups started per rolling 24 h
-    contacts: int = CONTACTS  # of one search
-    hold: timedelta = HOLD
-    holds: int = MAX_LONG_POLLS
-    lookups: int = LOOKUPS
-    calls_per_key: int = AT_ONCE_PER_KEY
-
-
-def api_terms(settings: Settings) -> ApiTerms:
-    return ApiTerms(
-        deadline=timedelta(seconds=settings.lookup_deadline_s),
-        ceiling=settings.lookups_per_day,
-        contacts=settings.contacts,
-        holds=settings.holds,
-        lookups=settings.lookups_at_once,
-        calls_per_key=settings.calls_per_key,
-    )
-
-
 async def build_api(
     streams: Streams,
     views: Follower,
     reading: Reading,
+    settings: Settings,
     *,
     clock: Clock,
-    allowed: ApiTerms,
     checks: Checks | None = None,
     metrics: Metrics | None = None,
 ) -> Api:
@@ -77,15 +52,15 @@ async def build_api(
     metrics = metrics or Metrics()
     metrics.cache("key-secrets", keys.__len__, MAX_KEYS)
     views.listen(keys.on_events, keys.READS)
-    lookups = RunningLookups(allowed.lookups)
+    lookups = RunningLookups(settings.lookups_at_once)
     lookups.load((await reading.unfinished()).lookups)
     views.listen(lookups.on_events, lookups.READS)
     admission = SearchAdmission(
         streams,
         clock,
-        ceiling=allowed.ceiling,
-        deadline=allowed.deadline,
-        contacts=allowed.contacts,
+        ceiling=settings.lookups_per_day,
+        deadline=timedelta(seconds=settings.lookup_deadline_s),
+        contacts=settings.contacts,
         lookups=lookups,
         reusable=reading.reusable,
     )
@@ -96,10 +71,9 @@ async def build_api(
         keys,
         clock,
         checks or MemoryChecks(),
-        hold=allowed.hold,
-        long_polls=LongPolls(allowed.holds),
-        search_limiter=KeyLimiter(allowed.calls_per_key, MAX_WAITING_SEARCHES),
-        read_limiter=KeyLimiter(allowed.calls_per_key, CHECKS_PER_MINUTE),
+        long_polls=LongPolls(settings.holds),
+        search_limiter=KeyLimiter(settings.calls_per_key, MAX_WAITING_SEARCHES),
+        read_limiter=KeyLimiter(settings.calls_per_key, CHECKS_PER_MINUTE),
         metrics=metrics,
     )
     views.listen(log_actions, ACTS)

@@ -1,11 +1,11 @@
 """Every role in one process, connected over one bus, on any stores or on a data folder.
 
 ``cs serve`` runs it on a data folder, tests run it in memory.  The same roles, a process
-each, are in `cs.assembly.roles`.
+each, are in `cs.assembly.roles` and `cs.assembly.stage_role`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -18,13 +18,13 @@ from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import build
-from cs.assembly.call_answering import ApiTerms, api_terms, build_api
-from cs.assembly.erasing import build_suppression, reached_end
+from cs.assembly.call_answering import build_api
 from cs.assembly.folder import check_clock, erase_paid_calls, open_folder
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, measured_process
+from cs.assembly.process_manager import build_process_manager
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -37,14 +37,11 @@ from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
-from cs.operations.bounces.recording import POSTED, BounceRecorder
-from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
-from cs.operations.retention import Retention
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.pipeline.outcomes import GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.relay import LearnedFigures, relay
 from cs.pipeline.runner import Runner
@@ -93,12 +90,11 @@ async def run_service(
     *,
     bus: Bus,
     clock: Clock,
-    allowed: ApiTerms,
+    settings: Settings,
     kept_for_months: int | None = None,
     snapshots: Snapshots | None = None,
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
-    foreign_verifiers: Collection[str] = (),
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     directory: PeopleDirectory | None = None,
     metrics: Metrics | None = None,
@@ -113,12 +109,11 @@ async def run_service(
         work: The stages.
         bus: Between the roles.
         clock: Of windows, deadlines and timers.
-        allowed: What callers may do.
+        settings: What callers may do, and verifiers whose evidence counts.
         kept_for_months: After how many months people are erased; ``None``: never.
         snapshots: Of folded streams; none are made without.
         real: The machine's clock, which the silence of stages is measured by.
         misconfiguration: What ``/readyz`` says of the stages' settings.
-        foreign_verifiers: Names of verifiers that no stage of ours asks; their evidence counts.
         forget_calls: Erases the paid calls of lookups in which a person is erased.
         directory: The operator's own people, from which an erased person is taken.
         metrics: Where all of it is counted.
@@ -126,49 +121,34 @@ async def run_service(
     """
     metrics = metrics or Metrics()
     bus = MeasuredBus(bus, metrics)
+    real = real or SystemClock()
     streams = Streams(log, snapshots, metrics)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest=rest)
     metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen(streams.on_events, streams.READS)
     runner.listen(EventCounts(metrics).on_events)
     reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
-    api = await build_api(
-        streams, runner, reading, clock=clock, allowed=allowed, metrics=metrics
-    )
-    receipts = Receipts(await keys.secret(SHARED))
-    reflected = reached_end(log, runner)
-    erasure = Erasure(
-        streams, keys, clock, reflected, forget_calls=forget_calls, directory=directory
-    )
-    real = real or SystemClock()
-    heartbeats = MemoryHeartbeats(real.monotonic)
-    recorder = OutcomeRecorder(
+    api = await build_api(streams, runner, reading, settings, clock=clock, metrics=metrics)
+    manager = await build_process_manager(
         streams,
-        bus,
-        clock,
-        heartbeats,
-        receipts=receipts,
+        keys,
+        views=views,
+        follower=runner,
+        reading=reading,
+        bus=bus,
+        heartbeats=MemoryHeartbeats(real.monotonic),
+        clock=clock,
+        real=real,
         verifiers=[
             *(v.name for s in work if isinstance(s, Verification) for v in s.verifiers),
-            *foreign_verifiers,
+            *settings.foreign_verifiers,
         ],
-        suppression=build_suppression(erasure, keys),
-        keys=keys,
-        metrics=metrics,
-    )
-    driver = Driver(
-        streams,
-        reading,
-        clock,
-        heartbeats,
         restart_work=True,
-        real=real,
+        months=kept_for_months,
+        forget_calls=forget_calls,
+        directory=directory,
         metrics=metrics,
-        keys=keys,
     )
-    retention = None
-    if kept_for_months is not None:
-        retention = Retention(views, erasure, clock, months=kept_for_months)
     ready = Readiness(
         log,
         keys,
@@ -176,9 +156,10 @@ async def run_service(
         views=runner,
         misconfiguration=misconfiguration or Misconfiguration(),
         set_aside=streams.set_aside,
-        outcomes=recorder,
+        outcomes=manager.recorder,
         metrics=metrics,
     )
+    receipts = Receipts(await keys.secret(SHARED))
     async with asyncio.TaskGroup() as tasks:
         roles = [
             tasks.create_task(runner.run(), name="views"),
@@ -203,11 +184,13 @@ async def run_service(
                 )
                 for each in work
             ),
-            tasks.create_task(recorder.run(), name="outcomes"),
-            tasks.create_task(VersionGate("driver").until_read(driver.run), name="driver"),
+            tasks.create_task(manager.recorder.run(), name="outcomes"),
+            tasks.create_task(
+                VersionGate("driver").until_read(manager.driver.run), name="driver"
+            ),
         ]
-        if retention is not None:
-            roles.append(tasks.create_task(retention.run(), name="retention"))
+        if manager.retention is not None:
+            roles.append(tasks.create_task(manager.retention.run(), name="retention"))
         yield RunningService(
             build(api),
             api,
@@ -215,8 +198,8 @@ async def run_service(
             runner,
             reading,
             ready,
-            driver,
-            BounceRecorder(streams, keys, clock, reflected, caused_by=POSTED).record_body,
+            manager.driver,
+            manager.bounces,
         )
         for role in roles:
             role.cancel()
@@ -268,11 +251,10 @@ async def run_embedded(
                 build_stages(plugins),
                 bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
                 clock=clock,
-                allowed=api_terms(settings),
+                settings=settings,
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=plugins.misconfiguration,
-                foreign_verifiers=settings.foreign_verifiers,
                 forget_calls=partial(erase_paid_calls, settings),
                 directory=directory,
                 metrics=metrics,

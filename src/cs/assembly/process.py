@@ -1,4 +1,4 @@
-"""A process of the service as such: its metrics, its traces, and settings for its world."""
+"""A process of the service: its ports, metrics and traces, and settings for its world."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,6 +7,12 @@ from importlib.metadata import version
 from ipaddress import ip_network
 from typing import NoReturn
 
+import msgspec
+from starlette.types import ASGIApp
+
+from cs.admin.app import RecordBounces
+from cs.admin.health import Readiness
+from cs.admin.sandbox_clock import ClockAdvancer
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
@@ -19,6 +25,24 @@ SMTP_PORT = 25
 #: Between two measurements of the event loop's delay.
 DELAY_EVERY_S = 0.25
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+class RunningRole(msgspec.Struct, frozen=True):
+    """What the ports of a role that runs serve.
+
+    Attributes:
+        ready: Answers ``/readyz`` and ``/metrics``.
+        app: The API; only of ``cs api`` and ``cs serve``, as the next two.
+        draining: Once it is set, held calls are answered.
+        clock_advancer: Moves a sandbox's clock.
+        bounces: Records bounces; only of ``cs process-manager`` and ``cs serve``.
+    """
+
+    ready: Readiness
+    app: ASGIApp | None = None
+    draining: asyncio.Event | None = None
+    clock_advancer: ClockAdvancer | None = None
+    bounces: RecordBounces | None = None
 
 
 @asynccontextmanager

@@ -40,7 +40,7 @@ async def _in_databases(
 ) -> ReplaySummary:
     # Imported here: a command on a data folder starts sooner without PostgreSQL's driver.
     from cs.assembly.postgres_stores import open_shared_stores  # noqa: PLC0415
-    from cs.assembly.roles.running import lease_holder  # noqa: PLC0415
+    from cs.assembly.roles import lease_holder  # noqa: PLC0415
     from cs.postgres.lease import Leader  # noqa: PLC0415
 
     done: list[ReplaySummary] = []

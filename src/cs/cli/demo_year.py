@@ -17,9 +17,9 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.admin.sandbox_clock import PATIENT, SandboxClock
-from cs.assembly.erasing import reached_end
 from cs.assembly.folder import erase_paid_calls, open_folder
 from cs.assembly.plugins import StagePlugins
+from cs.assembly.process_manager import reached_end
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.domain.contact import LeftOut, Query
 from cs.domain.stages.work import AnyFinding, RankingDone, StageName, Work

@@ -10,7 +10,7 @@ import msgspec
 from structlog import get_logger
 
 from cs.admin.app import build as admin_app
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole
 from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, first_cause
 from cs.cli.output import errors, stop
 from cs.http_server.serving import address, listen, on_signal, serving

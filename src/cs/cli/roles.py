@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole
 from cs.cli.command import Invocation, Output, command
 from cs.cli.process import Process
 from cs.domain.service import World
@@ -59,7 +59,7 @@ def api(
 
     Example: `CS_POSTGRES=postgresql://cs@db/cs cs api --port 8080`
     """
-    from cs.assembly.roles.api import run_api  # noqa: PLC0415
+    from cs.assembly.roles import run_api  # noqa: PLC0415
 
     return run_role(at, "api", role, run_api, host=host, port=port)
 
@@ -73,7 +73,7 @@ def relay(at: Invocation, *, role: RoleOptions = ANY) -> Output:
 
     Example: `cs relay --admin-port 8091`
     """
-    from cs.assembly.roles.relay import run_relay  # noqa: PLC0415
+    from cs.assembly.roles import run_relay  # noqa: PLC0415
 
     return run_role(at, "relay", role, run_relay)
 
@@ -88,7 +88,7 @@ def process_manager(at: Invocation, *, role: RoleOptions = ANY) -> Output:
 
     Example: `cs process-manager --admin-port 8092`
     """
-    from cs.assembly.roles.process_manager import run_process_manager  # noqa: PLC0415
+    from cs.assembly.roles import run_process_manager  # noqa: PLC0415
 
     return run_role(at, "process-manager", role, run_process_manager)
 
@@ -102,7 +102,7 @@ def project(at: Invocation, *, role: RoleOptions = ANY) -> Output:
 
     Example: `cs project --admin-port 8093`
     """
-    from cs.assembly.roles.project import run_project  # noqa: PLC0415
+    from cs.assembly.roles import run_project  # noqa: PLC0415
 
     return run_role(at, "project", role, run_project)
 
@@ -123,7 +123,7 @@ def stage(
 
     Example: `cs stage verification --admin-port 8094`
     """
-    from cs.assembly.roles.stage import run_stage  # noqa: PLC0415
+    from cs.assembly.stage_role import run_stage  # noqa: PLC0415
 
     return run_role(at, f"stage {name}", role, partial(run_stage, name=name))
 

@@ -13,8 +13,7 @@ from cs.assembly.folder import open_paid_calls, sandbox_clock
 from cs.assembly.one_process import clock_advance, run_embedded
 from cs.assembly.people_directory import open_asked_directory, status_if_readable
 from cs.assembly.plugins import open_plugins
-from cs.assembly.process import open_traces
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole, open_traces
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.service_checks import open_budgets
 from cs.assembly.setup_lines import setup_lines

@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from cli.command import ran
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder import open_folder as opened_folder
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
@@ -28,6 +27,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Mailboxes
 from operations.erasure.service import ADA_PROFILE, Waits, at_zenith, outside
@@ -66,7 +66,7 @@ async def serving(
         build_stages(tools),
         bus=memory_bus(),
         clock=clock,
-        allowed=ApiTerms(deadline=DEADLINE),
+        settings=Settings(lookup_deadline_s=DEADLINE.total_seconds()),
     ) as service:
         operator = Operator(service.streams, clock)
         await operator.choose_world("sandbox")

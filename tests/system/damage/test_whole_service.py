@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.folder import open_folder
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
@@ -16,6 +15,7 @@ from cs.domain.key import SearchAdmitted
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
+from cs.settings import Settings
 from harness.in_process import Service
 from harness.outside import tools
 from system.damage.stores import state
@@ -34,7 +34,7 @@ async def serving(folder: Path) -> AsyncIterator[Service]:
             build_stages(tools()),
             bus=memory_bus(),
             clock=clock,
-            allowed=ApiTerms(deadline=DEADLINE),
+            settings=Settings(lookup_deadline_s=DEADLINE.total_seconds()),
         ) as service:
             operator = Operator(service.streams, clock)
             await operator.choose_world("sandbox")

@@ -8,7 +8,6 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import IN_FLIGHT, SearchAdmitted, SearchRepeated
@@ -28,6 +26,7 @@ from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from cs.runtime.clock import SystemClock
+from cs.settings import Settings
 from harness.memory_keys import MemoryKeyStore
 
 pytestmark = pytest.mark.slow
@@ -99,7 +98,7 @@ async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> Async
                     [],
                     bus=memory_bus(),
                     clock=SystemClock(),
-                    allowed=ApiTerms(deadline=timedelta(hours=1), ceiling=ceiling),
+                    settings=Settings(lookup_deadline_s=3600, lookups_per_day=ceiling),
                 )
             )
             client = httpx.AsyncClient(

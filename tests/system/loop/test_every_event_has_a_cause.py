@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cs.assembly.erasing import reached_end
+from cs.assembly.process_manager import reached_end
 from cs.domain.causation import RequestCause
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted

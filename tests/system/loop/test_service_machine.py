@@ -20,7 +20,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService, run_service
 from cs.assembly.plugins import StagePlugins, build_stages
 from cs.domain.brand.events import LookupStarted
@@ -30,6 +29,7 @@ from cs.eventlog.audit import Audit
 from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
+from cs.settings import Settings
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -109,7 +109,7 @@ class ServiceMachine(RuleBasedStateMachine):
                 bus=self.bus,
                 clock=self.clock,
                 real=self.real,
-                allowed=ApiTerms(deadline=timedelta(seconds=120)),
+                settings=Settings(lookup_deadline_s=120),
             )
         )
         self.silences = Silences(self.service, self.bus, self.real, since)

@@ -5,19 +5,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import httpx
 from msgspec.structs import replace
 
-from cs.assembly.call_answering import ApiTerms
 from cs.assembly.one_process import RunningService
 from cs.domain.contact import BrandFacts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
 from cs.http_server.serving import address, listen, serving
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import Clock
+from cs.settings import Settings
 from harness.in_process import in_memory
 from harness.many_calls import ManyCalls
 from harness.memory_keys import MemoryKeyStore
@@ -115,12 +115,12 @@ def bearing(key: NewSecret | str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key if isinstance(key, str) else key.key}"}
 
 
-ALLOWED = ApiTerms(deadline=timedelta(seconds=60))
+ALLOWED = Settings(lookup_deadline_s=60)
 
 
 @asynccontextmanager
 async def over_http(
-    log: EventLog | None = None, *, allowed: ApiTerms = ALLOWED, clock: Clock | None = None
+    log: EventLog | None = None, *, allowed: Settings = ALLOWED, clock: Clock | None = None
 ) -> AsyncIterator[OverHttp]:
     staff = SlowStaff((ADA,), slow=SLOW)
     tools = slow_tools(staff, known_brands())

@@ -13,7 +13,7 @@ from system.overload.http_service import ALLOWED, over_http
 
 
 async def test_beyond_the_bound_new_brands_are_refused_and_all_others_answered() -> None:
-    async with over_http(allowed=replace(ALLOWED, lookups=2)) as over:
+    async with over_http(allowed=replace(ALLOWED, lookups_at_once=2)) as over:
         one, two, three, four = await over.keys(4)
         reused = await over.post(one, "Acme", wait=True)
         assert reused.json()["cached"] is False
@@ -37,7 +37,7 @@ async def test_beyond_the_bound_new_brands_are_refused_and_all_others_answered()
 
 
 async def test_no_number_of_callers_at_one_moment_gets_past_the_bound() -> None:
-    async with over_http(allowed=replace(ALLOWED, lookups=5)) as over:
+    async with over_http(allowed=replace(ALLOWED, lookups_at_once=5)) as over:
         keys = await over.keys(30)
 
         answers = await asyncio.gather(

@@ -13,8 +13,7 @@ from cs.assembly.databases import (
 )
 from cs.assembly.people_directory import kept_directory
 from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
-from cs.assembly.process import check_world, measured_process, open_traces
-from cs.assembly.roles.running import RunningRole
+from cs.assembly.process import RunningRole, check_world, measured_process, open_traces
 from cs.assembly.shared_settings import insecure_role, kafka_settings
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
