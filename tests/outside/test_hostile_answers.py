@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.outside.body import read_body
+from cs.outside.http import MAX_BYTES
 from cs.outside.port import Unreachable
-from cs.outside.single_request import MAX_BYTES
 from harness.budget import mib_of, seconds_of
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from cs import sandbox
-from cs.outside.single_request import MAX_BYTES
+from cs.outside.http import MAX_BYTES
 from harness.api_keys import new_keys
 from harness.served import Served
 from security.hostile_site import HostileSite, Send, at_once, hostile_site, in_single_bytes

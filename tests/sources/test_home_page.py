@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cs.domain.names.profile_url import person_page
-from cs.outside.single_request import MAX_BYTES
+from cs.outside.http import MAX_BYTES
 from cs.sources.brand.home_page import (
     ATTRIBUTES,
     DATA,

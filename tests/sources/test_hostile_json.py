@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Query
+from cs.outside.http import MAX_BYTES
 from cs.outside.port import Response
-from cs.outside.single_request import MAX_BYTES
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
 from cs.sources.brand.wikidata import WikidataSource
 from cs.sources.people.searxng import SearxngSource

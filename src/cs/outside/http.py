@@ -1,19 +1,21 @@
 """The two HTTP clients: one for addresses from the settings, one for all others."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import httpcore
 import httpx
 
-from cs.outside.connections import Backend, ConnectionPool, checked_addresses
+from cs.outside.body import ACCEPT_ENCODING, read_body
+from cs.outside.connections import Backend, BoundedStream, checked_addresses
 from cs.outside.guard import Guard, host_of
 from cs.outside.port import Forbidden, Resolver, Response, Unreachable
 from cs.outside.robots import Robots
-from cs.outside.single_request import MAX_BYTES, RequestClient, trust
 from cs.runtime.coordination import KeyedLock
 
 #: The name that robots.txt may call us by.
@@ -22,12 +24,18 @@ ROBOT = "contact-search"
 REDIRECTS = 3
 #: Longest time for one `get`, redirects, robots.txt and waiting in turn included.
 TOTAL_S = 10.0
-#: How long a connection to a configured source is kept: it is asked by every lookup.
-SOURCE_IDLE_S = 30.0
-#: And one to a stranger's site: it is asked for robots.txt and a page, and then no more.
-STRANGER_IDLE_S = 1.0
+#: Longest body, both as it comes and decompressed.
+MAX_BYTES = 2 * 1024 * 1024
+#: Requests of one client at the same time, a connection each.
+CONNECTIONS = 100
 
 _REDIRECTING = frozenset({301, 302, 303, 307, 308})
+_NO_ANSWER = (
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    httpcore.ProtocolError,
+    httpcore.UnsupportedProtocol,
+)
 
 
 def user_agent(contact: str | None) -> str:
@@ -55,8 +63,9 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         max_bytes: int = MAX_BYTES,
         ca_file: Path | None = None,
     ) -> None:
-        pool = ConnectionPool(Backend(), trust(ca_file), idle_s=SOURCE_IDLE_S)
-        self._client = RequestClient(pool, user_agent=user_agent, max_bytes=max_bytes)
+        self._requests = _Requests(
+            Backend(), user_agent=user_agent, max_bytes=max_bytes, ca_file=ca_file
+        )
         self._total_s = total_s
 
     async def get(
@@ -72,7 +81,7 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         async def get_once(target: httpx.URL) -> Response:
             if _origin(target) != _origin(start):
                 raise Unreachable("redirects", f"{host_of(start)} leads to another origin")
-            return await self._client.get(target, headers or {})
+            return await self._requests.send(target, headers or {})
 
         async with _time_limit(self._total_s, start):
             return await _follow_redirects(start, get_once)
@@ -83,13 +92,13 @@ class TrustedClient(AbstractAsyncContextManager["TrustedClient"]):
         """Post *body* to *url*; see `cs.outside.port.ApiClient`."""
         target = _parse(url, None)
         async with _time_limit(self._total_s, target):
-            answer = await self._client.post(target, headers or {}, body)
+            answer = await self._requests.send(target, headers or {}, body)
         if _redirect_of(answer) is not None:
             raise Unreachable("redirects", f"{host_of(target)} leads a posted request on")
         return answer
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._requests.aclose()
 
 
 class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
@@ -120,10 +129,10 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
     ) -> None:
         if not guard.web_ports.issuperset(web_ports):
             raise ValueError(f"the guard does not open the web ports {web_ports}")
-        addresses = checked_addresses(guard, resolver)
-        backend = Backend(addresses, web_ports=web_ports)
-        pool = ConnectionPool(backend, trust(ca_file), idle_s=STRANGER_IDLE_S)
-        self._client = RequestClient(pool, user_agent=user_agent, max_bytes=max_bytes)
+        backend = Backend(checked_addresses(guard, resolver), web_ports=web_ports)
+        self._requests = _Requests(
+            backend, user_agent=user_agent, max_bytes=max_bytes, ca_file=ca_file
+        )
         self._guard = guard
         self._total_s = total_s
         self._locks = KeyedLock()
@@ -158,12 +167,112 @@ class GuardedClient(AbstractAsyncContextManager["GuardedClient"]):
             # What the caller sends is for the host it named, no other.
             own = headers or {} if _origin(target) == _origin(start) else {}
             async with self._locks.of(host_of(target).removesuffix(".")):
-                return await self._client.get(target, own)
+                return await self._requests.send(target, own)
 
         return await _follow_redirects(start, get_once)
 
     async def __aexit__(self, *_: object) -> None:
-        await self._client.aclose()
+        await self._requests.aclose()
+
+
+class _Requests:
+    """Sends single requests: no redirects, no cookies, no environment.
+
+    The caller limits the time of each (httpcore's timers for every wait would cost more).
+
+    Args:
+        backend: Dials hosts.
+        user_agent: Our name, with a way to reach a person (`user_agent`).
+        ca_file: Authorities that are trusted in addition to certifi's.
+    """
+
+    def __init__(
+        self, backend: Backend, *, user_agent: str, max_bytes: int, ca_file: Path | None
+    ) -> None:
+        trusted = httpx.create_ssl_context(trust_env=False)
+        if ca_file is not None:
+            trusted.load_verify_locations(ca_file)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=trusted,
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=0,
+            network_backend=backend,
+        )
+        # Nothing waits inside the pool: a wait that is cancelled there may keep a connection.
+        self._slots = asyncio.Semaphore(CONNECTIONS)
+        self._max_bytes = max_bytes
+        self._headers = {
+            "user-agent": user_agent,
+            "accept": "*/*",
+            "accept-encoding": ACCEPT_ENCODING,
+            "connection": "close",
+        }
+
+    async def send(
+        self, url: httpx.URL, headers: Mapping[str, str], body: bytes | None = None
+    ) -> Response:
+        """Fetch *url* once, or post *body* to it; any status is an answer, a redirect too.
+
+        *headers* are sent with the usual ones, in place of those of the same name.
+
+        Raises:
+            Forbidden: An address is refused.
+            Unreachable: No usable answer.
+        """
+        host = {"host": url.netloc.decode("ascii")}
+        sent = host | self._headers | {name.lower(): text for name, text in headers.items()}
+        _check_values(sent)
+        asking = self._pool.stream(
+            "GET" if body is None else "POST",
+            httpcore.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=[*sent.items()],
+            content=body,
+        )
+        try:
+            async with self._slots, asking as answer:
+                fields = httpx.Headers(answer.headers)
+                stream = answer.extensions["network_stream"]
+                if isinstance(stream, BoundedStream):  # else the answer is 101, without a body
+                    stream.allow_body(self._max_bytes)
+                declared = fields.get("content-length", "")
+                if declared.isdecimal() and int(declared) > self._max_bytes:
+                    raise Unreachable("too-large", f"{declared} bytes")
+                received = await read_body(
+                    answer.aiter_stream(),
+                    encoding=fields.get("content-encoding", ""),
+                    max_bytes=self._max_bytes,
+                )
+        except _NO_ANSWER as error:
+            raise Unreachable(_why(error), f"{host_of(url)}: {error}") from error
+        return Response(answer.status, dict(fields), received, str(url))
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+
+def _check_values(headers: Mapping[str, str]) -> None:
+    """Check that *headers* can be sent: a line break would begin another (RFC 9110, 5.5).
+
+    Raises:
+        Unreachable: One cannot; its value, which may be a key, is not shown.
+    """
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            why = f"the header {name} has a value that no header may have; it was not sent"
+            raise Unreachable("protocol", why)
+
+
+def _why(error: Exception) -> str:
+    cause: BaseException | None = error
+    while cause is not None:  # the pool re-raises "from None": the cause is only the context
+        if isinstance(cause, ssl.SSLError):
+            return "tls"
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpcore.TimeoutException):
+        return "timeout"
+    return "connect" if isinstance(error, httpcore.ConnectError) else "protocol"
 
 
 def _parse(url: str, params: Mapping[str, str] | None) -> httpx.URL:
