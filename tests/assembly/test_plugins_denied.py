@@ -3,6 +3,7 @@
 from ipaddress import IPv4Network
 
 import pytest
+from msgspec.structs import replace
 
 from cs.assembly.plugins import open_plugins
 from cs.domain.mail.mailbox import Verdict
@@ -18,7 +19,7 @@ async def test_a_mail_exchanger_in_a_denied_network_is_never_dialled() -> None:
         verifier = world.verifier()
         open_ = IPv4Network("127.77.0.0/16")
         guard = Guard([open_], deny_networks=[IPv4Network("127.77.25.0/24")])
-        verifier.guard = guard
+        verifier.context = replace(verifier.context, guard=guard)
         (found,), _ = await world.check("jo", verifier=verifier)
 
     assert (found.verdict, found.reason) == (Verdict.UNKNOWN, "forbidden-address")

@@ -6,6 +6,7 @@ outside is tried, direct and through the proxies that it takes.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from cs.outside.guard import Guard
 from cs.outside.http import GuardedClient, TrustedClient
 from cs.outside.port import Unreachable
 from cs.sandbox.certificates import Authority
-from cs.verifiers.smtp.connection import ConnectionFailed
-from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts, open_session
+from cs.verifiers.smtp.connection import NoUsableReply
+from cs.verifiers.smtp.exchanger import Exchanger
+from cs.verifiers.smtp.identity import Identity, SmtpSettings
+from cs.verifiers.smtp.mail_route import MxAddress
 from outside.loopback_web import Zone, pages, serve
 from security.relay import relay
 from verifiers.smtp.smtp_servers import Script, people, smtp_server
@@ -139,18 +141,22 @@ SESSION = b"250 mx.test\r\n250 2.1.0 Ok\r\n250 2.1.5 forged\r\n"
 
 async def session(port: int, proxy: str | None = None) -> str:
     """Return the answer to a RCPT, or why there is none."""
-    identity = Identity("us.test", "jo@us.test", proxy)
-    mx, timeouts = MxAddress("mx.test", "127.0.0.1", port), SmtpTimeouts(reply_s=2.0)
+    exchanger = Exchanger(
+        MxAddress("mx.test", "127.0.0.1", port),
+        "mx.test",
+        Identity("us.test", "jo@us.test", proxy),
+        SmtpSettings(reply_s=2.0),
+        note=lambda _who, _text: None,
+        slots=asyncio.Semaphore(1),
+        pause_timeout=nullcontext,
+        heard=lambda _kind: None,
+    )
     try:
-        opened = await open_session(
-            mx, identity, timeouts, note=lambda _who, _text: None, try_tls=True
-        )
-        try:
-            return (await opened.rcpt("anyone@mx.test")).text
-        finally:
-            await opened.abort()
-    except ConnectionFailed as failed:
-        return failed.why
+        return (await exchanger.ask("anyone@mx.test"))[0].text
+    except NoUsableReply as no_reply:
+        return no_reply.why
+    finally:
+        await exchanger.abort()
 
 
 async def test_no_reply_counts_that_came_before_starttls() -> None:

@@ -10,9 +10,8 @@ import msgspec
 
 from cs.doctor.finding import DoctorFinding, failed, not_tried, ok, warning
 from cs.outside.port import AddressGuard, Resolver, Unreachable
-from cs.verifiers.smtp.connection import ConnectionFailed, connect
-from cs.verifiers.smtp.mail_route import find_route
-from cs.verifiers.smtp.session import MxAddress
+from cs.verifiers.smtp.connection import NoUsableReply, connect
+from cs.verifiers.smtp.mail_route import MxAddress, find_route
 
 #: Mail domains whose exchangers are tried unless others are named: they take connections from
 #: anywhere, and say in their answer to EHLO which address they see.
@@ -79,7 +78,7 @@ async def _check_port(
             tried += 1
             try:
                 return await _greet(mx, sender)
-            except ConnectionFailed as error:
+            except NoUsableReply as error:
                 failures.append(f"{mx.host}: {error.why}")
     why = "; ".join(failures[:3])
     if not tried:
@@ -97,7 +96,7 @@ async def _greet(mx: MxAddress, sender: SenderSettings) -> tuple[DoctorFinding, 
     """Return whether *mx* accepts us, and our address if its reply names the one it sees.
 
     Raises:
-        ConnectionFailed: No connection, or no SMTP behind it.
+        NoUsableReply: No connection, or no SMTP behind it.
     """
     connection = await connect(
         mx.address,
@@ -111,7 +110,7 @@ async def _greet(mx: MxAddress, sender: SenderSettings) -> tuple[DoctorFinding, 
         reply, to = await connection.read_reply(), "the connection"
         if reply.code == 220:
             reply, to = await connection.send(f"EHLO {sender.helo}"), "EHLO"
-            with suppress(ConnectionFailed):
+            with suppress(NoUsableReply):
                 await connection.send("QUIT")
     finally:
         await connection.abort()

@@ -1,15 +1,17 @@
 """DNS, mail servers and a verifier, put together for one test."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
 
+from msgspec.structs import replace
+
 from cs.domain.mail.mailbox import DomainFacts, Evidence
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.session import SmtpTimeouts
+from cs.plugins.verifiers import VerifierContext
+from cs.verifiers.smtp.identity import SmtpSettings
 from cs.verifiers.smtp.verifier import SmtpVerifier
 from verifiers.smtp.dns_server import Zone, dns_server
 from verifiers.smtp.smtp_servers import Answer, Script, ServerRecord, smtp_server
@@ -17,9 +19,9 @@ from verifiers.smtp.smtp_servers import Answer, Script, ServerRecord, smtp_serve
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
 #: Long enough for a busy machine, short enough for a test that meets a silent server.
-QUICK = SmtpTimeouts(address_s=5.0, connect_s=1.0, reply_s=0.4, quit_s=0.2)
+QUICK = SmtpSettings(address_s=5.0, connect_s=1.0, reply_s=0.4)
 #: For tests in which nobody is silent.
-PATIENT = SmtpTimeouts(address_s=120.0, connect_s=30.0, reply_s=30.0, quit_s=30.0)
+PATIENT = SmtpSettings(address_s=120.0, connect_s=30.0, reply_s=30.0)
 
 
 class Clock:
@@ -67,22 +69,23 @@ class World:
 
     def verifier(
         self,
+        settings: SmtpSettings = QUICK,
         *,
-        timeouts: SmtpTimeouts = QUICK,
         allow: str = "127.77.0.0/16",
-        mail_from: str = "check@verify.test",
-        identities: Sequence[Identity] = (),
-        dns_s: float = 2.0,
+        **identity: str,
     ) -> SmtpVerifier:
+        """Return a verifier with *settings*, and who we are by *identity*."""
+        own = {"helo": "out.verify.test", "mail_from": "check@verify.test", **identity}
         return SmtpVerifier(
-            DnsResolver(self.zone.address, timeout_s=dns_s),
-            Guard(allow_networks=(IPv4Network(allow),) if allow else ()),
-            identities=identities or [Identity("out.verify.test", mail_from)],
-            port=self.port or 2525,
-            timeouts=timeouts,
-            now=lambda: NOW,
-            monotonic=self.clock,
-            tell=lambda name, why: self.told.append((name, why)),
+            VerifierContext(
+                settings={},
+                resolver=DnsResolver(self.zone.address, timeout_s=max(2.0, settings.reply_s)),
+                guard=Guard(allow_networks=(IPv4Network(allow),) if allow else ()),
+                now=lambda: NOW,
+                monotonic=self.clock,
+                tell_operator=lambda name, why: self.told.append((name, why)),
+            ),
+            replace(settings, port=self.port or 2525, **own),
         )
 
     async def check(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
 from cs.domain.mail.reply_meaning import meaning, same_words
-from cs.verifiers.smtp.connection import ConnectionFailed, SmtpConnection, connect
+from cs.verifiers.smtp.connection import NoUsableReply, SmtpConnection, connect
 from harness.budget import mib_of, seconds_of
 from harness.loopback_server import loopback_server
 
@@ -49,7 +49,7 @@ async def exchange_replies(said: bytes, times: int = 1) -> tuple[SmtpReply | str
     async with flooding(said, times, notes) as connection:
         try:
             return await connection.read_reply(), notes
-        except ConnectionFailed as lost:
+        except NoUsableReply as lost:
             return lost.why, notes
 
 

@@ -84,8 +84,8 @@ def test_groups() -> None:
 async def test_mail_servers_are_reached_through_a_proxy_by_their_address(world: World) -> None:
     heard = await world.exchanger(PLAIN)
     async with socks_server(user=("us", "pass word")) as proxy:
-        through = Identity("us.test", "", proxy.url.replace(" ", "%20"))
-        (found,), _ = await world.check("jo", verifier=world.verifier(identities=[through]))
+        through = world.verifier(helo="us.test", proxy=proxy.url.replace(" ", "%20"))
+        (found,), _ = await world.check("jo", verifier=through)
 
     assert found.verdict is Verdict.DELIVERABLE
     assert set(proxy.asked) == {("127.77.25.1", world.port)}
@@ -103,7 +103,7 @@ async def test_a_proxy_that_does_not_help_leaves_it_unknown(
     await world.exchanger(PLAIN)
     async with socks_server(reply=reply, user=user) as proxy:
         url = proxy.url.replace(":other@", ":wrong@")
-        verifier = world.verifier(identities=[Identity("us.test", "", url)])
+        verifier = world.verifier(proxy=url)
         (found,), _ = await world.check("jo", verifier=verifier)
 
     assert (found.verdict, found.reason) == (Verdict.UNKNOWN, reason)
@@ -113,7 +113,7 @@ async def test_no_proxy_there(world: World) -> None:
     await world.exchanger(PLAIN)
     async with socks_server() as proxy:
         pass
-    verifier = world.verifier(identities=[Identity("us.test", "", proxy.url)])
+    verifier = world.verifier(proxy=proxy.url)
 
     (found,), _ = await world.check("jo", verifier=verifier)
 
@@ -123,9 +123,9 @@ async def test_no_proxy_there(world: World) -> None:
 class Brands:
     """Mail domains behind one host, and who they are asked by."""
 
-    def __init__(self, world: World, identities: list[Identity]) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.verifier = world.verifier(identities=identities)
+        self.verifier = world.verifier(helo="one.us.test")
 
     async def ask(self, number: int) -> tuple[Verdict, str]:
         domain = f"brand{number}.test"
@@ -139,7 +139,7 @@ class Brands:
 
 async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: World) -> None:
     heard = await world.exchanger(Script(people("jo"), mail=ABOUT_US))
-    brands = Brands(world, [ONE])
+    brands = Brands(world)
 
     found = [await brands.ask(number) for number in range(REFUSALS + 2)]
     asked = len(heard.sessions)
@@ -160,7 +160,7 @@ async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: 
 async def test_it_is_told_when_they_have_us_again(world: World) -> None:
     script = Script(people("jo"), mail=ABOUT_US)
     await world.exchanger(script)
-    brands = Brands(world, [ONE])
+    brands = Brands(world)
     for number in range(REFUSALS):
         await brands.ask(number)
 

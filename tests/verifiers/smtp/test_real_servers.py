@@ -1,7 +1,6 @@
 import pytest
 
 from cs.domain.mail.mailbox import Verdict
-from cs.verifiers.smtp.identity import Identity
 from verifiers.smtp.mail_world import PATIENT, mail_world
 from verifiers.smtp.real_servers import REAL_SERVERS, RealCase, Y
 
@@ -15,8 +14,7 @@ async def verdicts(case: RealCase) -> tuple[Verdict, ...]:
                 await world.exchanger(script, preference=10 * number)
         for name, records in (case.records or {}).items():
             world.zone.records[name] = dict(records)
-        us = Identity("out.verify.test", case.mail_from)
-        verifier = world.verifier(identities=[us], timeouts=PATIENT, dns_s=30.0)
+        verifier = world.verifier(PATIENT, mail_from=case.mail_from)
         found, _ = await world.check("jo", "al", verifier=verifier)
         return tuple(each.verdict for each in found)
 

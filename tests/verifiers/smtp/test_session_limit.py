@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from ipaddress import IPv4Network
 
 import pytest
@@ -10,10 +10,11 @@ import pytest
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
-from cs.verifiers.smtp.exchanger import Exchanger, SessionLimiter
-from cs.verifiers.smtp.identity import Identity
-from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
-from cs.verifiers.smtp.verifier import SESSIONS, SmtpVerifier
+from cs.plugins.verifiers import VerifierContext
+from cs.verifiers.smtp.exchanger import Exchanger
+from cs.verifiers.smtp.identity import SESSIONS, Identity, SmtpSettings
+from cs.verifiers.smtp.mail_route import MxAddress
+from cs.verifiers.smtp.verifier import SmtpVerifier
 from harness.loopback_server import loopback_server
 from verifiers.smtp.dns_server import dns_server
 from verifiers.smtp.mail_world import DOMAIN, NOW, Clock
@@ -72,15 +73,17 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
         for domain in domains:
             zone.add(domain, MX=["10 mx.host.test."])
         verifier = SmtpVerifier(
-            DnsResolver(zone.address, timeout_s=5),
-            Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
-            identities=[Identity("out.verify.test", "check@verify.test")],
-            port=port,
+            VerifierContext(
+                settings={},
+                resolver=DnsResolver(zone.address, timeout_s=5),
+                guard=Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
+                now=lambda: NOW,
+                monotonic=Clock(),
+            ),
             # Of one address, waiting for a place not counted: all together take longer.
-            timeouts=SmtpTimeouts(address_s=10, connect_s=10, reply_s=10, quit_s=5),
-            now=lambda: NOW,
-            monotonic=Clock(),
-            sessions=sessions,
+            SmtpSettings(
+                helo="out.verify.test", port=port, address_s=10, connect_s=10, sessions=sessions
+            ),
         )
 
         async def verdict(domain: str) -> Verdict:
@@ -92,38 +95,22 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
     assert set(verdicts) == {Verdict.DELIVERABLE}
     assert busy.most == sessions
     assert busy.sessions >= len(domains)
-    assert len(verifier.limiter) == 0
-
-
-async def test_who_is_cancelled_while_waiting_leaves_the_place_to_the_next() -> None:
-    limiter = SessionLimiter(1)
-    await limiter.acquire("a")
-    waiting = [asyncio.create_task(limiter.acquire("a")) for _ in range(2)]
-    await asyncio.sleep(0)
-    assert not limiter.has_room("a")
-    await limiter.acquire("b")
-
-    waiting[0].cancel()
-    limiter.release("a")
-    await waiting[1]
-
-    limiter.release("a")
-    limiter.release("b")
-    assert len(limiter) == 0
 
 
 async def test_a_check_that_is_cancelled_during_a_good_bye_leaves_no_session_behind() -> None:
     heard_quit = asyncio.Event()
     script = Script(people("jo"), quit=Waits("221 2.0.0 Bye", heard_quit))
     async with smtp_server(script, HOST, 0) as (_, port):
-        limiter = SessionLimiter(2)
+        slots = asyncio.Semaphore(1)
         exchanger = Exchanger(
             MxAddress("mx.host.test", HOST, port),
             DOMAIN,
             Identity("out.verify.test", "check@verify.test"),
-            SmtpTimeouts(quit_s=60.0),
+            SmtpSettings(),
             lambda _who, _text: None,
-            limiter=limiter,
+            slots=slots,
+            pause_timeout=nullcontext,
+            heard=lambda _kind: None,
         )
         await exchanger.ask(f"jo@{DOMAIN}")
 
@@ -133,4 +120,4 @@ async def test_a_check_that_is_cancelled_during_a_good_bye_leaves_no_session_beh
         heard_quit.set()
         await exchanger.abort()
 
-        assert len(limiter) == 0, "or this host is asked by a session fewer for good"
+        assert not slots.locked(), "or this host is asked by a session fewer for good"

@@ -25,23 +25,29 @@ _CLOSING_S = 1.0
 #: failure", which is what many answer to a time-out there.
 _BEYOND_PROXY = frozenset({1, 3, 4, 5, 6})
 
+#: Seconds after which it is worth asking again, where no server named a wait.
+RETRY_TIMEOUT_S = 60.0
+
+#: Called with "C" or "S", the client or the server, and the line that it sent.
 Note = Callable[[str, str], None]
 
 
-class ConnectionFailed(Exception):
-    """The connection is of no more use.
+class NoUsableReply(Exception):
+    """No reply that says anything of a recipient, now or from this connection.
 
     Attributes:
-        why: "connect", "proxy", "timeout", "closed", "protocol", "out-of-step" or "tls".
+        why: "connect", "proxy", "timeout", "closed", "protocol", "out-of-step" or "tls", and
+            the connection is of no more use; or the kind of the refusal of all that we ask.
+        retry_in_s: When it may be different.
     """
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, retry_in_s: float | None = RETRY_TIMEOUT_S) -> None:
         super().__init__(why)
-        self.why = why
+        self.why, self.retry_in_s = why, retry_in_s
 
 
 class SmtpConnection(asyncio.Protocol):
-    """A connection; made by `connect`.  After `ConnectionFailed` only `abort` makes sense."""
+    """A connection; made by `connect`.  After `NoUsableReply` only `abort` makes sense."""
 
     def __init__(self, note: Note, reply_s: float) -> None:
         self._note = note
@@ -72,7 +78,7 @@ class SmtpConnection(asyncio.Protocol):
         """Return the next reply, which may take *within_s*, or else what `connect` was given.
 
         Raises:
-            ConnectionFailed: None came in time, whole and well-formed.
+            NoUsableReply: None came in time, whole and well-formed.
         """
         self._in_step = False
         try:
@@ -80,13 +86,13 @@ class SmtpConnection(asyncio.Protocol):
                 lines = [await self._line()]
                 while not is_last(lines[-1]):
                     if len(lines) == _LINES:
-                        raise ConnectionFailed("protocol")
+                        raise NoUsableReply("protocol")
                     lines.append(await self._line())
             reply = parse(lines)
         except TimeoutError:
-            raise ConnectionFailed("timeout") from None
+            raise NoUsableReply("timeout") from None
         except MalformedReply:
-            raise ConnectionFailed("protocol") from None
+            raise NoUsableReply("protocol") from None
         self._in_step = True
         return reply
 
@@ -98,30 +104,33 @@ class SmtpConnection(asyncio.Protocol):
             within_s: As `read_reply`.
 
         Raises:
-            ConnectionFailed: As `read_reply`; or it had sent something that was not asked for.
+            NoUsableReply: As `read_reply`; or it had sent something that was not asked for.
         """
         self._write(command)
         return await self.read_reply(within_s)
 
     async def quit(self, within_s: float) -> None:
-        """Send QUIT and wait for its reply (RFC 5321, 4.1.1.10), which may fail to come.
+        """Send QUIT, wait for its reply (RFC 5321, 4.1.1.10) and drop the connection.
 
         Nothing is noted after QUIT, as it is about no address.
         """
-        with suppress(ConnectionFailed):
-            self._write("QUIT")
-            self._note = lambda _who, _text: None
-            await self.read_reply(within_s)
+        try:
+            with suppress(NoUsableReply):
+                self._write("QUIT")
+                self._note = lambda _who, _text: None
+                await self.read_reply(within_s)
+        finally:
+            await self.abort()
 
     async def encrypt(self, server_name: str) -> None:
         """Go over to TLS, whatever the other side is.
 
         Raises:
-            ConnectionFailed: The other side cannot, or had already sent more in plain.
+            NoUsableReply: The other side cannot, or had already sent more in plain.
         """
         if self._unread or self._transport is None:
             # What is injected before TLS must not count after it.
-            raise ConnectionFailed("out-of-step")
+            raise NoUsableReply("out-of-step")
         loop = asyncio.get_running_loop()
         self._in_step = False
         try:
@@ -133,9 +142,9 @@ class SmtpConnection(asyncio.Protocol):
                 ssl_handshake_timeout=self._reply_s,
             )
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise ConnectionFailed("tls") from error
+            raise NoUsableReply("tls") from error
         if transport is None:
-            raise ConnectionFailed("tls")
+            raise NoUsableReply("tls")
         self._transport = transport
         self._in_step = True
         self.encrypted = True
@@ -152,13 +161,13 @@ class SmtpConnection(asyncio.Protocol):
         """Return the next line, at most `_LINE` bytes of it."""
         while (end := self._unread.find(b"\n")) < 0:
             if len(self._unread) > _LONGEST_LINE:
-                raise ConnectionFailed("protocol")
+                raise NoUsableReply("protocol")
             if self._gone.is_set():
-                raise ConnectionFailed("closed")
+                raise NoUsableReply("closed")
             self._news.clear()
             await self._news.wait()
         if end > _LONGEST_LINE:
-            raise ConnectionFailed("protocol")
+            raise NoUsableReply("protocol")
         line = bytes(self._unread[: min(end, _LINE)])
         del self._unread[: end + 1]
         self._note("S", decoded(line))
@@ -166,11 +175,11 @@ class SmtpConnection(asyncio.Protocol):
 
     def _write(self, command: str) -> None:
         if self._gone.is_set() or self._transport is None:
-            raise ConnectionFailed("closed")
+            raise NoUsableReply("closed")
         if self._unread or not self._in_step:
             for line in bytes(self._unread[:_LINE]).splitlines()[:3]:
                 self._note("S", decoded(line))
-            raise ConnectionFailed("out-of-step")
+            raise NoUsableReply("out-of-step")
         self._note("C", command)
         self._in_step = False
         self._transport.write(command.encode("ascii") + b"\r\n")
@@ -196,24 +205,24 @@ async def connect(
         proxy: Of a SOCKS5 server to connect through.
 
     Raises:
-        ConnectionFailed: ``connect``, ``timeout``, ``proxy``.
+        NoUsableReply: ``connect``, ``timeout``, ``proxy``.
     """
     loop = asyncio.get_running_loop()
+
+    def made() -> SmtpConnection:
+        return SmtpConnection(note, reply_s)
+
     try:
         async with asyncio.timeout(connect_s):
             if proxy is None:
-                _, connection = await loop.create_connection(
-                    lambda: SmtpConnection(note, reply_s), address, port
-                )
+                _, connection = await loop.create_connection(made, address, port)
             else:
-                _, connection = await loop.create_connection(
-                    lambda: SmtpConnection(note, reply_s),
-                    sock=await _connect_through(proxy, address, port),
-                )
+                through = await _connect_through(proxy, address, port)
+                _, connection = await loop.create_connection(made, sock=through)
     except TimeoutError:
-        raise ConnectionFailed("timeout") from None
+        raise NoUsableReply("timeout") from None
     except OSError as error:
-        raise ConnectionFailed("connect") from error
+        raise NoUsableReply("connect") from error
     return connection
 
 
@@ -221,7 +230,7 @@ async def _connect_through(proxy: str, address: str, port: int) -> socket.socket
     """Return a connection to *address* through the SOCKS5 server at *proxy* (RFC 1928).
 
     Raises:
-        ConnectionFailed: ``connect``: *address* does not answer; ``proxy``: the proxy itself
+        NoUsableReply: ``connect``: *address* does not answer; ``proxy``: the proxy itself
             does not, or it refuses us.
     """
     # Needed where there is a proxy only.
@@ -231,12 +240,12 @@ async def _connect_through(proxy: str, address: str, port: int) -> socket.socket
     try:
         return await Proxy.from_url(proxy, rdns=False).connect(address, port)
     except ProxyConnectionError as error:
-        raise ConnectionFailed("proxy") from error
+        raise NoUsableReply("proxy") from error
     except ProxyError as error:
         why = "connect" if error.error_code in _BEYOND_PROXY else "proxy"
-        raise ConnectionFailed(why) from error
+        raise NoUsableReply(why) from error
     except OSError as error:  # it went away in the middle
-        raise ConnectionFailed("proxy") from error
+        raise NoUsableReply("proxy") from error
 
 
 def _any_certificate() -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""Our identities towards mail servers, and which servers refuse which of them.
+"""The settings of the verifier: our identities, and which servers refuse which of them.
 
 Servers of one operator (``*.mail.protection.outlook.com``) share what they think of us.  Where
 several mail domains in a row hear a refusal about us, asking on makes it worse, and every
@@ -9,12 +9,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Meta
 
 from cs.domain.mail.reply_meaning import STATEMENTS, ReplyKind
 from cs.domain.names.brand_names import is_host_name
+from cs.plugins.verifiers import SECRET
 from cs.runtime.lru import LruDict
 
 _MAILBOX = re.compile(r"[^@\s<>]+@[^@\s<>]+")
@@ -27,6 +30,11 @@ REST_S = 1_800.0
 _GROUPS = 4_096
 #: Replies about us, not about a recipient.
 _ABOUT_US = frozenset({ReplyKind.ABOUT_US, ReplyKind.SENDER})
+
+#: Sessions to one address at once: one that asks and one that ends or begins.
+#: Postfix lets one client have 50 (smtpd_client_connection_count_limit), small hosts far less.
+SESSIONS = 2
+Wait = Annotated[float, Meta(gt=0, le=600)]
 
 #: Called with what is wrong with a group, and ``None`` when it is well again.
 TellOperator = Callable[[str, str | None], None]
@@ -86,6 +94,46 @@ def check_proxy(text: str) -> str:
             "write / # ? and @ of a password as %2F %23 %3F and %40"
         )
     return text
+
+
+class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of ``[verifiers.smtp]``; seconds end in ``_s``.
+
+    Some servers think for 12 s before each answer to RCPT, and are waited for: two probes, the
+    person and a control are four answers.
+    """
+
+    helo: Annotated[str, Meta(description="our host name; empty: off")] = ""
+    mail_from: Annotated[
+        str,
+        Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", description="a mailbox of ours; empty: <>"),
+    ] = ""
+    proxy: Annotated[
+        str, SECRET, Meta(description="a SOCKS5 server, socks5://user:password@host:1080")
+    ] = ""
+    identities: Annotated[
+        tuple[str, ...],
+        SECRET,
+        Meta(max_length=20, description="more that we may be: HELO [MAIL_FROM] [PROXY]"),
+    ] = ()
+    port: Annotated[int, Meta(ge=1, le=65535)] = 25
+    salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
+    sessions: Annotated[
+        int, Meta(ge=1, le=20, description="to one address of an exchanger at once")
+    ] = SESSIONS
+    address_s: Wait = 60.0
+    connect_s: Wait = 5.0
+    reply_s: Wait = 10.0
+
+    def all_identities(self) -> list[Identity]:
+        """Return the identities that we may use.
+
+        Raises:
+            ValueError: One is none; the message has nothing of a proxy's password.
+        """
+        proxy = check_proxy(self.proxy) if self.proxy else None
+        own = Identity(self.helo, self.mail_from, proxy)
+        return [own, *map(parse_identity, self.identities)]
 
 
 class _Standing(msgspec.Struct):

@@ -6,11 +6,18 @@ import msgspec
 
 from cs.domain.names.brand_names import is_host_name
 from cs.plugins.verifiers import AddressGuard, Forbidden, MailHosts, Resolver, Unreachable
-from cs.verifiers.smtp.session import MxAddress
 
 #: Exchangers of one domain, and addresses of one exchanger, that are tried.
 _HOSTS = 5
 _ADDRESSES = 2
+
+
+class MxAddress(msgspec.Struct, frozen=True):
+    """One address of a mail exchanger."""
+
+    host: str
+    address: str
+    port: int
 
 
 class MailRoute(msgspec.Struct, frozen=True):

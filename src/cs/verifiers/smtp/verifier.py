@@ -6,47 +6,32 @@ each step; the rule above all: never a false ``deliverable``.
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
+from cs.domain.mail.reply_meaning import ReplyKind
 from cs.domain.rule_sets import MAIL_REPLIES
 from cs.plugins.verifiers import (
-    SECRET,
-    AddressGuard,
     DomainCheck,
     DomainFacts,
     Evidence,
-    Resolver,
     Unreachable,
     Verdict,
     VerifierContext,
     is_mailbox,
     takes,
 )
-from cs.verifiers.smtp.exchanger import RETRY_TIMEOUT_S, Exchanger, SessionLimiter
-from cs.verifiers.smtp.identity import (
-    Identity,
-    SenderHealth,
-    TellOperator,
-    check_proxy,
-    parse_identity,
-)
-from cs.verifiers.smtp.mail_route import MailRoute, find_route
-from cs.verifiers.smtp.probe import ProbeMemory, probe_names
-from cs.verifiers.smtp.session import MxAddress, SmtpTimeouts
+from cs.verifiers.smtp.connection import RETRY_TIMEOUT_S, NoUsableReply
+from cs.verifiers.smtp.exchanger import Exchanger, SessionLimiter
+from cs.verifiers.smtp.identity import Identity, SenderHealth, SmtpSettings
+from cs.verifiers.smtp.mail_route import MailRoute, MxAddress, find_route
+from cs.verifiers.smtp.probe import ProbeMemory, ProbeOutcome, ProbeResult, probe_names
 from cs.verifiers.smtp.transcript import Transcript
-from cs.verifiers.smtp.verdict import (
-    CATCH_ALL,
-    Exchangers,
-    RecipientFinding,
-)
+from cs.verifiers.smtp.verdict import CATCH_ALL, RecipientFinding, judge, probe
 
-__all__ = ["NAME", "SESSIONS", "SmtpVerifier", "from_context"]
+__all__ = ["NAME", "SmtpVerifier", "from_context"]
 
 NAME = "smtp"
 #: After so many addresses that timed out no further one of the domain is asked.
@@ -55,68 +40,33 @@ _TIMEOUTS = 2
 _RETRY_DNS_S = 15.0
 #: Not asked: servers of this operator refuse all that we may be.
 REFUSES_US = "refuses-us"
+#: Why an exchanger gave no reply at all.
+_SILENT = frozenset({"connect", "proxy", "timeout", "closed", "protocol", "out-of-step", "tls"})
+#: Replies to probes after which the exchanger is not asked about people at all.
+_NOT_FOR_US = frozenset(
+    {ReplyKind.ABOUT_US, ReplyKind.SENDER, ReplyKind.NOT_HOSTED, ReplyKind.STARTTLS}
+)
 _BAD_ADDRESS = RecipientFinding(Verdict.UNDELIVERABLE, "bad-address")
 _TIMED_OUT = RecipientFinding(Verdict.UNKNOWN, "timeout", retry_in_s=RETRY_TIMEOUT_S)
 _NO_DNS = RecipientFinding(Verdict.UNKNOWN, "dns-no-answer", retry_in_s=_RETRY_DNS_S)
-#: Sessions to one address at once: one that asks and one that ends or begins.
-#: Postfix lets one client have 50 (smtpd_client_connection_count_limit), small hosts far less.
-SESSIONS = 2
-Wait = Annotated[float, Meta(gt=0, le=600)]
 
 
 class SmtpVerifier:
-    """Verifies by SMTP up to RCPT TO.
+    """Verifies by SMTP up to RCPT TO."""
 
-    Args:
-        resolver: Finds exchangers and their addresses.
-        guard: Judges every address before it is contacted.
-        identities: The identities that we may use, one or more.
-        port: Of the exchangers; 25 everywhere but in a sandbox.
-        timeouts: How long things may take.
-        salt: Makes the probes of this installation its own.
-        now: The time, for evidence.
-        monotonic: Seconds, for durations.
-        sessions: At most to one address of an exchanger at once, whatever the mail domains.
-        tell: Called for mail servers that refuse all of us, and when they do again.
-    """
+    name = NAME
+    cost = 0
+    #: As long as the stage allows: an address has its own limit, which waits for others.
+    timeout_s = math.inf
 
-    def __init__(
-        self,
-        resolver: Resolver,
-        guard: AddressGuard,
-        *,
-        identities: Sequence[Identity],
-        now: Callable[[], datetime],
-        monotonic: Callable[[], float],
-        port: int = 25,
-        timeouts: SmtpTimeouts | None = None,
-        salt: str = "",
-        sessions: int = SESSIONS,
-        tell: TellOperator = lambda _name, _why: None,
-    ) -> None:
-        self.resolver = resolver
-        self.guard = guard
-        self.port = port
-        self.timeouts = timeouts or SmtpTimeouts()
-        self.salt = salt
-        self.now = now
-        self.monotonic = monotonic
-        self.health = SenderHealth(identities, monotonic, tell)
-        self.limiter = SessionLimiter(sessions)
-        self.memory = ProbeMemory(monotonic)
-
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def cost(self) -> int:
-        return 0
-
-    @property
-    def timeout_s(self) -> float:
-        """As long as the stage allows: an address has its own limit, which waits for others."""
-        return math.inf
+    def __init__(self, context: VerifierContext, settings: SmtpSettings) -> None:
+        self.context = context
+        self.settings = settings
+        self.health = SenderHealth(
+            settings.all_identities(), context.monotonic, context.tell_operator
+        )
+        self.limiter = SessionLimiter(settings.sessions)
+        self.memory = ProbeMemory(context.monotonic)
 
     @asynccontextmanager
     async def open(self, mail_domain: str, known: DomainFacts) -> AsyncIterator[DomainCheck]:
@@ -132,18 +82,14 @@ class _SmtpCheck:
     """Addresses of one domain, one at a time; what is learned serves the next."""
 
     def __init__(self, mail_domain: str, known: DomainFacts, verifier: SmtpVerifier) -> None:
+        self.learned = known
         self._domain = mail_domain
-        self._known = known
+        self._one_recipient = bool(known.one_recipient)
         self._verifier = verifier
-        self._transcript = Transcript(verifier.monotonic)
-        self._exchangers = Exchangers(
-            mail_domain,
-            known,
-            self._transcript,
-            connect=self._exchanger,
-            memory=verifier.memory,
-            names=probe_names(mail_domain, verifier.salt),
-        )
+        self._transcript = Transcript(verifier.context.monotonic)
+        self._names = probe_names(mail_domain, verifier.settings.salt)
+        self._exchangers: dict[MxAddress, Exchanger] = {}
+        self._probes: dict[MxAddress, ProbeResult] = {}
         self._one_at_a_time = asyncio.Lock()
         self._plan: RecipientFinding | MailRoute | None = None
         self._identity: Identity | None = None
@@ -151,16 +97,12 @@ class _SmtpCheck:
         self._timeouts = 0
         self._limit: asyncio.Timeout | None = None
 
-    @property
-    def learned(self) -> DomainFacts:
-        return self._exchangers.learned
-
     async def check(self, address: str) -> Evidence:
         """Find out about *address*, within the limit for one address."""
         async with self._one_at_a_time:
             self._transcript.begin()
             try:
-                async with asyncio.timeout(self._verifier.timeouts.address_s) as self._limit:
+                async with asyncio.timeout(self._verifier.settings.address_s) as self._limit:
                     finding, mx = await self._find(address)
             except TimeoutError:
                 await self.abort()
@@ -171,7 +113,7 @@ class _SmtpCheck:
                 verdict=finding.verdict,
                 reason=finding.reason,
                 verifier=NAME,
-                at=self._verifier.now(),
+                at=self._verifier.context.now(),
                 mx=mx.host if mx else None,
                 conversation=self._transcript.lines(),
                 retry_in_s=finding.retry_in_s,
@@ -181,11 +123,13 @@ class _SmtpCheck:
 
     async def close(self) -> None:
         """End all sessions, politely."""
-        await self._exchangers.hang_up()
+        for exchanger in self._exchangers.values():
+            await exchanger.hang_up()
 
     async def abort(self) -> None:
         """End all sessions, at once."""
-        await self._exchangers.abort()
+        for exchanger in self._exchangers.values():
+            await exchanger.abort()
 
     @asynccontextmanager
     async def _pause_timeout(self) -> AsyncIterator[None]:
@@ -204,21 +148,6 @@ class _SmtpCheck:
         yield
         limit.reschedule(when + loop.time() - began)
 
-    def _exchanger(self, mx: MxAddress) -> Exchanger:
-        identity, health = self._identity, self._verifier.health
-        assert identity is not None, "a plan comes first"
-        return Exchanger(
-            mx,
-            self._domain,
-            identity,
-            self._verifier.timeouts,
-            self._transcript.note,
-            one_recipient=bool(self._known.one_recipient),
-            limiter=self._verifier.limiter,
-            pause_timeout=self._pause_timeout,
-            heard=lambda kind: health.note(identity, self._domain, mx.host, kind),
-        )
-
     async def _find(self, address: str) -> tuple[RecipientFinding, MxAddress | None]:
         if not is_mailbox(address) or address.rpartition("@")[2].lower() != self._domain:
             return _BAD_ADDRESS, None
@@ -231,12 +160,12 @@ class _SmtpCheck:
             self._plan = await self._make_plan()
         if isinstance(self._plan, RecipientFinding):
             return self._plan, None
-        return await self._exchangers.ask(address, self._plan.mx_addresses)
+        return await self._ask(address, self._plan.mx_addresses)
 
     async def _make_plan(self) -> RecipientFinding | MailRoute:
-        verifier = self._verifier
+        context, settings = self._verifier.context, self._verifier.settings
         try:
-            mail = await verifier.resolver.mail_hosts(self._domain)
+            mail = await context.resolver.mail_hosts(self._domain)
         except Unreachable:
             return _NO_DNS
         self._answered = True
@@ -245,9 +174,9 @@ class _SmtpCheck:
         if not mail.hosts:
             why = "null-mx" if mail.null_mx else "no-mail-host"
             return RecipientFinding(Verdict.UNDELIVERABLE, why)
-        route = await find_route(mail, verifier.resolver, verifier.guard, verifier.port)
+        route = await find_route(mail, context.resolver, context.guard, settings.port)
         if route.mx_addresses:
-            chosen = verifier.health.choose(self._domain, route.mx_addresses[0].host)
+            chosen = self._verifier.health.choose(self._domain, route.mx_addresses[0].host)
             if not isinstance(chosen, Identity):
                 return RecipientFinding(Verdict.UNKNOWN, REFUSES_US, retry_in_s=chosen)
             self._identity = chosen
@@ -257,54 +186,98 @@ class _SmtpCheck:
         why = "forbidden-address" if route.forbidden else "mail-host-without-address"
         return RecipientFinding(Verdict.UNKNOWN, why)
 
+    async def _ask(
+        self, address: str, mx_addresses: tuple[MxAddress, ...]
+    ) -> tuple[RecipientFinding, MxAddress]:
+        """Ask *mx_addresses* in order until one settles it; else return what was best.
 
-class SmtpSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of ``[verifiers.smtp]``; seconds end in ``_s``."""
+        Each is asked about probes first, then about people.
+        """
+        undecided: list[tuple[RecipientFinding, MxAddress]] = []
+        for mx in mx_addresses:
+            exchanger = self._exchanger(mx)
+            is_backup = any(other.host != mx.host for _, other in undecided)
+            try:
+                finding = await self._ask_one(exchanger, address, is_backup=is_backup)
+            except NoUsableReply as no_reply:
+                finding = RecipientFinding(
+                    Verdict.UNKNOWN, no_reply.why, retry_in_s=no_reply.retry_in_s
+                )
+            if exchanger.one_recipient:
+                self._learn(one_recipient=True)
+            if finding.reason == ReplyKind.GREYLISTED.value:
+                self._learn(greylists=True)
+            if finding.settles:
+                return finding, mx
+            undecided.append((finding, mx))
+        # What a server said weighs more than that another one was silent.
+        return min(undecided, key=lambda found: found[0].reason in _SILENT)
 
-    helo: Annotated[str, Meta(description="our host name; empty: off")] = ""
-    mail_from: Annotated[
-        str,
-        Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", description="a mailbox of ours; empty: <>"),
-    ] = ""
-    proxy: Annotated[
-        str, SECRET, Meta(description="a SOCKS5 server, socks5://user:password@host:1080")
-    ] = ""
-    identities: Annotated[
-        tuple[str, ...],
-        SECRET,
-        Meta(max_length=20, description="more that we may be: HELO [MAIL_FROM] [PROXY]"),
-    ] = ()
-    port: Annotated[int, Meta(ge=1, le=65535)] = 25
-    salt: Annotated[str, SECRET, Meta(description="makes the probes our own")] = ""
-    sessions: Annotated[
-        int, Meta(ge=1, le=20, description="to one address of an exchanger at once")
-    ] = SESSIONS
-    address_s: Wait = SmtpTimeouts.address_s
-    connect_s: Wait = SmtpTimeouts.connect_s
-    reply_s: Wait = SmtpTimeouts.reply_s
+    async def _ask_one(
+        self, exchanger: Exchanger, address: str, *, is_backup: bool
+    ) -> RecipientFinding:
+        probed = await self._probe(exchanger)
+        if probed.outcome is ProbeOutcome.ACCEPTED:
+            if is_backup:
+                # It says nothing of the exchangers before it, which were not to be had.
+                return RecipientFinding(
+                    Verdict.UNKNOWN, "backup-accepts-anybody", retry_in_s=RETRY_TIMEOUT_S
+                )
+            self._learn(catch_all=True)
+            return CATCH_ALL
+        if probed.kind in _NOT_FOR_US:
+            return RecipientFinding(
+                Verdict.UNKNOWN, str(probed.kind), retry_in_s=probed.retry_in_s
+            )
+        if probed.outcome is ProbeOutcome.REFUSED and self.learned.catch_all is None:
+            self._learn(catch_all=False)
+        if probed.kind is ReplyKind.GREYLISTED:
+            self._learn(greylists=True)
+        finding = await judge(exchanger, address, probed, f"{self._names[1]}@{self._domain}")
+        if finding.verdict is Verdict.CATCH_ALL:
+            self._remember(exchanger.mx, ProbeResult(ProbeOutcome.ACCEPTED))
+        return finding
+
+    async def _probe(self, exchanger: Exchanger) -> ProbeResult:
+        mx = exchanger.mx
+        if mx not in self._probes:
+            probed = self._verifier.memory.get(self._domain, mx.address)
+            with self._transcript.shared():
+                if probed is None:
+                    probed = await probe(exchanger, self._names, self._domain)
+                else:
+                    self._transcript.note("C", f"[probed earlier: {probed.outcome}]")
+            self._remember(mx, probed)
+        return self._probes[mx]
+
+    def _remember(self, mx: MxAddress, probed: ProbeResult) -> None:
+        if self._probes.get(mx) != probed:
+            self._probes[mx] = probed
+            self._verifier.memory.put(self._domain, mx.address, probed)
+
+    def _exchanger(self, mx: MxAddress) -> Exchanger:
+        if mx not in self._exchangers:
+            identity, health = self._identity, self._verifier.health
+            assert identity is not None, "a plan comes first"
+            self._exchangers[mx] = Exchanger(
+                mx,
+                self._domain,
+                identity,
+                self._verifier.settings,
+                self._transcript.note,
+                slots=self._verifier.limiter.of(mx.address),
+                pause_timeout=self._pause_timeout,
+                heard=lambda kind: health.note(identity, self._domain, mx.host, kind),
+                one_recipient=self._one_recipient,
+            )
+        return self._exchangers[mx]
+
+    def _learn(self, **facts: bool) -> None:
+        self.learned = msgspec.structs.replace(self.learned, **facts)
 
 
 @takes(SmtpSettings)
 def from_context(context: VerifierContext) -> SmtpVerifier | None:
     """Return the verifier, or ``None`` if no ``helo`` is set: it has to be ours."""
     settings = msgspec.convert(context.settings, SmtpSettings)
-    if not settings.helo:
-        return None
-    proxy = check_proxy(settings.proxy) if settings.proxy else None
-    own = Identity(settings.helo, settings.mail_from, proxy)
-    return SmtpVerifier(
-        context.resolver,
-        context.guard,
-        identities=[own, *map(parse_identity, settings.identities)],
-        port=settings.port,
-        timeouts=SmtpTimeouts(
-            address_s=settings.address_s,
-            connect_s=settings.connect_s,
-            reply_s=settings.reply_s,
-        ),
-        salt=settings.salt,
-        sessions=settings.sessions,
-        tell=context.tell_operator,
-        now=context.now,
-        monotonic=context.monotonic,
-    )
+    return SmtpVerifier(context, settings) if settings.helo else None
