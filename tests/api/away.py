@@ -14,9 +14,8 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
-from cs.projections.projection import SealBody
-from cs.projections.rows import Table
 from cs.projections.sqlite import SqliteViewDatabase
+from cs.projections.table import SealBody, Table
 from cs.projections.views import Views
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings

@@ -10,14 +10,13 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
-from cs.projections.catalogue import projections
+from cs.projections.folding import sealer
 from cs.projections.returned import RETURNED
-from cs.projections.rows import Rows, Table
 from cs.projections.runner import ViewRunner
-from cs.projections.sealer import sealer
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
+from cs.projections.table import Table
 from cs.projections.usage import USAGE
 from cs.projections.views import Views, named
 from harness.memory_keys import MemoryKeyStore
@@ -48,15 +47,15 @@ class History:
 
     async def replayed(self) -> dict[str, dict[str, Any]]:
         """Return the rows that one event after another gives, in memory."""
-        rows = Rows(Nothing())
+        found: dict[str, dict[str, Any]] = {table.name: {} for table in EVERY}
         for recorded in await self.log.tail(0, 1_000_000):
             seal = await sealer(self.keys, [recorded])
-            for projection in projections():
-                projection.apply(rows, recorded, seal)
-        found: dict[str, dict[str, Any]] = {table.name: {} for table in EVERY}
-        decode = {table.name: table.decode for table in EVERY}
-        for table, row_id, _, data in rows.changes():
-            found[table][row_id] = decode[table](data)
+            for table in EVERY:
+                if type(recorded.event) in table.reads and (key := table.key(recorded)):
+                    rows = found[table.name]
+                    row = table.fold(rows.get(key), recorded)
+                    if row is not None and row is not rows.get(key):
+                        rows[key] = table.sealed(row, seal)
         return {table: await self._plain(rows) for table, rows in found.items()}
 
     async def _plain(self, rows: dict[str, Any]) -> dict[str, Any]:
@@ -71,12 +70,6 @@ class History:
 
 async def all_rows(views: Views) -> list[Any]:
     return [row for table in EVERY for row in await views.all(table)]
-
-
-class Nothing:
-    def row(self, table: str, row_id: str) -> bytes | None:
-        del table, row_id
-        return None
 
 
 class ViewsContract:

@@ -14,11 +14,11 @@ from cs.domain.key import settled
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.postgres.pool import open_pool
-from cs.projections import newer_rows
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
+from cs.projections.key_secrets import AHEAD
 from cs.projections.postgres import postgres_views
-from cs.projections.reading import Reading
+from cs.projections.reading import FIRST, Reading
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
@@ -186,7 +186,7 @@ class FollowerCases:
         await follower.catch_up()
         streams = Streams(history.log)
         reading = Reading(history.log, views, follower, history.keys, streams=streams)
-        busy = [BrandForgotten(at=AT)] * (2 * newer_rows.AHEAD)
+        busy = [BrandForgotten(at=AT)] * (2 * AHEAD)
         await history.log.append([Append("brand-busy", NO_STREAM, busy)])
         length = len(await history.log.read("key-one"))
         counted = CountedReads(history, monkeypatch)
@@ -208,7 +208,7 @@ class FollowerCases:
         assert now.row.status == "failed"
         assert now.body is not None
         assert set(counted.events) == {"key-one", LIVE}
-        assert counted.events.total() <= 2 * newer_rows.FIRST
+        assert counted.events.total() <= 2 * FIRST
 
     @pytest.mark.slow
     async def test_views_made_anew_are_followed_from_there(

@@ -14,14 +14,13 @@ from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import NO_STREAM, Append
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
-from cs.projections import postgres
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
-from cs.projections.postgres import PostgresViewDatabase, postgres_views
-from cs.projections.projection import Projection
+from cs.projections.postgres import postgres_views
 from cs.projections.rebuild import NotReplayable
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
+from cs.projections.table import Projection
 from cs.projections.usage import USAGE
 from cs.projections.views import GRACE_S, Views
 from domain.acme_run import AT
@@ -165,56 +164,6 @@ async def test_a_page_of_whatever_size_is_a_few_statements(
     assert sent[:4] == ["BEGIN;", "SELECT", "SELECT", "SELECT"]
     assert sent[-3:] == ["INSERT", "UPDATE", "COMMIT;"]
     assert len(sent) <= 5 + 3 * len(tables_of(projections()))
-
-
-async def test_a_move_that_was_notified_is_not_asked_for(
-    database: str, history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events = [*await history.log.tail(0)]
-    async with nodes(database, 2) as (writer, reader):
-        await history.apply(writer, events[:2])
-        assert await reader.moved(0) == 2
-        asked: list[int] = []
-        look = reader.position
-
-        async def counted() -> int:
-            asked.append(1)
-            return await look()
-
-        monkeypatch.setattr(reader, "position", counted)
-        monkeypatch.setattr(postgres, "POLL_S", 60.0)  # nobody looks before
-        for before, upto in ((2, 3), (3, 5)):
-            waiting = asyncio.create_task(reader.moved(before))
-            await history.apply(writer, events[before:upto])
-            assert await waiting == upto
-        assert asked == []
-        monkeypatch.undo()
-
-        await writer.reset()  # of which nobody is notified: the next look finds it
-        assert await reader.moved(5) == 0
-        await history.apply(writer, events[:4])
-        assert await reader.moved(0) == 4
-
-
-async def test_a_move_is_not_missed_for_one_of_another_version(
-    database: str, history: History, pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events = [*await history.log.tail(0)]
-    async with nodes(database, 2) as (writer, reader), asyncio.timeout(10):
-        await history.apply(writer, events[:2])
-        assert await reader.moved(0) == 2
-        monkeypatch.setattr(postgres, "POLL_S", 60.0)  # nobody looks before
-        assert isinstance(reader._database, PostgresViewDatabase)
-        session = reader._database._listener._session
-        assert session is not None
-        session.woken.clear()
-        await history.apply(writer, events[2:3])
-        await session.woken.wait()
-        session.woken.clear()
-        await pool.execute("SELECT pg_notify($1, 'another 900')", postgres.CHANNEL)
-        await session.woken.wait()
-
-        assert await reader.moved(2) == 3
 
 
 async def test_a_runner_with_an_earlier_lease_is_fenced(

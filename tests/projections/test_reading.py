@@ -13,7 +13,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
-from cs.projections import key_secrets, newer_rows
+from cs.projections import key_secrets
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
@@ -168,7 +168,7 @@ async def test_views_that_are_behind_are_advanced_for_the_answer_and_stay_behind
 async def test_views_too_far_behind_are_waited_for(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newer_rows, "AHEAD", 0)
+    monkeypatch.setattr("cs.projections.reading.AHEAD", 0)
     await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
     asking = asyncio.create_task(reader.reading.search("s-new", "one"))
     await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
@@ -184,7 +184,7 @@ async def test_views_too_far_behind_are_waited_for(
 async def test_views_too_far_behind_for_too_long_are_told(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newer_rows, "AHEAD", 0)
+    monkeypatch.setattr("cs.projections.reading.AHEAD", 0)
     monkeypatch.setattr(key_secrets, "PATIENCE_S", 0.005)
     await reader.live_settles()
 
@@ -202,7 +202,7 @@ async def test_views_that_are_made_anew_do_not_hide_what_was_there(
 
     assert found is not None
     assert ADA_IS_AT.encode() in (found.body or b""), "read from the log"
-    monkeypatch.setattr(newer_rows, "AHEAD", 5)
+    monkeypatch.setattr("cs.projections.reading.AHEAD", 5)
     for ask in (
         reader.reading.search("s-live", "one"),
         reader.reading.usage("one"),

@@ -11,8 +11,8 @@ from contracts.view_rebuild import Place, ViewRebuildContract, ViewVersionsContr
 from contracts.views import ViewsContract
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
-from cs.projections.projection import Projection
 from cs.projections.sqlite import sqlite_views
+from cs.projections.table import Projection
 from cs.projections.views import GRACE_S, Views
 from projections.stored import table_of
 

@@ -13,20 +13,18 @@ import pytest
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.domain.key import KeyEvent, settled
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
-from cs.projections.projection import Projection
+from cs.projections.folding import sealer
 from cs.projections.reading import Reading
-from cs.projections.rows import Table
 from cs.projections.runner import ViewRunner
-from cs.projections.sealer import sealer
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
-from cs.projections.source_weeks import SourceWeeks
 from cs.projections.sqlite import sqlite_views
-from cs.projections.usage import USAGE
+from cs.projections.table import Projection, Table
+from cs.projections.usage import USAGE, UsageRow
 from domain.acme_run import AT
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -44,6 +42,7 @@ from projections.history import (
 from projections.stored import table_of
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
+EVERY_TYPE = frozenset[Any](TOPICS.values())
 
 
 class Views:
@@ -231,16 +230,13 @@ async def test_rows_and_checkpoint_are_there_after_a_restart(tmp_path: Path) -> 
 async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
     views: Views,
 ) -> None:
-    class Stops:
-        name, version, tables = "stops", 1, ()
-        reads = None
+    def fold(row: Any, recorded: RecordedEvent) -> Any:
+        if recorded.position == 9:
+            raise RuntimeError("a bug in a projection")
+        return row
 
-        def apply(self, rows: object, recorded: Any, seal: object) -> None:
-            del rows, seal
-            if recorded.position == 9:
-                raise RuntimeError("a bug in a projection")
-
-    store = sqlite_views(None, [*projections(), Stops()])
+    stops = Table("stops", UsageRow, EVERY_TYPE, lambda each: each.stream, fold)
+    store = sqlite_views(None, [*projections(), Projection("stops", 1, [stops])])
     events = await views.log.tail(0)
     with pytest.raises(RuntimeError, match="a bug"):
         await store.apply(events, await sealer(views.keys, events))
@@ -276,17 +272,12 @@ async def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
         assert {name for (name,) in names} == {*tables, "view_builds"}
 
 
-@pytest.mark.parametrize(
-    "projection",
-    [each for each in projections() if not isinstance(each, SourceWeeks)],  # reads by fields
-    ids=lambda each: each.name,
-)
-def test_a_projection_is_given_every_event_that_it_knows(projection: Projection) -> None:
-    names = projection.apply.__func__.__code__.co_names  # type: ignore[attr-defined]
-    known = vars(sys.modules[type(projection).__module__])
-    events = {known.get(name) for name in names} & set(TOPICS.values())
+@pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)
+def test_a_table_reads_every_event_that_its_fold_knows(table: Table[Any]) -> None:
+    names = table.fold.__code__.co_names
+    known = vars(sys.modules[table.fold.__module__])
 
-    assert set(projection.reads or ()) == events
+    assert table.reads == {known.get(name) for name in names} & EVERY_TYPE
 
 
 # Resting, so that the next page is larger.

@@ -17,10 +17,9 @@ from cs.history.history import History, Progress, unseen
 from cs.history.loading import Fold, Search
 from cs.history.runs import Run, SourceUse, runs
 from cs.history.selection import Selection
-from cs.projections.rows import Rows
 from cs.projections.search_record import SearchParts, search_body, spliced
-from cs.projections.searches import RESULTS, SEARCHES, Searches
-from cs.projections.usage import USAGE, Usage
+from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
+from cs.projections.usage import USAGE, UsageRow
 from cs.projections.views import Views
 
 
@@ -105,17 +104,18 @@ async def search_at(
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.
     """
-    rows, fold = Rows(_NoRows()), Fold()
-    searches, usage = Searches(), Usage()
+    fold = Fold()
+    row: SearchRow | None = None
+    used: UsageRow | None = None
     found: Search | None = None
     async for recorded in history.stream(f"key-{key_id}", position):
-        usage.apply(rows, recorded, _unsealed)
-        if getattr(recorded.event, "search", None) == search:
-            searches.apply(rows, recorded, _unsealed)
+        if type(recorded.event) in USAGE.reads:
+            used = USAGE.fold(used, recorded)
+        if type(recorded.event) in SEARCHES.reads and SEARCHES.key(recorded) == search:
+            row = SEARCHES.fold(row, recorded)
         for settled in fold.of_key(recorded):
             found = settled if settled.search == search else found
     found = fold.searches.get(search, found)
-    row, used = rows.get(SEARCHES, search), rows.get(USAGE, key_id)
     if row is None or used is None or found is None:
         return None
     of_run = [
@@ -124,9 +124,10 @@ async def search_at(
         if isinstance(recorded.event, LookupEvent) and recorded.event.lookup == row.lookup
     ]
     by_then = [recorded for recorded in of_run if recorded.position <= position]
+    result: ResultRow | None = None
     for recorded in by_then:
-        searches.apply(rows, recorded, _unsealed)
-    result = rows.get(RESULTS, row.lookup)
+        if type(recorded.event) in RESULTS.reads:
+            result = RESULTS.fold(result, recorded)
     body = None
     if row.status != "running":
         assert result is not None, "a settled search's lookup has finished"
@@ -145,20 +146,6 @@ async def search_at(
             if recorded.position > position and isinstance(recorded.event, ContactsErased)
         ),
     )
-
-
-class _NoRows:
-    """Where no rows are yet."""
-
-    def row(self, table: str, row_id: str) -> bytes | None:
-        del table, row_id
-        return None
-
-
-def _unsealed(name: str, body: bytes) -> bytes:
-    """Leave *body* as it is: these rows are stored nowhere."""
-    del name
-    return body
 
 
 def _erased(position: int, event: ContactsErased) -> ErasedSince:

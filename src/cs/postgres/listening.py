@@ -33,7 +33,6 @@ class _Session:
 
     connection: PooledConnection
     woken: asyncio.Event = field(default_factory=asyncio.Event)
-    payload: str | None = None
     ended: bool = False
 
 
@@ -87,7 +86,6 @@ class Listener:
             if backend == self._own_backend():
                 return
             if self._on_payload is None:
-                session.payload = str(payload)
                 session.woken.set()
             else:
                 self._on_payload(str(payload))
@@ -122,17 +120,6 @@ class Listener:
             await self.close()
             raise DatabaseUnavailable(f"PostgreSQL: the connection to {self._channel} ended")
         return True
-
-    def take_payload(self) -> str | None:
-        """Return the text of the newest notification, once; ``None``: none came since.
-
-        Since `connect` returned this connection for the first time, or since this was called.
-        """
-        session = self._session
-        if session is None:
-            return None
-        payload, session.payload = session.payload, None
-        return payload
 
     async def check(self) -> None:
         """Ask the server something: a connection cut without a word would never notify.

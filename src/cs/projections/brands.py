@@ -1,7 +1,6 @@
 """What is cached until when, and what runs now: one row a brand stream."""
 
 from datetime import datetime
-from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
@@ -15,10 +14,8 @@ from cs.domain.brand.events import (
     LookupStarted,
 )
 from cs.domain.contact import Query
-from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
-from cs.projections.projection import SealBody
-from cs.projections.rows import Rows, Table
+from cs.projections.table import Table
 
 
 class BrandRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,55 +28,40 @@ class BrandRow(msgspec.Struct, frozen=True, kw_only=True):
     reused: str | None = None  # the lookup that is
 
 
-BRANDS = Table("brands", BrandRow, lambda row: "live" if row.live else None)
+def _fold(before: BrandRow | None, recorded: RecordedEvent) -> BrandRow | None:
+    event = recorded.event
+    if isinstance(event, LookupStarted):
+        return replace(before or BrandRow(query=event.query), live=event.lookup)
+    if before is None:
+        return None
+    match event:
+        case LookupFinished(reusable=reusable):
+            return replace(
+                before,
+                live=None,
+                outcome=event.outcome,
+                finished_at=event.at,
+                verified=event.verified,
+                reused_until=event.by_clock + REUSED_FOR if reusable else before.reused_until,
+                reused=event.lookup if reusable else before.reused,
+            )
+        case ContactsErased(verified=verified) | ContactBounced(verified=verified):
+            if before.reused == event.lookup and before.verified:
+                until = before.reused_until if verified else None  # Contract C11
+                return replace(before, verified=verified, reused_until=until)
+        case BrandForgotten():
+            return replace(before, reused_until=None)
+        case _:
+            pass
+    return before
 
 
-class Brands:
-    name = "brands"
-    version = 2
-    tables = (BRANDS,)
-    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {LookupStarted, LookupFinished, ContactsErased, ContactBounced, BrandForgotten}
-    )
-
-    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
-        del seal
-        stream = recorded.stream
-        match recorded.event:
-            case LookupStarted(lookup=lookup, query=query):
-                row = rows.get(BRANDS, stream) or BrandRow(query=query)
-                rows.put(BRANDS, stream, replace(row, live=lookup))
-            case LookupFinished() as finished:
-                before = rows.get(BRANDS, stream)
-                if before is None:
-                    return
-                reused = (
-                    finished.by_clock + REUSED_FOR if finished.reusable else before.reused_until
-                )
-                row = replace(
-                    before,
-                    live=None,
-                    outcome=finished.outcome,
-                    finished_at=finished.at,
-                    verified=finished.verified,
-                    reused_until=reused,
-                    reused=finished.lookup if finished.reusable else before.reused,
-                )
-                rows.put(BRANDS, stream, row)
-            case (
-                ContactsErased(lookup=lookup, verified=verified)
-                | ContactBounced(lookup=lookup, verified=verified)
-            ):
-                before = rows.get(BRANDS, stream)
-                if before is None or before.reused != lookup or not before.verified:
-                    return
-                row = replace(before, verified=verified)
-                if not verified:  # Contract C11
-                    row = replace(row, reused_until=None)
-                rows.put(BRANDS, stream, row)
-            case BrandForgotten():
-                before = rows.get(BRANDS, stream)
-                if before is not None:
-                    rows.put(BRANDS, stream, replace(before, reused_until=None))
-            case _:
-                pass
+#: By the stream of the brand.
+BRANDS = Table(
+    "brands",
+    BrandRow,
+    frozenset({LookupStarted, LookupFinished, ContactsErased, ContactBounced, BrandForgotten}),
+    lambda recorded: recorded.stream,
+    _fold,
+    lambda row: "live" if row.live else None,
+)

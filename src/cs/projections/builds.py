@@ -1,18 +1,25 @@
-"""The names of views: a version, made of those of all projections, and builds of it.
+"""Builds of views, and what they need of the database that they are in.
 
-A build is a set of tables that holds all rows of one version. Their names carry version and
-build, so that one can be filled next to another, of the same version or of a newer one.
+A build is a set of tables that holds all rows of one version, which is made of those of all
+projections. Their names carry version and build, so that one can be filled next to another, of
+the same version or of a newer one.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from cs.projections.projection import Projection
-from cs.projections.rows import Table
+from cs.eventlog.errors import LogUnavailable
 from cs.projections.set_aside import ASIDE
+from cs.projections.table import Projection, Table
+from cs.runtime.sql import Rows, Work
+
+T = TypeVar("T")
+
+#: Waits for a commit that another process may make, at most about a second.
+Wait: TypeAlias = Callable[[], Awaitable[object]]
 
 #: The rows of streams that are set aside belong to no projection, and have their own version.
 _ASIDE_VERSION = "aside1"
@@ -58,3 +65,38 @@ def prefix_of(table: str) -> str | None:
     """
     found = _PREFIX.fullmatch(table)
     return found and found[1]
+
+
+class BuildGone(LogUnavailable):
+    """The tables of a build are gone, damaged or replaced."""
+
+    def __init__(self, why: str = "the tables of the views were replaced") -> None:
+        super().__init__(why)
+
+
+class ViewDatabase(Protocol):
+    """A place for views, which runs statements as `cs.runtime.sql.Database` does.
+
+    Raises:
+        LogUnavailable: From every method: it cannot be used now.
+        BuildGone: From every method: a table or column is missing, or the file was damaged.
+    """
+
+    @property
+    def tables(self) -> str:
+        """The statement that returns the names of all tables that begin with ``view_``."""
+
+    async def fetch(self, sql: str, *parameters: Any) -> Rows: ...
+    async def transact(self, work: Work[T]) -> T: ...
+    async def close(self) -> None: ...
+
+    async def row(self, build: Build, table: str, row_id: str) -> tuple[int, bytes | None]:
+        """Return the checkpoint of *build* and one row, both of one moment."""
+
+    async def listen(self) -> Wait:
+        """Return what waits for a commit after this call, or for a second."""
+
+    async def other_rights(
+        self, build: Build, other: Build, names: Sequence[str]
+    ) -> str | None:
+        """Return the owners of *build* if the tables of *other* have other owners or grants."""

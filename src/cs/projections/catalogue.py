@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from cs.projections.brands import Brands
-from cs.projections.projection import Projection
-from cs.projections.returned import ReturnedPeople
-from cs.projections.searches import Searches
-from cs.projections.source_weeks import SourceWeeks
-from cs.projections.usage import Usage
+from cs.projections.brands import BRANDS
+from cs.projections.returned import RETURNED
+from cs.projections.searches import RESULTS, SEARCHES
+from cs.projections.source_weeks import WEEK
+from cs.projections.table import Projection
+from cs.projections.usage import USAGE
 
 
 def projections() -> Sequence[Projection]:
-    """Return them in the order in which they see an event."""
+    """Return all projections; other ones, another order or version: other views."""
     return (
-        Searches(),
-        Usage(),
-        Brands(),
-        ReturnedPeople(),
-        SourceWeeks(),
+        Projection("searches", 3, (SEARCHES, RESULTS)),
+        Projection("usage", 3, (USAGE,)),
+        Projection("brands", 2, (BRANDS,)),
+        Projection("returned", 2, (RETURNED,)),
+        Projection("costs", 2, (WEEK,)),
     )

@@ -1,32 +1,53 @@
-"""Applying a page of events to rows, with few statements, each for many rows.
-
-A projection asks for its rows one by one, and at once.  So a page is applied to the rows that
-are here; an event that needs another row is put off, and the rest goes on, so that all missing
-rows become known.  They are fetched, and the page begins again.  The round in which no row was
-missing is the answer: it is what one event after another would have given.
+"""Applying a page of events to rows, with one statement for the rows of each table.
 
 A damaged event sets its stream aside (`cs.projections.set_aside`), and so does an event that a
-projection cannot follow: it can be read, but nothing of ours can have written it.
+table cannot fold: it can be read, but nothing of ours can have written it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
-import msgspec
 from structlog import get_logger
 
+from cs.domain.brand.events import (
+    ContactBounced,
+    ContactsErased,
+    LookupFinished,
+    MailboxNotVerified,
+    MailboxVerified,
+)
 from cs.domain.cause import fault
 from cs.eventlog.damage import UnreadableEvent
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.mapper import DataKeys
+from cs.eventlog.port import EventNeeds, RecordedEvent
+from cs.eventlog.sealing import seal_bytes
+from cs.keystore.errors import KeysUnavailable
 from cs.projections.builds import Build
-from cs.projections.projection import Projection, SealBody
-from cs.projections.rows import Rows
+from cs.projections.searches import key_of
 from cs.projections.set_aside import ASIDE, AsideRow, row_id
+from cs.projections.table import SealBody, Table
 from cs.runtime.sql import Work
 
 log = get_logger()
 
-#: What a projection raises at an event that makes no sense.  Anything else is the fault of
-#: where rows are kept, or of no data.
+#: Rows by id, by table.
+TableRows: TypeAlias = dict[Table[Any], dict[str, Any]]
+
+#: What the writer of views takes in of events: people where they are part of a body, and the
+#: verdicts that are counted (`cs.projections.event_counts`).
+SHOWN = EventNeeds(
+    opened=frozenset(
+        {
+            LookupFinished,
+            ContactsErased,
+            ContactBounced,
+            MailboxVerified,
+            MailboxNotVerified,
+        }
+    )
+)
+#: What a fold raises at an event that makes no sense.
 _SENSELESS = (
     LookupError,
     ArithmeticError,
@@ -37,105 +58,84 @@ _SENSELESS = (
 )
 
 
-class _RowNotFetched(LookupError):
-    """A row is asked for that was not fetched yet."""
-
-
 def folded(
-    projections: Sequence[Projection],
+    tables: Sequence[Table[Any]],
     page: Sequence[RecordedEvent],
-    seal: SealBody,
     build: Build,
-    set_aside: Collection[str],
-) -> Work[tuple[Rows, Collection[str]]]:
-    """Return the rows of *build* after *page*, and the ids of the streams that it sets aside.
+    aside: set[str],
+) -> Work[TableRows]:
+    """Return the rows of *build* that *page* changes, as they are after it.
 
-    Streams are passed over whose ids are in *set_aside*.
+    Streams with an id in *aside* are passed over; those that the page sets aside are added.
     """
-    fold = _Fold(projections, page, seal, set_aside)
-    while True:
-        rows, aside = fold.round()
-        if rows is not None:
-            return rows, aside
-        yield from fold.fetch(build)
+    readers = {
+        kind: [table for table in tables if kind in table.reads]
+        for kind in {type(recorded.event) for recorded in page}
+    }
+    of_events = [
+        [
+            (table, key)
+            for table in readers[type(recorded.event)]
+            if (key := table.key(recorded)) is not None
+        ]
+        for recorded in page
+    ]
+    wanted: dict[Table[Any], set[str]] = {}
+    for table, key in (each for of_event in of_events for each in of_event):
+        wanted.setdefault(table, set()).add(key)
+    rows: TableRows = {}
+    for table, keys in wanted.items():
+        found = yield _ROWS.format(table=build.table(table.name)), list(keys)
+        rows[table] = {key: table.decode(data) for key, data in found}
+    changed: TableRows = {}
+    for recorded, of_event in zip(page, of_events, strict=True):
+        stream = row_id(recorded.position, recorded.stream)
+        if stream in aside:
+            continue
+        after = (
+            None if isinstance(recorded, UnreadableEvent) else _after(recorded, of_event, rows)
+        )
+        if after is None:
+            aside.add(stream)
+            changed.setdefault(ASIDE, {})[stream] = AsideRow(
+                position=recorded.position, stream=recorded.stream, version=recorded.version
+            )
+            continue
+        for (table, key), row in zip(of_event, after, strict=True):
+            if row is not None and row is not rows[table].get(key):
+                rows[table][key] = row
+                changed.setdefault(table, {})[key] = row
+    return changed
 
 
-class _Fold:
-    """A page, and the stored rows that are here (`cs.projections.rows.Below`)."""
+def _after(
+    recorded: RecordedEvent, of_event: Sequence[tuple[Table[Any], str]], rows: TableRows
+) -> list[Any] | None:
+    """Return the rows of an event after it; ``None``: it makes no sense."""
+    try:
+        return [table.fold(rows[table].get(key), recorded) for table, key in of_event]
+    except _SENSELESS as error:
+        log.error("event_makes_no_sense", position=recorded.position, **fault(error))  # noqa: TRY400
+        return None
 
-    def __init__(
-        self,
-        projections: Sequence[Projection],
-        page: Sequence[RecordedEvent],
-        seal: SealBody,
-        set_aside: Collection[str],
-    ) -> None:
-        self._projections = projections
-        self._page = page
-        self._seal = seal
-        self._set_aside = set_aside
-        self._senseless: dict[str, int] = {}  # the first such version, by stream
-        self._readers: dict[type, Sequence[Projection]] = {}  # by the type of event
-        self._stored: dict[tuple[str, str], bytes | None] = {}
-        self._missing: dict[str, set[str]] = {}
 
-    def row(self, table: str, row_id: str) -> bytes | None:
-        row_key = (table, row_id)
-        if row_key not in self._stored:
-            self._missing.setdefault(table, set()).add(row_id)
-            raise _RowNotFetched
-        return self._stored[row_key]
+async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:
+    """Return what seals the bodies of *page*; their data keys are durable by then.
 
-    def fetch(self, build: Build) -> Work[None]:
-        """Fetch the rows that are missing."""
-        missing, self._missing = self._missing, {}
-        for table, ids in sorted(missing.items()):
-            found = yield _ROWS.format(table=build.table(table)), list(ids)
-            rows = dict(found)
-            self._stored |= {(table, each): rows.get(each) for each in ids}
+    Raises:
+        LogUnavailable: The key store is away.
+    """
+    names = [name for recorded in page if (name := key_of(recorded)) is not None]
+    try:
+        opened: Mapping[str, bytes] = await keys.ensure(names) if names else {}
+    except KeysUnavailable as error:
+        raise LogUnavailable(str(error)) from error
 
-    def round(self) -> tuple[Rows | None, Collection[str]]:
-        """Apply the page; return its rows, ``None`` if another round is needed."""
-        rows, aside = Rows(self), set[str]()
-        for recorded in self._page:
-            stream = row_id(recorded.position, recorded.stream)
-            if stream in self._set_aside or stream in aside:
-                continue
-            senseless = self._senseless.get(stream) == recorded.version
-            if senseless or isinstance(recorded, UnreadableEvent):
-                aside.add(stream)
-                row = AsideRow(
-                    position=recorded.position, stream=recorded.stream, version=recorded.version
-                )
-                rows.put(ASIDE, stream, row)
-            elif not self._followed(rows, recorded):
-                self._senseless[stream] = recorded.version
-                return None, ()
-        return None if self._missing else rows, aside
+    def seal(name: str, body: bytes) -> bytes:
+        key = opened.get(name)
+        return b"" if key is None else seal_bytes(key, name, body)
 
-    def _followed(self, rows: Rows, recorded: RecordedEvent) -> bool:
-        """Apply *recorded* to *rows*; return whether every projection could follow it.
-
-        While rows are missing, any error may come of that, and all is done again with them.
-        """
-        kind = type(recorded.event)
-        readers = self._readers.get(kind)
-        if readers is None:
-            readers = [
-                each for each in self._projections if each.reads is None or kind in each.reads
-            ]
-            self._readers[kind] = readers
-        for projection in readers:
-            try:
-                projection.apply(rows, recorded, self._seal)
-            except msgspec.MsgspecError:
-                raise  # a row cannot be read
-            except _SENSELESS as error:
-                if not self._missing:
-                    position = recorded.position
-                    log.error("event_makes_no_sense", position=position, **fault(error))  # noqa: TRY400
-                    return False
-        return True
+    return seal
 
 
 _ROWS = "SELECT id, row FROM {table} WHERE id = ANY($1::text[])"

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 
+from cs.domain.codec import event_of, shapes
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated
+from cs.domain.messages import Event
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.mapper import DataKeys, recorded
 from cs.eventlog.port import EventLog, Where
 from cs.projections.follower import Follower
-from cs.projections.newer_rows import topics_of
 from cs.projections.usage import USAGE
 from cs.projections.views import Views
 
-#: Events by which the views may be behind the log while secrets are looked for in both.
+#: Events by which the views may be behind the log while an answer is made of both; further
+#: behind, it waits.
 AHEAD = 5_000
 #: How long views that are further behind are waited for.
 PATIENCE_S = 4.0
@@ -84,6 +86,11 @@ class KeySecrets:
                         case _:
                             newest[each.stream.removeprefix("key-")] = None
         return newest
+
+
+def topics_of(*events: type[Event]) -> frozenset[str]:
+    """Return the topics that *events* are read of, in all versions."""
+    return frozenset(topic for topic in shapes() if event_of(topic) in events)
 
 
 async def reached(follower: Follower, position: int) -> None:

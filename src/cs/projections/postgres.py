@@ -7,7 +7,7 @@ The tables are logged, not UNLOGGED: those are empty after a crash or a failover
 whole log was replayed no call could be answered.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from cs.eventlog.errors import LogUnavailable
@@ -15,9 +15,8 @@ from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
-from cs.projections.builds import Build
-from cs.projections.port import BuildGone
-from cs.projections.projection import Projection
+from cs.projections.builds import Build, BuildGone, Wait
+from cs.projections.table import Projection
 from cs.projections.views import GRACE_S, Views
 from cs.runtime.batcher import Batcher
 
@@ -37,7 +36,7 @@ def postgres_views(
 
 
 class PostgresViewDatabase(PostgresDatabase):
-    """`cs.projections.port.ViewDatabase` on *pool*."""
+    """`cs.projections.builds.ViewDatabase` on *pool*."""
 
     tables = """
     SELECT relname FROM pg_class
@@ -47,8 +46,6 @@ class PostgresViewDatabase(PostgresDatabase):
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool, _unavailable)
         self._listener = Listener(pool, CHANNEL)
-        #: By which connection the checkpoint was read last, and what it was.
-        self._looked: tuple[object, int] | None = None
         self._batches = Batcher[tuple[Build, str, str], tuple[int, bytes | None]](
             self._rows, size=_READS, lanes=_READERS
         )
@@ -70,35 +67,15 @@ class PostgresViewDatabase(PostgresDatabase):
                 found |= {(table, row["id"]): (row["position"], row["row"]) for row in rows}
         return [found.get((table, row_id)) or BuildGone() for _, table, row_id in asked]
 
-    async def moved(self, look: Callable[[], Awaitable[int]], after: int, build: str) -> int:
+    async def listen(self) -> Wait:
         with _translated():
-            listening = await self._listener.connect()  # before the look, or a move is missed
-        position = self._notified(build)
-        # Who listens since the last look, and was notified of nothing, need not look again.
-        if position is None and self._looked != (listening, after):
-            position = await look()
-        if position is None or position <= after:
-            with _translated():
-                notified = await self._listener.wait(POLL_S)
-                if not notified:
-                    await self._listener.check()
-            position = self._notified(build) if notified else None
-            if position is None:
-                position = await look()
-        self._looked = (listening, position)
-        return position
+            await self._listener.connect()
+        return self._committed
 
-    def _notified(self, build: str) -> int | None:
-        """Return the checkpoint that was notified since the last look, if it is of *build*.
-
-        One of another build may have taken the place of it: then look again.
-        """
-        payload = self._listener.take_payload()
-        if payload is None:
-            return None
-        self._looked = None
-        of, _, position = payload.rpartition(" ")
-        return int(position) if of == build else None
+    async def _committed(self) -> None:
+        with _translated():
+            if not await self._listener.wait(POLL_S):
+                await self._listener.check()
 
     async def other_rights(
         self, build: Build, other: Build, names: Sequence[str]

@@ -11,17 +11,16 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.key import Key, SearchSettled
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.mapper import DataKeys
+from cs.eventlog.mapper import DataKeys, recorded
 from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.streams import FoldedState, Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.follower import Follower
-from cs.projections.key_secrets import KeySecrets, reached
-from cs.projections.newer_rows import NewerRows
+from cs.projections.key_secrets import AHEAD, KeySecrets, reached, topics_of
 from cs.projections.search_record import SearchParts, open_contacts, spliced
-from cs.projections.searches import RESULTS, SEARCHES, SearchRow
+from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
 from cs.projections.usage import USAGE, UsageRow
 from cs.projections.views import Views
@@ -29,6 +28,11 @@ from cs.runtime.lru import LruDict
 
 #: Rows of ended searches in memory, some 300 bytes each; the least recently used goes first.
 CACHED = 20_000
+#: Events of a key that are read first and applied in memory for one answer; then four times as
+#: many, up to `AHEAD`.
+FIRST = 16
+#: Of what a result is made of.
+_RESULTS = topics_of(*RESULTS.reads)
 
 
 class Reusable(msgspec.Struct, frozen=True):
@@ -93,7 +97,6 @@ class Reading:
         self._views = views
         self._follower = follower
         self._keys = keys
-        self._newer = NewerRows(events, keys)
         self.secrets = KeySecrets(events, views, follower, keys)
         self._ended = LruDict[str, SearchRow](CACHED)
         self._cache = (metrics or Metrics()).cache(
@@ -168,11 +171,30 @@ class Reading:
             position, row = await self._views.get_at(SEARCHES, search)
             if position >= folded.position or (row is not None and row.status != "running"):
                 return row
-            newer = await self._newer.since(stream, folded, position)
+            newer = await self._newer(stream, folded, position)
             if newer is not None:
-                return self._newer.search(search, row, newer)
+                for each in newer:
+                    if type(each.event) in SEARCHES.reads and SEARCHES.key(each) == search:
+                        row = SEARCHES.fold(row, each)
+                return row
             await reached(self._follower, folded.position)
         raise LogUnavailable("the views are rebuilt, and know too little yet")
+
+    async def _newer(
+        self, stream: str, folded: FoldedState[Key], position: int
+    ) -> Sequence[RecordedEvent] | None:
+        """Return the events of *stream* after *position*, up to what is *folded*.
+
+        ``None``: there are more than `AHEAD`.
+        """
+        count = min(FIRST, AHEAD)
+        while count:
+            after = max(folded.version - count, NO_STREAM)
+            found = await self._events.read(stream, after, folded.version - after)
+            if after == NO_STREAM or (found and found[0].position <= position):
+                return [each for each in found if each.position > position]
+            count = 0 if count == AHEAD else min(4 * count, AHEAD)
+        return None
 
     async def _body(self, lookup: str) -> bytes | None:
         """Return what *lookup* found, as it is sent; ``None`` if neither views nor log have it.
@@ -189,7 +211,7 @@ class Reading:
             return spliced(result, contacts)
         # The views lack it, or it was sealed again since, without the people erased.
         position, result = await self._views.get_at(RESULTS, lookup)
-        newer = await self._newer.result(lookup, result, position)
+        newer = await self._newer_result(lookup, result, position)
         if newer is not None:
             return spliced(newer, newer.sealed)
         if result is None:
@@ -198,6 +220,21 @@ class Reading:
         if contacts is None:
             await self._check_in_log(stream_of(lookup))
         return spliced(result, contacts or b"[]")  # without its key no contact can be shown
+
+    async def _newer_result(
+        self, lookup: str, row: ResultRow | None, position: int
+    ) -> ResultRow | None:
+        """Return *row* after the events of *lookup* after *position*, contacts not sealed.
+
+        ``None``: the log has no such event.
+        """
+        where = Where(topics=_RESULTS, streams=frozenset({stream_of(lookup)}))
+        stored = await self._events.select(where, position, await self._events.head())
+        newer = await recorded(self._keys, stored) if stored else ()
+        of_lookup = [each for each in newer if RESULTS.key(each) == lookup]
+        for each in of_lookup:
+            row = RESULTS.fold(row, each)
+        return row if of_lookup else None
 
     async def reusable(self, lookup: str) -> Reusable:
         """Return the answer to a search that reuses what *lookup* found.
@@ -284,11 +321,11 @@ class Reading:
 
     def _wake(self, page: Sequence[RecordedEvent]) -> None:
         """Wake the callers that wait for a search which *page* settles."""
-        for recorded in page:
-            if isinstance(recorded.event, SearchSettled):
-                settled = self._waits.get(recorded.event.search)
+        for each in page:
+            if isinstance(each.event, SearchSettled):
+                settled = self._waits.get(each.event.search)
                 if settled is not None:
-                    settled.position = recorded.position
+                    settled.position = each.position
                     settled.stored.set()
 
     async def unfinished(self) -> UnfinishedWork:

@@ -20,12 +20,11 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
 from cs.projections.builds import tables_of
-from cs.projections.projection import Projection
-from cs.projections.rows import Table
-from cs.projections.sealer import sealer
+from cs.projections.folding import sealer
 from cs.projections.search_record import open_contacts
 from cs.projections.searches import ResultRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
+from cs.projections.table import Projection, Table
 from cs.projections.views import StoredRow, Views
 
 #: Events applied in one transaction.

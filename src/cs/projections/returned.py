@@ -1,16 +1,14 @@
 """When the people of each lookup were last returned by a search: what ages out goes by it."""
 
 from datetime import datetime
-from typing import ClassVar
+from operator import attrgetter
 
 import msgspec
 
 from cs.domain.brand.events import ContactsErased, LookupFinished
 from cs.domain.key import SearchSettled
-from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
-from cs.projections.projection import SealBody
-from cs.projections.rows import Rows, Table
+from cs.projections.table import Table
 
 
 class ReturnedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,32 +17,30 @@ class ReturnedRow(msgspec.Struct, frozen=True, kw_only=True):
     day: str | None
 
 
-#: By lookup, tagged by the day.
-RETURNED = Table("returned", ReturnedRow, lambda row: row.day)
-
-
 def day_of(at: datetime) -> str:
     return at.date().isoformat()
 
 
-class ReturnedPeople:
-    name = "returned"
-    version = 2
-    tables = (RETURNED,)
-    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {LookupFinished, SearchSettled, ContactsErased}
-    )
+def _fold(before: ReturnedRow | None, recorded: RecordedEvent) -> ReturnedRow | None:
+    match recorded.event:
+        case LookupFinished(at=at) | SearchSettled(at=at):
+            # In either order: a damaged lookup ends here when it is mended.
+            day = day_of(at)
+            if before is None or (before.day is not None and before.day < day):
+                return ReturnedRow(day=day)
+        case ContactsErased(aged_out=True):
+            return ReturnedRow(day=None)
+        case _:
+            pass
+    return before
 
-    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
-        del seal
-        match recorded.event:
-            case LookupFinished(lookup=lookup, at=at) | SearchSettled(lookup=lookup, at=at):
-                # In either order: a damaged lookup ends here when it is mended.
-                before = rows.get(RETURNED, lookup)
-                day = day_of(at)
-                if before is None or (before.day is not None and before.day < day):
-                    rows.put(RETURNED, lookup, ReturnedRow(day=day))
-            case ContactsErased(lookup=lookup, aged_out=True):
-                rows.put(RETURNED, lookup, ReturnedRow(day=None))
-            case _:
-                pass
+
+#: By lookup, tagged by the day.
+RETURNED = Table(
+    "returned",
+    ReturnedRow,
+    frozenset({LookupFinished, SearchSettled, ContactsErased}),
+    attrgetter("event.lookup"),
+    _fold,
+    lambda row: row.day,
+)

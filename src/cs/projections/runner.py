@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from msgspec.structs import replace
 from structlog import get_logger
 
 from cs.domain.key import SearchAdmitted, SearchSettled
@@ -14,9 +15,9 @@ from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
+from cs.projections.folding import SHOWN, sealer
 from cs.projections.follower import Listener, Reads
-from cs.projections.sealer import SHOWN, sealer
-from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, TakeUp, damage_of
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of
 from cs.projections.views import UNREADABLE, Checkpoint, Views, named
 from cs.runtime import failpoints
 from cs.runtime.coordination import Broadcast
@@ -214,15 +215,18 @@ class ViewRunner:
             late = [each for each in events if each.position <= self.position]
             is_last = len(late) < PAGE
             seal = await sealer(self._keys, late)
-            taken = TakeUp(row, late, self.position, is_last)
+            version = late[-1].version + 1 if late else row.version
+            taken = replace(row, version=version, mended=is_last)
             try:
-                if not await self._views.take_up(taken, seal, self._epoch):
+                if not await self._views.take_up(
+                    late, row, taken, self.position, seal, epoch=self._epoch
+                ):
                     return
             except DamagedEvent:  # the events can be read, and make no sense
                 self._retries.tried(row_id, self._watch_s)
                 raise
             self._notify(late)
-            row = taken.after
+            row = taken
             after += len(late)
         log.info("views_took_up", position=row.position)
 
@@ -254,7 +258,7 @@ def _nobody_waits_for(page: Sequence[RecordedEvent]) -> bool:
     """Return whether *page* is of several searches that were answered as they were made.
 
     A reader of one of them meanwhile folds what the views lack
-    (`cs.projections.newer_rows`).  A search that is settled later has its caller waiting; and
+    (`cs.projections.reading`).  A search that is settled later has its caller waiting; and
     where they come one by one a rest spares nothing, and keeps waiting what comes next.
     """
     admitted, settled = set(), set()

@@ -6,9 +6,9 @@ of their own.  When one of its people is erased, or mail to one came back, what 
 is sealed again, under another key.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -16,10 +16,8 @@ from msgspec import UNSET
 from cs.domain.brand.events import ContactBounced, ContactsErased, LookupFinished
 from cs.domain.contact import Contact
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.domain.messages import Event
 from cs.eventlog.port import RecordedEvent
-from cs.projections.projection import SealBody
-from cs.projections.rows import Rows, Table
+from cs.projections.table import SealBody, Table
 
 
 class SearchRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +34,6 @@ class ResultRow(msgspec.Struct, frozen=True, kw_only=True):
     head: bytes  # a JSON object: what was found about the brand, and when
     sealed: bytes  # a JSON array: the contacts; empty if their key was destroyed
     key: str  # the name of the data key that opens them
-
-
-SEARCHES = Table(
-    "searches", SearchRow, lambda row: "running" if row.status == "running" else None
-)
-RESULTS = Table("results", ResultRow)
 
 
 def result_key(lookup: str) -> str:
@@ -83,48 +75,59 @@ def settled_row(before: SearchRow, settled: SearchSettled) -> SearchRow:
     )
 
 
-class Searches:
-    name = "searches"
-    version = 3
-    tables = (SEARCHES, RESULTS)
-    reads: ClassVar[frozenset[type[Event]] | None] = frozenset(
-        {SearchAdmitted, SearchSettled, LookupFinished, ContactsErased, ContactBounced}
-    )
-
-    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
-        match recorded.event:
-            case SearchAdmitted(search=search) as admitted:
-                rows.put(SEARCHES, search, admitted_row(recorded.stream, admitted))
-            case SearchSettled(search=search) as settled:
-                before = rows.get(SEARCHES, search)
-                if before is not None:
-                    rows.put(SEARCHES, search, settled_row(before, settled))
-            case LookupFinished(lookup=lookup) as finished:
-                head = msgspec.json.encode(brand_fields(finished))
-                rows.put(RESULTS, lookup, _result(head, recorded, finished.contacts, seal))
-            case (
-                ContactsErased(lookup=lookup, contacts=contacts)
-                | ContactBounced(lookup=lookup, contacts=contacts)
-            ):
-                result = rows.get(RESULTS, lookup)
-                if result is not None:  # else it runs still
-                    rows.put(RESULTS, lookup, _result(result.head, recorded, contacts, seal))
-            case _:
-                pass
+def _fold_search(before: SearchRow | None, recorded: RecordedEvent) -> SearchRow | None:
+    match recorded.event:
+        case SearchAdmitted() as admitted:
+            return admitted_row(recorded.stream, admitted)
+        case SearchSettled() as settled if before is not None:
+            return settled_row(before, settled)
+        case _:
+            return before
 
 
-def _result(
-    head: bytes, recorded: RecordedEvent, contacts: Iterable[Contact], seal: SealBody
-) -> ResultRow:
+#: By the id of the search.
+SEARCHES = Table(
+    "searches",
+    SearchRow,
+    frozenset({SearchAdmitted, SearchSettled}),
+    attrgetter("event.search"),
+    _fold_search,
+    lambda row: "running" if row.status == "running" else None,
+)
+
+
+def _fold_result(before: ResultRow | None, recorded: RecordedEvent) -> ResultRow | None:
+    """Return the result after *recorded*, its contacts not sealed yet."""
+    match recorded.event:
+        case LookupFinished() as event:
+            head = msgspec.json.encode(brand_fields(event))
+        case ContactsErased() | ContactBounced() as event if before is not None:
+            head = before.head
+        case _:
+            return before  # it runs still
     shown = [
         contact_fields(contact)
-        for contact in contacts
+        for contact in event.contacts
         if contact.full_name is not None  # erased since: the log stays readable
     ]
     key = key_of(recorded)
     assert key is not None, "it holds contacts"
-    return ResultRow(head=head, sealed=seal(key, msgspec.json.encode(shown)), key=key)
+    return ResultRow(head=head, sealed=msgspec.json.encode(shown), key=key)
 
+
+def _sealed(row: ResultRow, seal: SealBody) -> ResultRow:
+    return msgspec.structs.replace(row, sealed=seal(row.key, row.sealed))
+
+
+#: By the id of the lookup.
+RESULTS = Table(
+    "results",
+    ResultRow,
+    frozenset({LookupFinished, ContactsErased, ContactBounced}),
+    attrgetter("event.lookup"),
+    _fold_result,
+    sealed=_sealed,
+)
 
 _MATCH_FIELDS = ("domain", "linkedin_company_url", "parent_company", "instagram", "tiktok")
 

@@ -5,13 +5,10 @@ applied from there on.  What is set aside stands in a row of its own, written wi
 that passes over it: once the stream is mended, its events are applied from that row on.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 
 from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import RecordedEvent
-from cs.projections.rows import Table
+from cs.projections.table import Table
 
 
 class AsideRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +22,15 @@ class AsideRow(msgspec.Struct, frozen=True, kw_only=True):
 
 #: The tag of the rows of streams that are set aside now.
 SET_ASIDE = "set-aside"
-ASIDE = Table("aside", AsideRow, lambda row: None if row.mended else SET_ASIDE)
+#: By the stream; no event changes a row by itself.
+ASIDE = Table(
+    "aside",
+    AsideRow,
+    frozenset(),
+    lambda _: None,
+    lambda row, _: row,
+    lambda row: None if row.mended else SET_ASIDE,
+)
 
 
 def row_id(position: int, stream: str) -> str:
@@ -41,25 +46,3 @@ def damage_of(row: AsideRow) -> DamagedEvent:
     """Return what *row* stands for, to be noted."""
     why = f"the views pass over the event at position {row.position}"
     return DamagedEvent(row.position, row.stream, row.version, why)
-
-
-class TakeUp(msgspec.Struct, frozen=True):
-    """Events of a stream that was set aside, to be applied now.
-
-    Attributes:
-        row: Of the stream in `ASIDE`.
-        events: The next ones of the stream, none beyond ``checkpoint``.
-        checkpoint: Where the views are.
-        is_last: Whether there are no more of them: the stream is mended.
-    """
-
-    row: AsideRow
-    events: Sequence[RecordedEvent]
-    checkpoint: int
-    is_last: bool
-
-    @property
-    def after(self) -> AsideRow:
-        """The row once ``events`` are applied."""
-        version = self.events[-1].version + 1 if self.events else self.row.version
-        return msgspec.structs.replace(self.row, version=version, mended=self.is_last)

@@ -7,7 +7,6 @@ the number of sources, not of people.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import reduce
-from typing import ClassVar
 
 import msgspec
 
@@ -16,8 +15,7 @@ from cs.domain.messages import Event
 from cs.domain.source_cost import SourceFigures
 from cs.domain.stages.table import closed_work
 from cs.eventlog.port import RecordedEvent
-from cs.projections.projection import SealBody
-from cs.projections.rows import Rows, Table
+from cs.projections.table import Table
 from cs.projections.views import Views
 
 #: Weeks that count for the order of asking, the current one included: a quarter of a year.
@@ -28,31 +26,6 @@ class WeekRow(msgspec.Struct, frozen=True):
     """The sums of one week, by stage and name."""
 
     figures: tuple[SourceFigures, ...]
-
-
-#: By week, as `week_of` names it.
-WEEK = Table("costs", WeekRow)
-#: Events that say what was paid, or who is verified thanks to which source.
-_READ = frozenset[type[Event]](
-    shape
-    for shape in EVENT_TOPICS.values()
-    if not {"costs", "verified_from"}.isdisjoint(shape.__struct_fields__)
-)
-
-
-class SourceWeeks:
-    name = "costs"
-    version = 2
-    tables = (WEEK,)
-    reads: ClassVar[frozenset[type[Event]] | None] = _READ
-
-    def apply(self, rows: Rows, recorded: RecordedEvent, seal: SealBody) -> None:
-        del seal
-        if more := figures_of(recorded.event):
-            week = week_of(recorded.event.at)
-            before = rows.get(WEEK, week)
-            figures = more if before is None else (*before.figures, *more)
-            rows.put(WEEK, week, WeekRow(summed(figures)))
 
 
 async def figures_until(views: Views, now: datetime) -> tuple[SourceFigures, ...]:
@@ -110,3 +83,25 @@ def week_of(at: datetime) -> str:
     """
     year, week, _ = at.isocalendar()
     return f"{year:04}-W{week:02}"
+
+
+def _fold(before: WeekRow | None, recorded: RecordedEvent) -> WeekRow | None:
+    more = figures_of(recorded.event)
+    if not more:
+        return before
+    return WeekRow(summed(more if before is None else (*before.figures, *more)))
+
+
+#: By week, as `week_of` names it.  Read of events that say what was paid, or who is verified
+#: thanks to which source.
+WEEK = Table(
+    "costs",
+    WeekRow,
+    frozenset[type[Event]](
+        shape
+        for shape in EVENT_TOPICS.values()
+        if not {"costs", "verified_from"}.isdisjoint(shape.__struct_fields__)
+    ),
+    lambda recorded: week_of(recorded.event.at),
+    _fold,
+)

@@ -8,7 +8,7 @@ A file that is damaged is removed: the views are made again from the log.
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from structlog import get_logger
 
 from cs.eventlog.errors import LogUnavailable
-from cs.projections.builds import Build
-from cs.projections.port import BuildGone
-from cs.projections.projection import Projection
+from cs.projections.builds import Build, BuildGone, Wait
+from cs.projections.table import Projection
 from cs.projections.views import BUILDS, GET, GRACE_S, Views
 from cs.runtime.coordination import Broadcast
 from cs.runtime.sql import Rows, Work
@@ -50,7 +49,7 @@ def sqlite_views(
 
 
 class SqliteViewDatabase(SqliteDatabase):
-    """`cs.projections.port.ViewDatabase` on the file *path*, in memory without one."""
+    """`cs.projections.builds.ViewDatabase` on the file *path*, in memory without one."""
 
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'view_*'"
 
@@ -114,16 +113,15 @@ class SqliteViewDatabase(SqliteDatabase):
         self.file.remove()
         return BuildGone(f"the file of the views was damaged: {answer}")
 
-    async def moved(self, look: Callable[[], Awaitable[int]], after: int, build: str) -> int:
-        del build  # there are no notices of others
+    async def listen(self) -> Wait:
         moved = self._moved.upcoming()
-        position = await look()
-        if position > after:
-            return position
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S):
-                await moved.wait()
-        return await look()
+
+        async def committed() -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await moved.wait()
+
+        return committed
 
     async def other_rights(
         self, build: Build, other: Build, names: Sequence[str]

@@ -6,7 +6,6 @@ once, for both databases (`cs.runtime.sql`).
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -17,12 +16,17 @@ from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.postgres.errors import Fenced
-from cs.projections.builds import Build, prefix_of, tables_of, version_of
-from cs.projections.folding import folded
-from cs.projections.port import BuildGone, ViewDatabase
-from cs.projections.projection import Projection, SealBody
-from cs.projections.rows import Rows, Table
-from cs.projections.set_aside import ASIDE, SET_ASIDE, TakeUp, damage_of, row_id
+from cs.projections.builds import (
+    Build,
+    BuildGone,
+    ViewDatabase,
+    prefix_of,
+    tables_of,
+    version_of,
+)
+from cs.projections.folding import TableRows, folded
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of, row_id
+from cs.projections.table import Projection, SealBody, Table
 from cs.runtime.sql import Many, Work
 
 log = get_logger()
@@ -38,7 +42,7 @@ NOTE_EVERY_S = 600.0
 #: Stands for a damaged event, which cannot be distinguished from another one.
 UNREADABLE = "unreadable"
 #: As a limit: no limit.
-_ALL_ROWS = 2**62
+ALL_ROWS = 2**62
 #: One process at a time makes or drops tables.
 _LOCK = ("SELECT pg_advisory_xact_lock($1)", 0x63735F76)
 
@@ -132,7 +136,12 @@ class Views:
         if now - self._noted_at >= NOTE_EVERY_S:
             await self._write(_note_use)
             self._noted_at = now
-        return await self._database.moved(self.position, after, _notified_as(self._build))
+        commit = await self._database.listen()
+        position = await self.position()
+        if position <= after:
+            await commit()
+            position = await self.position()
+        return position
 
     async def get(self, table: Table[R], row_id: str, since: int = 0) -> R | None:
         position, row = await self.get_at(table, row_id)
@@ -150,11 +159,11 @@ class Views:
 
     async def tagged(self, table: Table[R], tag: str, since: int = 0) -> list[tuple[str, R]]:
         """Return (id, row) of the rows tagged *tag*, by id."""
-        return await self._decoded(_TAGGED, table, since, tag)
+        return await self._decoded(table, since, "WHERE tag = $3", tag)
 
     async def all(self, table: Table[R], since: int = 0) -> list[tuple[str, R]]:
         """Return (id, row) of every row, by id."""
-        return await self._decoded(_ALL, table, since)
+        return await self._decoded(table, since, "")
 
     async def ids_tagged(
         self,
@@ -162,47 +171,41 @@ class Views:
         tags: Collection[str],
         since: int = 0,
         *,
-        limit: int | None = None,
+        limit: int = ALL_ROWS,
     ) -> list[tuple[str, str]]:
         """Return (id, tag) of the rows with any of *tags*, up to *limit* of them."""
-        most = _ALL_ROWS if limit is None else limit
-        found = await self._rows(_IDS_TAGGED, table, since, list(tags), most)
-        return [(row_id, tag) for row_id, tag in found]
+        which = "WHERE tag = ANY($3::text[]) LIMIT $4"
+        position, found = await self._rows(table, which, list(tags), limit)
+        check_since(position, since)
+        return [(row.row_id, row.tag) for row in found if row.tag is not None]
 
     async def page(
         self, table: Table[Any], after: str, limit: int
     ) -> tuple[int, Sequence[StoredRow]]:
         """Return the checkpoint and up to *limit* rows with an id after *after*, by id."""
-        position, found = await self._rows_at(_PAGE, table, after, limit)
-        return position, [StoredRow(*row) for row in found]
+        return await self._rows(table, "WHERE id > $3 ORDER BY id LIMIT $4", after, limit)
 
     async def _decoded(
-        self, statement: str, table: Table[R], since: int, *values: str
+        self, table: Table[R], since: int, which: str, *values: str
     ) -> list[tuple[str, R]]:
-        found = await self._rows(statement, table, since, *values)
+        position, found = await self._rows(table, which, *values)
+        check_since(position, since)
         try:
-            return [(row_id, table.decode(row)) for row_id, row in found]
+            return [(row.row_id, table.decode(row.row)) for row in found]
         except msgspec.MsgspecError as error:
             raise await self._rebuild(self._build, error) from error
 
     async def _rows(
-        self, statement: str, table: Table[Any], since: int, *values: object
-    ) -> list[tuple[Any, ...]]:
-        position, found = await self._rows_at(statement, table, *values)
-        check_since(position, since)
-        return found
+        self, table: Table[Any], which: str, *values: object
+    ) -> tuple[int, list[StoredRow]]:
+        """Return the checkpoint and the rows *which*, both of one moment."""
 
-    async def _rows_at(
-        self, statement: str, table: Table[Any], *values: object
-    ) -> tuple[int, list[tuple[Any, ...]]]:
-        """Return the checkpoint, and what *statement* gives after it."""
-
-        async def read(build: Build) -> tuple[int, list[tuple[Any, ...]]]:
-            text = _naming(statement, build.table(table.name))
-            found = await self._database.fetch(text, *build, *values)
+        async def read(build: Build) -> tuple[int, list[StoredRow]]:
+            text = _ROWS.format(table=build.table(table.name), which=which)
+            found = [tuple(row) for row in await self._database.fetch(text, *build, *values)]
             if not found:
                 raise BuildGone
-            rows = [row for each in found if (row := tuple(each)[1:])[0] is not None]
+            rows = [StoredRow(*row) for _, *row in found if row[0] is not None]
             return found[0][0], rows
 
         return await self._with_build(read)
@@ -242,20 +245,36 @@ class Views:
         new = following_on(page, checkpoint)
         if new:
             aside = yield from _set_aside(build)
-            rows, _ = yield from folded(self._projections, new, seal, build, aside)
-            yield from _write(build, rows)
+            rows = yield from folded(self._tables, new, build, aside)
+            yield from _write(build, rows, seal)
             checkpoint, last_event = new[-1].position, named(new[-1])
         elif epoch is None or epoch == held_epoch:
             return int(checkpoint)
-        moved = f"{_notified_as(build)} {checkpoint}"
-        yield _MOVE, *build, checkpoint, last_event, epoch or 0, moved
+        yield _MOVE, *build, checkpoint, last_event, epoch or 0
         return int(checkpoint)
 
-    async def take_up(self, late: TakeUp, seal: SealBody, epoch: int | None = None) -> bool:
+    async def take_up(
+        self,
+        late: Sequence[RecordedEvent],
+        before: AsideRow,
+        after: AsideRow,
+        checkpoint: int,
+        seal: SealBody,
+        *,
+        epoch: int | None = None,
+    ) -> bool:
         """Apply events of a stream that was set aside; return whether that was done.
 
-        Not if the views have moved on from where *late* was made, the stream is not set aside
-        in them, or a process with a later lease was here.
+        Not if the views have moved on from *checkpoint*, the stream is not set aside in them,
+        or a process with a later lease was here.
+
+        Args:
+            late: The next events of the stream, none beyond *checkpoint*.
+            before: The row of the stream in `ASIDE`.
+            after: The same once they are applied.
+            checkpoint: Where the views are.
+            seal: Has the keys of all bodies in *late*.
+            epoch: Of the caller's lease, if it has one.
 
         Raises:
             DamagedEvent: The events make no sense.
@@ -263,20 +282,20 @@ class Views:
 
         def write(build: Build) -> Work[bool]:
             held = yield _HOLD, *build
-            if not held or held[0][0] != late.checkpoint:
+            if not held or held[0][0] != checkpoint:
                 return False
             if epoch is not None and epoch < held[0][2]:
                 return False
             aside = yield from _set_aside(build)
-            stream = row_id(late.row.position, late.row.stream)
+            stream = row_id(before.position, before.stream)
             if stream not in aside:
                 return False
-            others = aside - {stream}
-            rows, again = yield from folded(self._projections, late.events, seal, build, others)
-            if again:
-                raise damage_of(late.row)
-            rows.put(ASIDE, stream, late.after)
-            yield from _write(build, rows)
+            aside.remove(stream)
+            rows = yield from folded(self._tables, late, build, aside)
+            if stream in aside:
+                raise damage_of(before)
+            rows.setdefault(ASIDE, {})[stream] = after
+            yield from _write(build, rows, seal)
             return True
 
         return await self._write(write)
@@ -441,30 +460,22 @@ def _note_use(build: Build) -> Work[None]:
 
 def _set_aside(build: Build) -> Work[set[str]]:
     """Return the ids of the streams that are set aside."""
-    found = yield _naming(_IDS_OF_TAG, build.table(ASIDE.name)), SET_ASIDE
+    found = yield _IDS_OF_TAG.format(table=build.table(ASIDE.name)), SET_ASIDE
     return {row_id for (row_id,) in found}
 
 
-def _write(build: Build, rows: Rows) -> Work[None]:
+def _write(build: Build, changed: TableRows, seal: SealBody) -> Work[None]:
     """Insert or replace the rows that changed, each once."""
-    changed: dict[str, list[tuple[str, str | None, bytes]]] = {}
-    for table, each_id, tag, data in rows.changes():
-        changed.setdefault(table, []).append((each_id, tag, data))
-    for table, changes in sorted(changed.items()):
-        yield Many(_naming(_PUT, build.table(table)), sorted(changes))
-
-
-def _notified_as(build: Build | None) -> str:
-    return "" if build is None else build.prefix
+    for table, rows in changed.items():
+        stored = sorted(
+            (each_id, table.tag(row), msgspec.json.encode(table.sealed(row, seal)))
+            for each_id, row in rows.items()
+        )
+        yield Many(_PUT.format(table=build.table(table.name)), stored)
 
 
 def _rebuilt() -> LogUnavailable:
     return LogUnavailable("the views were damaged; they are made anew from the log")
-
-
-@lru_cache(256)
-def _naming(statement: str, table: str) -> str:
-    return statement.format(table=table)
 
 
 def named(recorded: RecordedEvent) -> str:
@@ -544,7 +555,7 @@ UPDATE view_builds
 SET position = $3, last_event = $4, used_at = clock_timestamp(),
     epoch = CASE WHEN epoch < $5 THEN $5 ELSE epoch END
 WHERE version = $1 AND build = $2
-RETURNING pg_notify('cs_views', $6)
+RETURNING pg_notify('cs_views', '')
 """
 GET = """
 SELECT s.position, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON r.id = $3
@@ -554,24 +565,9 @@ _PUT = """
 INSERT INTO {table} (id, tag, row) VALUES ($1, $2, $3)
 ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, row = excluded.row
 """
-_TAGGED = """
-SELECT s.position, r.id, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON r.tag = $3
-WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
-"""
-_ALL = """
-SELECT s.position, r.id, r.row FROM view_builds AS s LEFT JOIN {table} AS r ON true
-WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
-"""
-_IDS_TAGGED = """
-SELECT s.position, r.id, r.tag FROM view_builds AS s LEFT JOIN (
-    SELECT id, tag FROM {table} WHERE tag = ANY($3::text[]) LIMIT $4
-) AS r ON true
-WHERE s.version = $1 AND s.build = $2
-"""
-_PAGE = """
-SELECT s.position, r.id, r.tag, r.row FROM view_builds AS s LEFT JOIN (
-    SELECT id, tag, row FROM {table} WHERE id > $3 ORDER BY id LIMIT $4
-) AS r ON true
+_ROWS = """
+SELECT s.position, r.id, r.tag, r.row FROM view_builds AS s
+LEFT JOIN (SELECT id, tag, row FROM {table} {which}) AS r ON true
 WHERE s.version = $1 AND s.build = $2 ORDER BY r.id
 """
 _IDS_OF_TAG = "SELECT id FROM {table} WHERE tag = $1"
