@@ -154,27 +154,23 @@ class ViewRebuild:
                     "would not have: use the login of cs project; --dry-run compares all the "
                     "same"
                 )
-            await self._make()
+            await self._advance(await self._running.position())
             await self._compare()
-            return await self._summary(switch=switch)
+            kept = self._kept(switch=switch)
+            switched_at = await self._switch() if kept is None else None
+            return ReplaySummary(
+                position=self._position,
+                rows=dict(self._rows),
+                different=dict(self._different),
+                differences=self._differences,
+                switched=kept is None,
+                kept=kept,
+                switched_at=switched_at,
+            )
         finally:
             # Also after Ctrl-C: else they would lie there until the next time, or for a day.
             with suppress(LogUnavailable):
                 await self._running.drop_shadows()
-
-    async def _summary(self, *, switch: bool) -> ReplaySummary:
-        kept = self._kept(switch=switch)
-        found = ReplaySummary(
-            position=self._position,
-            rows=dict(self._rows),
-            different=dict(self._different),
-            differences=self._differences,
-            kept=kept,
-        )
-        if kept is not None:
-            return found
-        switched_at = await self._switch()
-        return msgspec.structs.replace(found, switched=True, switched_at=switched_at)
 
     async def _check_running(self) -> None:
         position = await self._running.position()
@@ -185,14 +181,6 @@ class ViewRebuild:
             )
         if position > await self._events.head():
             raise NotReplayable("the views are ahead of the log: start the service")
-
-    async def _make(self) -> None:
-        """Apply events until the running views, which may move on, are reached or nearly so."""
-        behind = PAGE
-        while behind >= PAGE:
-            reached = await self._running.position()
-            await self._advance(reached)
-            behind = await self._running.position() - reached
 
     async def _advance(self, upto: int) -> None:
         """Apply what is missing up to *upto*.
@@ -321,27 +309,21 @@ class ViewRebuild:
         return shown[0] == shown[1]
 
 
-def _contents(table: Table[Any], row: StoredRow | None) -> msgspec.Struct | None:
+def _contents(table: Table[Any], row: StoredRow | None) -> Any:
     """Return the contents of *row*, ``None`` if it says nothing.
 
     Raises:
         msgspec.MsgspecError: It is damaged.
     """
-    if row is None:
-        return None
-    contents: msgspec.Struct = table.decode(row.row)
+    contents = None if row is None else table.decode(row.row)
     # The row of a stream that was mended is of no use any more.
     return None if isinstance(contents, AsideRow) and contents.mended else contents
 
 
-def _shown(contents: msgspec.Struct | None) -> Any:
-    match contents:
-        case None:
-            return None
-        case ResultRow(head=head, key=key):
-            return {"head": msgspec.json.decode(head), "key": key}
-        case _:
-            return msgspec.to_builtins(contents)
+def _shown(contents: Any) -> Any:
+    if isinstance(contents, ResultRow):
+        return {"head": msgspec.json.decode(contents.head), "key": contents.key}
+    return msgspec.to_builtins(contents)
 
 
 def _is_aside(row: StoredRow | None) -> bool:
