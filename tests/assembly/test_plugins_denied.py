@@ -33,7 +33,7 @@ async def test_the_setting_reaches_the_guard_of_mail_and_web() -> None:
     async with open_plugins(settings) as tools:
         (smtp,) = [each for each in tools.verifiers if each.name == "smtp"]
         assert smtp is not None
-        guard = smtp._verifier.guard  # type: ignore[attr-defined]
+        guard = smtp._verifier.context.guard  # type: ignore[attr-defined]
         with pytest.raises(Exception, match="not on the public internet"):
             guard.check("93.184.216.34")
 
