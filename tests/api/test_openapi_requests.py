@@ -61,7 +61,7 @@ async def accepted(body: bytes, *headers: tuple[bytes, bytes]) -> bool:
         "headers": [(b"content-type", b"application/json"), *headers],
     }
     try:
-        await read_contacts(Request(scope, receive))
+        await read_contacts(Request(scope, receive), 10)
     except ApiError as error:
         if error.code != "invalid_request":
             raise

@@ -12,7 +12,6 @@ import pytest
 
 from api.frozen import Frozen, Node
 from cs.api.waiting import KeyLimiter
-from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import hash_key
 from cs.operations.operator import NewSecret
 
@@ -158,21 +157,6 @@ async def test_an_answer_from_memory_goes_by_what_was_last_read(
 
     assert is_turned_away(answers[0])
     assert answers[1].status_code == 202
-
-
-async def test_a_check_beyond_the_limit_is_turned_away_a_second_later_at_most(
-    embedded: Frozen,
-) -> None:
-    key = await embedded.new_key()
-    await embedded.start(1)
-    (node,) = embedded.nodes
-    for _ in range(CHECKS_PER_MINUTE):
-        assert (await node.call(key.key, "GET", "/usage")).status_code == 200
-    assert (await node.call(key.key, "GET", "/usage")).status_code == 429
-    await shut(embedded, key, "rotated")
-    embedded.clock.set(embedded.clock.now() + timedelta(seconds=1))
-
-    assert is_turned_away(await node.call(key.key, "GET", "/usage"))
 
 
 async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(

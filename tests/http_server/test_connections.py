@@ -227,7 +227,7 @@ async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
 
 RAISED = """
 import resource as r
-from cs.http_server.connection_limit import free_descriptors as free
+from cs.http_server.connections import free_descriptors as free
 r.setrlimit(r.RLIMIT_NOFILE, (100, 300))
 print(free() > 200, r.getrlimit(r.RLIMIT_NOFILE))
 print(free() > 200)

@@ -5,24 +5,26 @@ the search for what was stored when the append's answer is lost (contract H5).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial, reduce
+from typing import ClassVar
 
 import msgspec
 from structlog import get_logger
 
 from cs.api.body import ContactsRequest
 from cs.api.keys import Caller
-from cs.api.running_lookups import RunningLookups
-from cs.api.waiting import TIME_LIMITS, TimeLimits, within
+from cs.api.waiting import TimeLimits, within
 from cs.domain.admission import Admission, AskSearch, Situation, admit
 from cs.domain.brand.brand import Brand, brand_stream, stream_of
-from cs.domain.brand.events import LookupStarted
+from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.causation import RequestCause
 from cs.domain.contact import Query
 from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, evolve
+from cs.domain.messages import Event
 from cs.domain.refusal import Refusal
 from cs.eventlog.categories import CATEGORIES
 from cs.eventlog.errors import (
@@ -31,7 +33,7 @@ from cs.eventlog.errors import (
     DamagedEvent,
     LogUnavailable,
 )
-from cs.eventlog.port import Append, Ceiling
+from cs.eventlog.port import Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints
@@ -43,6 +45,10 @@ log = get_logger()
 #: Characters of the random part of a lookup's id (40 bits).  It has to differ only from that
 #: of a lookup with the same number on the same brand, in a log that was since restored.
 NONCE = 8
+
+
+#: Lookups that run at once, if the settings say nothing else; each lasts about a minute.
+LOOKUPS = 1_000
 
 
 class StoredAdmission(msgspec.Struct, frozen=True):
@@ -90,7 +96,7 @@ class SearchAdmission:
         ceiling: int | None,
         deadline: timedelta,
         contacts: int,
-        lookups: RunningLookups,
+        lookups: "RunningLookups",
         reusable: Callable[[str], Awaitable[Reusable]],
     ) -> None:
         self._streams = streams
@@ -106,7 +112,7 @@ class SearchAdmission:
         caller: Caller,
         asked: ContactsRequest,
         request_id: str,
-        time_limits: TimeLimits = TIME_LIMITS,
+        time_limits: TimeLimits,
     ) -> StoredAdmission:
         """Admit *asked* for *caller*, or raise why not.
 
@@ -274,3 +280,58 @@ class SearchAdmission:
                     pass
             key = CATEGORIES["key"].evolve(key, recorded.event)
         return None if found is None else StoredAdmission(found, key)
+
+
+class RunningLookups:
+    """Give `on_events` every page of events; `full` answers without a database.
+
+    A start counts from before its append until the event of its end comes, so that no number of
+    callers at the same moment gets past the bound.
+
+    Attributes:
+        READS: Those events that it goes by.
+    """
+
+    READS: ClassVar[frozenset[type[Event]]] = frozenset({LookupStarted, LookupFinished})
+
+    def __init__(self, most: int = LOOKUPS) -> None:
+        self._most = most
+        self._running: set[str] = set()
+        self._starting: dict[str, int] = {}  # lookup -> appends that may start it
+
+    @property
+    def full(self) -> bool:
+        return len(self) >= self._most
+
+    def __len__(self) -> int:
+        return len(self._running) + len(self._starting)
+
+    def load(self, lookups: Iterable[str]) -> None:
+        """Take up the lookups that ran when the last process ended."""
+        self._running.update(lookups)
+
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
+        for recorded in page:
+            match recorded.event:
+                case LookupStarted(lookup=lookup):
+                    self._starting.pop(lookup, None)
+                    self._running.add(lookup)
+                case LookupFinished(lookup=lookup):
+                    self._running.discard(lookup)
+                case _:
+                    pass
+
+    @contextmanager
+    def starting(self, lookup: str) -> Iterator[None]:
+        """Count *lookup* while its start is appended, and after that until its event comes."""
+        self._starting[lookup] = self._starting.get(lookup, 0) + 1
+        try:
+            yield
+        except BaseException:
+            # Stored after all, its event comes like any other.
+            left = self._starting.get(lookup, 0) - 1
+            if left > 0:
+                self._starting[lookup] = left
+            else:
+                self._starting.pop(lookup, None)
+            raise

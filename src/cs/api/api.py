@@ -6,15 +6,12 @@ from datetime import timedelta
 
 from cs.api.admission import SearchAdmission
 from cs.api.keys import Keys
-from cs.api.long_polls import LongPolls
-from cs.api.waiting import AT_ONCE_PER_KEY, TIME_LIMITS, KeyLimiter, TimeLimits
-from cs.checks.checks import CHECKS_PER_MINUTE, KEYS, Checks
-from cs.domain.key import Key
+from cs.api.waiting import AT_ONCE_PER_KEY, TIME_LIMITS, KeyLimiter, LongPolls, TimeLimits
+from cs.checks.checks import CHECKS_PER_MINUTE, Checks
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
-from cs.runtime.lru import LruDict
 
 #: Contract text 8: how long a call with ``wait: true`` is held.
 HOLD = timedelta(seconds=85)
@@ -30,7 +27,6 @@ class Api:
     """What every handler is called with.
 
     Attributes:
-        refused_checks: The state of a key whose checks are refused, and when it was read.
         hold: How long a call with ``wait: true`` is held.
         draining: Set when the service leaves: held calls are answered then.
         body_limiter: Of the bodies of a key that are being read.
@@ -45,9 +41,6 @@ class Api:
     keys: Keys
     clock: Clock
     checks: Checks
-    refused_checks: LruDict[str, tuple[float, Key]] = field(
-        default_factory=lambda: LruDict(KEYS)
-    )
     hold: timedelta = HOLD
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     long_polls: LongPolls = field(default_factory=LongPolls)

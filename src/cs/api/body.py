@@ -9,7 +9,6 @@ import msgspec
 from starlette.requests import Request
 
 from cs.api.errors import ApiError
-from cs.api.waiting import BODY_S
 from cs.domain.contact import Query
 from cs.domain.key import Idempotency
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand
@@ -50,7 +49,7 @@ _JSON_TYPES = {
 }
 
 
-async def read_contacts(request: Request, within_s: float = BODY_S) -> ContactsRequest:
+async def read_contacts(request: Request, within_s: float) -> ContactsRequest:
     """Return what *request* asks for, its body read within *within_s* seconds.
 
     Raises:

@@ -14,13 +14,14 @@ from typing import ClassVar
 import msgspec
 
 from cs.api.errors import ApiError
-from cs.api.waiting import READ_S, within
+from cs.api.waiting import TIME_LIMITS, within
 from cs.domain.api_key import PREFIX, hash_key, well_formed
 from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated
 from cs.domain.messages import Event
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
+from cs.runtime.batcher import Batcher, BatcherFull
 from cs.runtime.lru import LruDict
 
 #: Keys remembered, some 350 bytes each; the least recently used goes first.
@@ -65,8 +66,8 @@ class Keys:
         self, streams: Streams, shown: LookUp, look_up: LookUp, *, max_keys: int = MAX_KEYS
     ) -> None:
         self._streams = streams
-        self._shown = _BatchedLookUp(shown)
-        self._looked_up = _BatchedLookUp(look_up)
+        self._shown = _batched(shown)
+        self._looked_up = _batched(look_up)
         self._key_of = LruDict[str, str](max_keys, self._evicted)
         self._secret_of: dict[str, str] = {}
         self._shut = LruDict[str, None](max_keys)
@@ -92,7 +93,7 @@ class Keys:
                 case _:
                     pass
 
-    async def caller(self, authorization: Sequence[str], within_s: float = READ_S) -> Caller:
+    async def caller(self, authorization: Sequence[str], within_s: float) -> Caller:
         """Return the caller that sent *authorization*, all headers of that name.
 
         Raises:
@@ -121,7 +122,11 @@ class Keys:
         key_id = self.known(secret_hash)
         if key_id is not None:
             return key_id
-        key_id = await self._shown.find(secret_hash) or await self._looked_up.find(secret_hash)
+        try:
+            key_id = await self._shown.submit(secret_hash)
+            key_id = key_id or await self._looked_up.submit(secret_hash)
+        except BatcherFull as full:
+            raise LogUnavailable(f"{WAITING} calls with unknown keys wait already") from full
         if key_id is not None:
             # Another secret of that key may be known: which is the old one is not.
             self._secret_of.setdefault(key_id, secret_hash)
@@ -201,60 +206,26 @@ class Keys:
             raise wrong_key()
 
 
-class _BatchedLookUp:
-    """Looks up together all secrets that are asked for while others are being looked up.
+def _batched(look_up: LookUp) -> Batcher[str, str | None]:
+    """Return what looks up together the secrets that come while others are looked up.
 
     A flood of wrong secrets is a few look-ups a second, and no good one among them is turned
     away.
     """
+    not_before = 0.0
 
-    def __init__(self, look_up: LookUp) -> None:
-        self._look_up = look_up
-        self._lock = asyncio.Lock()
-        self._wanted: dict[str, _WantedSecret] = {}
-        self._waiting = 0
-        self._not_before = 0.0
-
-    async def find(self, secret_hash: str) -> str | None:
-        """Return what a look-up that begins after this was called finds.
-
-        Raises:
-            LogUnavailable: From the look-up, or too many wait for it.
-        """
-        if self._waiting >= WAITING:
-            raise LogUnavailable(f"{WAITING} calls with unknown keys wait already")
-        self._waiting += 1
-        try:
-            wanted = self._wanted.setdefault(secret_hash, _WantedSecret())
-            async with self._lock:
-                if not wanted.looked_up:
-                    # Wanted again, if the look-up that it was part of has failed.
-                    wanted = self._wanted.setdefault(secret_hash, wanted)
-                    await self._look_up_all()
-        finally:
-            self._waiting -= 1
-        return wanted.key_id
-
-    async def _look_up_all(self) -> None:
-        """Look up all that are wanted when it begins; those that come later are not of it."""
-        now = asyncio.get_running_loop().time
-        await asyncio.sleep(max(0.0, self._not_before - now()))
+    async def run(secrets: Sequence[str]) -> Sequence[str | None]:
+        nonlocal not_before
+        now, wanted = asyncio.get_running_loop().time, frozenset(secrets)
+        await asyncio.sleep(max(0.0, not_before - now()))
         began = now()
-        wanted, self._wanted = self._wanted, {}
-        found = await self._look_up(wanted.keys())
+        async with within(TIME_LIMITS.read_s):
+            found = await look_up(wanted)
         if len(found) < len(wanted):
-            self._not_before = began + 1 / READ_THROUGH_PER_S
-        for secret_hash, each in wanted.items():
-            each.looked_up = True
-            each.key_id = found.get(secret_hash)
+            not_before = began + 1 / READ_THROUGH_PER_S
+        return [found.get(each) for each in secrets]
 
-
-class _WantedSecret:
-    """A secret that is looked up, and what was found."""
-
-    def __init__(self) -> None:
-        self.looked_up = False
-        self.key_id: str | None = None
+    return Batcher(run, size=WAITING, waiting=WAITING)
 
 
 def presented(values: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """``GET /usage`` and ``GET /searches/{id}``: a check is counted first, then its key is read."""
 
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -20,9 +19,6 @@ from cs.checks.checks import Check
 from cs.domain.key import INITIAL, Key
 from cs.eventlog.errors import LogUnavailable
 from cs.projections.search_record import search_body, usage_body
-
-#: How old the key of a check beyond the limit may be, so that a flood reads next to nothing.
-READ_AGAIN_S = 1.0
 
 
 class CheckedKey(msgspec.Struct, frozen=True):
@@ -123,12 +119,10 @@ async def _refuse(api: Api, caller: Caller, check: Check, at: datetime) -> NoRet
     Raises:
         ApiError: ``rate_limited``, or ``unauthorized``.
     """
-    now = api.clock.monotonic()
-    read_at, key = api.refused_checks.get(caller.key_id, (-math.inf, INITIAL))
-    if now - read_at >= READ_AGAIN_S:
-        key = await api.keys.read(caller.key_id)
-        api.refused_checks[caller.key_id] = (now, key)
-    api.keys.require_open(caller, key)
+    key = api.keys.last_read(caller.key_id)  # a flood reads nothing
+    if key is None:
+        key = await api.keys.read_open(caller)
+    api.keys.require_not_shut(caller)
     raise too_many_checks(check, key, at)
 
 

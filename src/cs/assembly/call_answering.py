@@ -7,12 +7,10 @@ from datetime import timedelta
 
 from structlog import get_logger
 
-from cs.api.admission import SearchAdmission
+from cs.api.admission import RunningLookups, SearchAdmission
 from cs.api.api import MAX_WAITING_SEARCHES, Api
 from cs.api.keys import MAX_KEYS, Keys
-from cs.api.long_polls import LongPolls
-from cs.api.running_lookups import RunningLookups
-from cs.api.waiting import KeyLimiter
+from cs.api.waiting import KeyLimiter, LongPolls
 from cs.checks.checks import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.domain.operator_actions import ACTS, act_of
 from cs.eventlog.categories import category_name

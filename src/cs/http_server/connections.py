@@ -1,16 +1,21 @@
 """Callers' connections: uvicorn's h11 protocol, with bounds on what one caller can use up."""
 
 import asyncio
+import resource
+from pathlib import Path
 from typing import Any
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
+from structlog import get_logger
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from cs.api.errors import ApiError
-from cs.http_server.connection_limit import ConnectionLimit
+from cs.runtime.log_throttle import LogThrottle
+
+log = get_logger()
 
 #: Time for the head of a call: from the connection on, then from its first byte on.
 HEAD_S = 10.0
@@ -32,6 +37,15 @@ CHUNK_BYTES = 256
 #: Bytes that are read from a connection at once, where asyncio reads 256 KiB, so that h11 sees
 #: that a head is too long before it parses thousands of lines.
 READ_BYTES = 1024
+#: The most open files that are asked for; a process needs a connection for each held call.
+MOST_DESCRIPTORS = 65_536
+#: Open files left to the admin port, to databases, brokers, mail servers and the web: half
+#: of those that are not open yet, and no more than this.
+MOST_RESERVED = 1_024
+#: Connections of the admin port, out of that reserve.
+ADMIN_CONNECTIONS = 64
+#: Between two lines of the log about a full port.
+LOG_EVERY_S = 10.0
 #: Answered, and logged, if a caller sends something that is not HTTP.
 MALFORMED = "Invalid HTTP request received."
 #: Answered to the first bytes of a TLS handshake.
@@ -47,6 +61,69 @@ FULL = ApiError(
     "all connections are in use; try again in a few seconds",
     headers={"Retry-After": "5", "Connection": "close"},
 ).response()
+
+
+def free_descriptors() -> int:
+    """Allow this process as many open files as it may have; return how many are left."""
+    return _raised() - len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _raised() -> int:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_DESCRIPTORS
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return max(soft, wanted)
+
+
+def connections_of(free: int) -> tuple[int, int]:
+    """Return how many connections the API and the admin port may have of *free* open files.
+
+    >>> [connections_of(free) for free in (100, 1_000, 65_000)]
+    [(50, 12), (500, 64), (63976, 64)]
+    """
+    reserved = min(free // 2, MOST_RESERVED)
+    return max(1, free - reserved), max(1, min(ADMIN_CONNECTIONS, reserved // 4))
+
+
+class ConnectionLimit:
+    """How many connections one port has, and which of them make no call.
+
+    Args:
+        most: How many it may have.
+        port: Name of the port, for the log.
+    """
+
+    def __init__(self, most: int, port: str) -> None:
+        self.most = most
+        self._port = port
+        #: Those without a call, the one without for longest first.
+        self.idle: dict[Connection, None] = {}
+        self.refusing = 0
+        self._closed = self._refused = 0
+        self._throttle = LogThrottle(LOG_EVERY_S)
+
+    def make_room(self) -> bool:
+        """Close the connection that has made no call for longest; false if all make one."""
+        longest = next(iter(self.idle), None)
+        self._closed += longest is not None
+        self._refused += longest is None
+        if self._throttle.allow() is not None:
+            log.warning(
+                "connections_full",
+                port=self._port,
+                most=self.most,
+                closed=self._closed,
+                refused=self._refused,
+            )
+            self._closed = self._refused = 0
+        if longest is None:
+            return False
+        del self.idle[longest]
+        longest.transport.abort()
+        return True
 
 
 class ServerConfig(uvicorn.Config):

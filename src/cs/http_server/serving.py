@@ -12,12 +12,13 @@ import uvicorn
 from starlette.types import ASGIApp
 from structlog import get_logger
 
-from cs.http_server.connection_limit import (
+from cs.http_server.connections import (
+    MALFORMED,
     ConnectionLimit,
+    ServerConfig,
     connections_of,
     free_descriptors,
 )
-from cs.http_server.connections import MALFORMED, ServerConfig
 from cs.http_server.errors import CannotListen
 from cs.runtime.log_throttle import LogThrottle
 

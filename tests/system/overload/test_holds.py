@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from cs.api.long_polls import LongPolls
+from cs.api.waiting import LongPolls
 from system.overload.http_service import ALLOWED, over_http
 
 

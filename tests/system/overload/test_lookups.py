@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from cs.api.running_lookups import RunningLookups
+from cs.api.admission import RunningLookups
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.errors import LogUnavailable
