@@ -6,7 +6,7 @@ import msgspec
 
 from cs.assembly.sandbox_world import with_played_providers
 from cs.cli import sandbox
-from cs.sandbox.providers.adapters import ADAPTERS, KEY
+from cs.sandbox import ADAPTERS, KEY
 from cs.settings import load
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from cs.sandbox.listening import listening
+from cs.sandbox.servers import listening
 
 Writer = asyncio.StreamWriter
 #: Writes the answer to one call; when it returns the connection is closed.

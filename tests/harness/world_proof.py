@@ -10,8 +10,7 @@ import msgspec
 from cs.admin.sandbox_clock import PATIENT
 from cs.cli.sandbox_service import SandboxService, sandbox_service
 from cs.client import AsyncClient, Done, Failed
-from cs.sandbox.mail_behaviour import Behaviour, Greylisting, Silent
-from cs.sandbox.shapes import World
+from cs.sandbox.shapes import Behaviour, World
 from cs.sandbox.world import WorldSearch, listing
 
 #: Searches at once in real time: few enough that none is late for its deadline.
@@ -80,8 +79,9 @@ def asking_the_silent(world: World) -> frozenset[str]:
     """Return the domains of the brands whose mail, or name server for it, may say nothing."""
 
     def is_silent(behaviour: Behaviour | None) -> bool:
-        is_silent_later = isinstance(behaviour, Greylisting) and behaviour.then == "silent"
-        return isinstance(behaviour, Silent) or is_silent_later
+        return behaviour is not None and (
+            behaviour.kind == "silent" or behaviour.then == "silent"
+        )
 
     mail = {
         mail.domain

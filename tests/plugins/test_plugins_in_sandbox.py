@@ -9,7 +9,7 @@ from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import sandbox_notices
 from cs.assembly.sandbox_world import providers_url, with_played_providers
 from cs.runtime.redaction import MASK
-from cs.sandbox.providers.adapters import ADAPTERS
+from cs.sandbox import ADAPTERS
 from cs.settings import load
 from harness.served import served
 from plugins.installed import Install

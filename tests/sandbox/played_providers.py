@@ -11,10 +11,10 @@ from cs.outside.port import Response
 from cs.outside.resolver import DnsResolver
 from cs.plugins.sources import SourceContext
 from cs.plugins.verifiers import VerifierContext
-from cs.sandbox.providers.adapters import ADAPTERS, KEY
+from cs.sandbox import ADAPTERS, KEY
 from cs.sandbox.providers.server import ProviderServer
+from cs.sandbox.servers import HttpRequest
 from cs.sandbox.shapes import World
-from cs.sandbox.web import HttpRequest
 from cs.sources.brand import company_enrich, search_panel
 from cs.sources.people import apollo, brave, hunter, people_data_labs, serper
 from cs.verifiers.services import (

@@ -168,17 +168,6 @@ async def test_each_verifier_tells_what_the_mail_server_would() -> None:
     assert not wrong
 
 
-async def test_none_proves_a_mailbox_that_is_full_or_that_it_cannot_tell_of() -> None:
-    full = [{"domain": "acme.test", "mailboxes": {"jo.ek": "full"}}]
-    nothing = {name: {"unknown": 1} for name in ALL_KNOWN}
-    for name in VERIFIERS:
-        for played in (
-            PlayedProviders(world_of(mail=full, providers=ALL_KNOWN)),
-            PlayedProviders(world_of(providers=nothing)),
-        ):
-            assert await verdict(played, name, "jo.ek@acme.test") is not Verdict.DELIVERABLE
-
-
 async def test_hunter_asks_to_come_back_where_mail_is_greylisted() -> None:
     mail = [{"domain": "acme.test", "behaviour": {"kind": "greylisting", "hint_s": 1}}]
     played = PlayedProviders(world_of(mail=mail, providers=ALL_KNOWN))

@@ -1,7 +1,7 @@
 import asyncio
 import ssl
 import time
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -9,7 +9,6 @@ import pytest
 
 from cs.sandbox.run import free_port, open_sandbox
 from cs.sandbox.world import load
-from sandbox.raw_smtp import smtp
 from sandbox.small_world import ACME, Sandbox, acme_with, world_of
 
 BUNDLED_STARTS_WITHIN_S = 1.0
@@ -50,18 +49,6 @@ async def test_each_site_shows_a_certificate_for_its_own_name(sandbox: Sandbox) 
     assert shown == ["acme.test", "beta.test"]
 
 
-async def test_several_run_side_by_side(tmp_path: Path) -> None:
-    async with AsyncExitStack() as stack:
-        worlds = [
-            await stack.enter_async_context(
-                open_sandbox(world_of(), folder=tmp_path / str(number))
-            )
-            for number in range(4)
-        ]
-
-    assert len({addresses.dns for addresses in worlds}) == 4
-
-
 async def test_port_that_turns_out_to_be_taken_leads_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,16 +56,15 @@ async def test_port_that_turns_out_to_be_taken_leads_elsewhere(
     asked: list[str] = []
 
     def late(host: str) -> int:
-        """Return the same port for all six servers of the first try."""
+        """Return the same port for all servers of the first try."""
         asked.append(host)
-        return taken if len(asked) <= 6 else free_port(host)
+        return taken if len(asked) <= 5 else free_port(host)
 
     monkeypatch.setattr("cs.sandbox.run.free_port", late)
     async with open_sandbox(world_of(), folder=tmp_path) as addresses:
         http, https = addresses.web_ports
 
-    assert len(asked) == 12
-    assert asked[0] != asked[6]
+    assert not addresses.dns.startswith(asked[0])
     assert http != https
 
 
@@ -109,32 +95,6 @@ async def test_nothing_is_left_behind(tmp_path: Path) -> None:
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(host, int(port))
     assert open_files() <= files_before
-
-
-async def test_stopping_does_not_wait_for_clients_that_stay(sandbox: Sandbox) -> None:
-    clock = asyncio.get_running_loop().time
-    async with (
-        AsyncExitStack() as clients,
-        sandbox(mail=[{"domain": "acme.test", "behaviour": {"kind": "silent"}}]) as world,
-    ):
-        await clients.enter_async_context(
-            smtp(await world.address("mx1.acme.test"), world.addresses.smtp_port)
-        )
-        start = clock()
-
-    assert clock() - start < 2
-
-
-async def test_connection_beyond_the_limit_is_closed(sandbox: Sandbox) -> None:
-    async with sandbox() as world, AsyncExitStack() as clients:
-        host, port = await world.address("mx1.acme.test"), world.addresses.smtp_port
-        within = [await clients.enter_async_context(smtp(host, port)) for _ in range(256)]
-        banners = [await client.read_reply() for client in within]
-        beyond = await clients.enter_async_context(smtp(host, port))
-        with pytest.raises((EOFError, ConnectionResetError)):
-            await beyond.read_reply()
-
-    assert {banner[:3] for banner in banners} == {"220"}
 
 
 async def test_bundled_world_starts_in_well_under_a_second(tmp_path: Path) -> None:

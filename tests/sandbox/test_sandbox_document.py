@@ -6,16 +6,14 @@ import msgspec
 import pytest
 
 from cs.sandbox import shapes
-from cs.sandbox.mail_behaviour import Behaviour, MailboxState
+from cs.sandbox.shapes import MailboxState
 from cs.sandbox.world import listing, load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text()
-KINDS = [kind.__struct_config__.tag for kind in get_args(Behaviour)]
-FAILURES = [
-    kind.__struct_config__.tag
-    for service in (shapes.Wikidata, shapes.Searxng)
-    for kind in get_args(msgspec.structs.fields(service)[1].type)
-]
+KINDS, FAILURES = (
+    get_args(msgspec.structs.fields(shape)[0].type)
+    for shape in (shapes.Behaviour, shapes.Failure)
+)
 
 
 def test_world_in_the_document_loads(tmp_path: Path) -> None:

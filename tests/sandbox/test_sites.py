@@ -1,4 +1,3 @@
-import asyncio
 import ssl
 from typing import Any
 
@@ -72,44 +71,3 @@ async def test_other_names_redirect_to_the_home(
     assert answer.status_code == 301
     assert answer.headers["Location"] == f"https://{home}:{port}/about"
     assert there.status_code == 200
-
-
-async def test_site_may_be_down_slow_or_ask_robots_to_stay_away(sandbox: Sandbox) -> None:
-    clock = asyncio.get_running_loop().time
-    async with sandbox(brands=[acme_with(site={"state": "down"}, intends=QUIET)]) as world:
-        with pytest.raises(httpx.ConnectError):
-            await get(world, "acme.test")
-    async with sandbox(brands=acme_site(latency_s=0.1, robots="disallow")) as world:
-        start = clock()
-        robots = await get(world, "acme.test", "/robots.txt")
-        took_s = clock() - start
-
-    assert robots.text == "User-agent: *\nDisallow: /\n"
-    assert took_s >= 0.1
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"no http at all\r\n\r\n",
-        b"GET / HTTP/2\r\n\r\n",
-        b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: y\r\n" % n for n in range(70)) + b"\r\n",
-        b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 99999\r\n\r\nhello",
-    ],
-)
-async def test_request_that_is_not_worth_an_answer_ends_the_connection(
-    sandbox: Sandbox, sent: bytes
-) -> None:
-    async with sandbox() as world:
-        address, port = await world.address("acme.test"), world.addresses.web_ports[0]
-        reader, writer = await asyncio.open_connection(address, port)
-        writer.write(sent)
-        try:
-            answer = await asyncio.wait_for(reader.read(), 2)
-        except ConnectionResetError:
-            answer = b""
-        writer.transport.abort()
-        alive = await get(world, "acme.test")
-
-    assert (answer, alive.status_code) == (b"", 200)

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sandbox.small_world import ACME, Running, Sandbox, acme_with
+from sandbox.small_world import Running, Sandbox, acme_with
 
 PARENT = acme_with(name="Holding", domain="holding.test", intends={"outcome": "no_contacts"})
 CHILD = acme_with(
@@ -52,14 +52,6 @@ async def test_search_finds_labels_and_aliases_by_their_beginning(sandbox: Sandb
     assert nothing == []
 
 
-async def test_search_puts_the_exact_name_first(sandbox: Sandbox) -> None:
-    longer = acme_with(name="Acme Tools", domain="tools.test", intends={"outcome": "no_emails"})
-    async with sandbox(brands=[longer, ACME]) as world, wikidata(world) as api:
-        both = await api.search("acme")
-
-    assert [hit["label"] for hit in both] == ["Acme", "Acme Tools"]
-
-
 async def test_item_holds_the_statements_of_the_brand(sandbox: Sandbox) -> None:
     async with sandbox(brands=[CHILD, PARENT]) as world, wikidata(world) as api:
         (hit,) = await api.search("Acme")
@@ -86,28 +78,6 @@ async def test_item_holds_the_statements_of_the_brand(sandbox: Sandbox) -> None:
     assert (until, ended["rank"]) == ("+2021-06-30T00:00:00Z", "normal")
     assert deprecated["rank"] == "deprecated"
     assert (current["rank"], "qualifiers" in current) == ("preferred", False)
-
-
-async def test_only_known_brands_and_other_items_of_the_name_are_found(
-    sandbox: Sandbox,
-) -> None:
-    item = {"label": "Acme", "description": "genus of snails", "instance_of": "Q16521"}
-    unknown = acme_with(known_by=["website", "searxng"])
-    async with sandbox(brands=[unknown]) as world, wikidata(world) as api:
-        assert await api.search("Acme") == []
-        missing = await api.response(action="wbgetentities", ids="Q42")
-    async with sandbox(items=[item]) as world, wikidata(world) as api:
-        brand, snail = await api.search("Acme")
-        claims = await api.claims(snail["id"])
-    ids = []
-    for seed in (1, 1, 2):
-        async with sandbox(seed=seed) as world, wikidata(world) as api:
-            ids.append((await api.search("Acme"))[0]["id"])
-
-    assert missing.json()["entities"] == {"Q42": {"id": "Q42", "missing": ""}}
-    assert brand["description"] == "consumer brand"
-    assert list(claims) == ["P31"]
-    assert ids[0] == ids[1] != ids[2]
 
 
 SEARCH = {"action": "wbsearchentities", "search": "Acme", "language": "en"}

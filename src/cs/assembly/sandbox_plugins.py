@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from cs.domain.service import World
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.plugins.plugin_settings import NO_SETTINGS, AllPluginSettings, SettingValues
-from cs.sandbox.providers.adapters import ADAPTERS
+from cs.sandbox import ADAPTERS
 from cs.settings import Settings
 
 #: Sources with data of the real world built in; in a made-up one they would mislead.

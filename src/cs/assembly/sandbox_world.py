@@ -13,7 +13,7 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.http_server.errors import CannotListen
 from cs.plugins.plugin_settings import NO_SETTINGS, AllPluginSettings, SettingValues
-from cs.sandbox.providers.adapters import ADAPTERS, KEY
+from cs.sandbox import ADAPTERS, KEY
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.shapes import World as SandboxWorld
 from cs.settings import Settings

@@ -24,7 +24,7 @@ from cs.runtime.coordination import leaf_errors
 from cs.runtime.data_folder import DataFolderError
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.redaction import redacted
-from cs.sandbox.errors import WorldError
+from cs.sandbox import WorldError
 from cs.settings import BadSettings
 
 #: Errors that a user can fix.

@@ -17,7 +17,7 @@ from cs.cli.output import errors
 from cs.http_server.serving import on_signal
 from cs.postgres.clock import DatabaseTime
 from cs.runtime.private_files import temporary_folder
-from cs.sandbox.providers.adapters import ADAPTERS
+from cs.sandbox import ADAPTERS
 from cs.sandbox.world import load
 from cs.settings import Settings
 

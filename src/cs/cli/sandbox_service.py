@@ -19,7 +19,7 @@ from cs.operations.operator import Operator
 from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.runtime.private_files import temporary_folder
-from cs.sandbox.providers.adapters import ADAPTERS
+from cs.sandbox import ADAPTERS
 from cs.sandbox.shapes import World
 from cs.settings import Settings
 

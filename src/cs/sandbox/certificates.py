@@ -13,57 +13,57 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LASTS = timedelta(days=30)
 _SKEW = timedelta(days=1)
-_PURPOSES = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+_SIGNS = x509.KeyUsage(
+    digital_signature=True,
+    key_cert_sign=True,
+    crl_sign=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
+_PURPOSES = x509.ExtendedKeyUsage(
+    (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
+)
 
 
 class Authority:
-    """Signs for hosts; made for each sandbox, and its key is never written.
+    """Signs for hosts; its key is never written.
 
     Attributes:
         ca_file: Its certificate, PEM.
     """
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
-        own_id = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
-        self._issued = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own_id)
-        usage = dict.fromkeys(
-            (
-                "content_commitment",
-                "key_encipherment",
-                "data_encipherment",
-                "key_agreement",
-                "encipher_only",
-                "decipher_only",
-            ),
-            False,
-        )
-        signs = x509.KeyUsage(
-            digital_signature=True, key_cert_sign=True, crl_sign=True, **usage
-        )
-        own = self._signed(self._key.public_key(), "Sandbox CA", own_id, signs, is_ca=True)
-        self.ca_file = folder / "ca.pem"
-        self.ca_file.write_bytes(own)
         # One key serves every host: these are names on loopback for a few minutes.
         self._hosts_key = ec.generate_private_key(ec.SECP256R1())
-        self._hosts_key_pem = self._hosts_key.private_bytes(
+        own_id = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+        self._issuer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own_id)
+        certificate = self._builder("Sandbox CA", self._key, path_length=0)
+        certificate = certificate.add_extension(own_id, critical=False)
+        self.ca_file = folder / "ca.pem"
+        self.ca_file.write_bytes(self._sign(certificate.add_extension(_SIGNS, critical=True)))
+
+    def pem(self, names: list[str]) -> bytes:
+        """Return a key, and a certificate for *names*, which may be IP addresses."""
+        key = self._hosts_key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
             serialization.NoEncryption(),
         )
-
-    def pem(self, names: list[str]) -> bytes:
-        """Return a key, and a certificate for *names*, which may be IP addresses."""
-        certificate = self._signed(
-            self._hosts_key.public_key(),
-            names[0],
+        certificate = self._builder(names[0], self._hosts_key, path_length=None)
+        for extension in (
             x509.SubjectAlternativeName(list(map(_general_name, names))),
-            x509.ExtendedKeyUsage(_PURPOSES),
-            self._issued,
-            is_ca=False,
-        )
-        return self._hosts_key_pem + certificate
+            _PURPOSES,
+            self._issuer,
+        ):
+            certificate = certificate.add_extension(extension, critical=False)
+        return key + self._sign(certificate)
 
     def context(self, names: list[str]) -> ssl.SSLContext:
         """Return a server's context with a certificate for *names*."""
@@ -94,31 +94,27 @@ class Authority:
         default.sni_callback = choose
         return default
 
-    def _signed(
-        self,
-        key: ec.EllipticCurvePublicKey,
-        name: str,
-        *extensions: x509.ExtensionType,
-        is_ca: bool,
-    ) -> bytes:
-        """Return a certificate for *key*, PEM."""
+    def _builder(
+        self, name: str, key: ec.EllipticCurvePrivateKey, path_length: int | None
+    ) -> x509.CertificateBuilder:
+        """Return a certificate for *key*, of an authority if it has a *path_length*."""
         now = datetime.now(UTC)
-        builder = (
+        limits = x509.BasicConstraints(ca=path_length is not None, path_length=path_length)
+        return (
             x509.CertificateBuilder()
             .subject_name(_name(name))
             .issuer_name(_name("Sandbox CA"))
-            .public_key(key)
+            .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _SKEW)
             .not_valid_after(now + _LASTS)
+            .add_extension(limits, critical=True)
         )
-        limits = x509.BasicConstraints(ca=is_ca, path_length=0 if is_ca else None)
-        builder = builder.add_extension(limits, critical=True)
-        for extension in extensions:
-            critical = isinstance(extension, x509.KeyUsage)
-            builder = builder.add_extension(extension, critical=critical)
-        certificate = builder.sign(self._key, hashes.SHA256())
-        return certificate.public_bytes(serialization.Encoding.PEM)
+
+    def _sign(self, certificate: x509.CertificateBuilder) -> bytes:
+        return certificate.sign(self._key, hashes.SHA256()).public_bytes(
+            serialization.Encoding.PEM
+        )
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -12,19 +12,18 @@ from typing import Literal, cast
 import dns.exception
 import dns.flags
 import dns.message
-import dns.name
-import dns.opcode
 import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from cs.sandbox.listening import listening
+from cs.sandbox.servers import listening
 
 DnsTrouble = Literal["answers", "servfail", "refused", "silent"]
 #: Makes an answer of a question and whether it came over TCP; `None` is silence.
 Respond = Callable[[bytes, bool], bytes | None]
 _TTL_S = 60
 _IDLE_S = 10.0
+_RCODES = {"servfail": dns.rcode.SERVFAIL, "refused": dns.rcode.REFUSED}
 
 
 class Zone:
@@ -49,52 +48,33 @@ class Zone:
         """Return the answer to *data*, cut to what UDP takes unless it came over *tcp*."""
         try:
             query = dns.message.from_wire(data)
-            response = self.answer(query)
+            response = dns.message.make_response(query)
+            response.flags |= dns.flags.AA
+            (question,) = query.question
         except (dns.exception.DNSException, ValueError):
-            return None  # not even a header to answer to, or a response
-        if response is None:
             return None
-        size = 65_535 if tcp else max(512, min(query.payload, 1_232))
-        return response.to_wire(max_size=size, prefer_truncation=True)
-
-    def answer(self, query: dns.message.Message) -> dns.message.Message | None:
-        """Return the response to *query*; ``None`` is silence."""
-        response = dns.message.make_response(query)
-        response.flags |= dns.flags.AA
-        if query.opcode() != dns.opcode.QUERY or len(query.question) != 1:
-            response.set_rcode(dns.rcode.NOTIMP)
-            return response
-        question = query.question[0]
         name = question.name.to_text(omit_final_dot=True).casefold()
         kind = question.rdtype
-        if kind == dns.rdatatype.MX:
-            match self._trouble.get(name, "answers"):
-                case "silent":
-                    return None
-                case "servfail":
-                    response.set_rcode(dns.rcode.SERVFAIL)
-                    return response
-                case "refused":
-                    response.set_rcode(dns.rcode.REFUSED)
-                    return response
-                case "answers":
-                    pass
-        if name not in self._addresses and name not in self._exchangers:
+        trouble = self._trouble.get(name) if kind == dns.rdatatype.MX else None
+        if trouble == "silent":
+            return None
+        if trouble in _RCODES:
+            response.set_rcode(_RCODES[trouble])
+        elif name not in self._addresses and name not in self._exchangers:
             response.set_rcode(dns.rcode.NXDOMAIN)
         elif records := self._records(name, kind):
             response.answer.append(
                 dns.rrset.from_text(question.name, _TTL_S, "IN", kind, *records)
             )
-        return response
+        size = 65_535 if tcp else max(512, min(query.payload, 1_232))
+        return response.to_wire(max_size=size, prefer_truncation=True)
 
     def _records(self, name: str, kind: dns.rdatatype.RdataType) -> list[str]:
         if kind == dns.rdatatype.A and name in self._addresses:
             return [self._addresses[name]]
         if kind == dns.rdatatype.MX:
-            return [
-                f"{preference} {host.rstrip('.')}."
-                for preference, host in self._exchangers.get(name, [])
-            ]
+            hosts = self._exchangers.get(name, [])
+            return [f"{preference} {host.rstrip('.')}." for preference, host in hosts]
         return []
 
 
@@ -130,7 +110,6 @@ async def name_server(respond: Respond, host: str, port: int) -> AsyncIterator[N
 class _Datagrams(asyncio.DatagramProtocol):
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
-        self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Python 3.11's is no subclass of the type it promises.
@@ -138,5 +117,5 @@ class _Datagrams(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         answer = self._respond(data, False)
-        if answer is not None and self._transport is not None:
+        if answer is not None:
             self._transport.sendto(answer, addr)

@@ -1,26 +1,27 @@
-"""Starting and stopping the sandbox: an outside world on loopback."""
+"""Starts and stops the sandbox: an outside world on loopback."""
 
 import asyncio
 import errno
 import socket
+import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from ipaddress import IPv4Address
 from pathlib import Path
+from random import SystemRandom
 
 import msgspec
 
 from cs.sandbox.certificates import Authority
-from cs.sandbox.dns import name_server
-from cs.sandbox.layout import Layout
-from cs.sandbox.listening import Sleep, listening
+from cs.sandbox.dns import Zone, name_server
 from cs.sandbox.providers.server import ProviderServer
-from cs.sandbox.searxng import SearxngServer
-from cs.sandbox.shapes import World
-from cs.sandbox.sites import Sites
-from cs.sandbox.smtp import MailServers
-from cs.sandbox.web import speaking_http
-from cs.sandbox.wikidata import WikidataServer
+from cs.sandbox.servers import Respond, Serve, Sleep, listening, speaking_http
+from cs.sandbox.services import SearxngServer, WikidataServer
+from cs.sandbox.shapes import MailHost, World, WorldMailDomain
+from cs.sandbox.sites import Sites, hosts_of
+from cs.sandbox.smtp import Mailboxes, MailServer, MailServers
+from cs.sandbox.world import mail_domains, mailbox_states
 
 _TRIES = 20
 
@@ -72,101 +73,145 @@ async def open_sandbox(
         OSError: No addresses or ports could be had.  On a system where only 127.0.0.1
             is configured the others have to be added first (docs/sandbox.md).
     """
-    authority = await asyncio.to_thread(_authority, folder)
+    authority = await asyncio.to_thread(Authority, folder)
+    played = await asyncio.to_thread(ProviderServer, world) if providers else None
     try:
         async with AsyncExitStack() as stack:
-            yield await _opened(stack, world, authority, clock, sleep, providers=providers)
+            yield await _opened(stack, authority, played, lambda: _Start(world, clock, sleep))
     finally:
-        await asyncio.to_thread(authority.ca_file.unlink, missing_ok=True)
-
-
-def _authority(folder: Path) -> Authority:
-    folder.mkdir(parents=True, exist_ok=True)
-    return Authority(folder)
+        authority.ca_file.unlink(missing_ok=True)
 
 
 async def _opened(
     stack: AsyncExitStack,
-    world: World,
     authority: Authority,
-    clock: Callable[[], float],
-    sleep: Sleep,
-    *,
-    providers: bool,
+    played: ProviderServer | None,
+    start: Callable[[], "_Start"],
 ) -> Addresses:
     """Start everything, elsewhere if a port turns out to be taken."""
     for left in reversed(range(_TRIES)):
-        async with AsyncExitStack() as trial:
-            try:
-                layout = Layout(world, clock)
-                addresses = await _start(trial, world, authority, layout, sleep)
-                if providers:
-                    addresses = await _with_providers(trial, world, addresses, sleep)
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or not left:
-                    raise
-                continue
-            stack.push_async_exit(trial.pop_all())
-            return addresses
+        try:
+            async with AsyncExitStack() as trial:
+                addresses = await start().run(trial, authority, played)
+                stack.push_async_exit(trial.pop_all())
+                return addresses
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or not left:
+                raise
     raise AssertionError("the last try returns or raises")
 
 
-async def _start(
-    stack: AsyncExitStack, world: World, authority: Authority, layout: Layout, sleep: Sleep
-) -> Addresses:
-    tls = await asyncio.to_thread(authority.by_name, layout.names)
-    mail_tls = await asyncio.to_thread(authority.context, _mail_names(layout))
-    dns, wikidata, searxng = (
-        free_port(host) for host in (layout.name_server, layout.wikidata, layout.searxng)
-    )
-    http, https, smtp = (free_port(layout.name_server) for _ in range(3))
-    sites = Sites(world, scheme="http", port=http)
-    safe_sites = Sites(world, scheme="https", port=https)
-    mail = MailServers(layout.mail, mail_tls, sleep)
+class _Start:
+    """One try to start every server of *world*.
 
-    await stack.enter_async_context(name_server(layout.zone.respond, layout.name_server, dns))
-    for server in (
-        listening(speaking_http(sites.respond, sleep), layout.web, http),
-        listening(speaking_http(safe_sites.respond, sleep), layout.web, https, tls=tls),
-        listening(mail.serve, list(layout.mail), smtp),
-    ):
-        await stack.enter_async_context(server)
-    if not world.services.wikidata.is_down:
-        api = WikidataServer(world)
-        await stack.enter_async_context(
-            listening(speaking_http(api.respond, sleep), [layout.wikidata], wikidata)
+    Addresses are handed out one after the other from a random place in 127.0.0.0/8, so that
+    sandboxes run side by side.
+    """
+
+    def __init__(self, world: World, clock: Callable[[], float], sleep: Sleep) -> None:
+        self._world, self._clock, self._sleep = world, clock, sleep
+        random = SystemRandom()
+        start = f"127.{random.randint(1, 254)}.{random.randint(0, 200)}.0"
+        self._next = IPv4Address(start)
+        self._zone = Zone()
+        #: Addresses of the sites that are up, and their host names with the names on the
+        #: certificate of each.
+        self._web: list[str] = []
+        self._names: dict[str, list[str]] = {}
+        #: The mail servers that are not down, by address.
+        self._mail: dict[str, MailServer] = {}
+
+    async def run(
+        self, stack: AsyncExitStack, authority: Authority, played: ProviderServer | None
+    ) -> Addresses:
+        world = self._world
+        host, wikidata, searxng = (self._address() for _ in range(3))
+        self._place_mail(self._place_sites())
+        tls = await asyncio.to_thread(authority.by_name, self._names)
+        shown = [server.host for server in self._mail.values()] or ["mail.invalid"]
+        mail_tls = await asyncio.to_thread(authority.context, shown)
+
+        async def serve(
+            serve: Serve, hosts: Sequence[str], tls: ssl.SSLContext | None = None
+        ) -> int:
+            port = free_port((*hosts, host)[0])
+            await stack.enter_async_context(listening(serve, hosts, port, tls=tls))
+            return port
+
+        def http(respond: Respond) -> Serve:
+            return speaking_http(respond, self._sleep)
+
+        port = free_port(host)
+        await stack.enter_async_context(name_server(self._zone.respond, host, port))
+        mail = MailServers(self._mail, mail_tls, self._sleep)
+        services = world.services
+        up = services.wikidata.failure.kind != "down", services.searxng.failure.kind != "down"
+        wikidata_port = await serve(http(WikidataServer(world).respond), [wikidata] * up[0])
+        searxng_port = await serve(http(SearxngServer(world).respond), [searxng] * up[1])
+        providers_url = None
+        if played is not None:
+            providers_url = f"http://{host}:{await serve(http(played.respond), [host])}"
+        web_ports = free_port(host), free_port(host)
+        for scheme, web_port, context in zip(
+            ("http", "https"), web_ports, (None, tls), strict=True
+        ):
+            sites = Sites(world, scheme=scheme, port=web_port)
+            await stack.enter_async_context(
+                listening(http(sites.respond), self._web, web_port, tls=context)
+            )
+        return Addresses(
+            wikidata_url=f"http://{wikidata}:{wikidata_port}/w/api.php",
+            searxng_url=f"http://{searxng}:{searxng_port}",
+            providers_url=providers_url,
+            dns=f"{host}:{port}",
+            smtp_port=await serve(mail.serve, list(self._mail)),
+            web_ports=web_ports,
+            ca_file=authority.ca_file,
         )
-    if not world.services.searxng.is_down:
-        search = SearxngServer(world)
-        await stack.enter_async_context(
-            listening(speaking_http(search.respond, sleep), [layout.searxng], searxng)
-        )
-    return Addresses(
-        wikidata_url=f"http://{layout.wikidata}:{wikidata}/w/api.php",
-        searxng_url=f"http://{layout.searxng}:{searxng}",
-        dns=f"{layout.name_server}:{dns}",
-        smtp_port=smtp,
-        web_ports=(http, https),
-        ca_file=authority.ca_file,
-    )
 
+    def _place_sites(self) -> dict[str, str]:
+        """Give every site an address and records; return the addresses by domain."""
+        sites: dict[str, str] = {}
+        for brand in self._world.brands:
+            for domain in (brand.domain, *brand.site.former):
+                address = sites[domain] = self._address()
+                for host in (domain, f"www.{domain}"):
+                    self._zone.host(host, address)
+                    if brand.site.state == "up":
+                        self._names[host] = hosts_of(brand)
+                if brand.site.state == "up":
+                    self._web.append(address)
+        return sites
 
-async def _with_providers(
-    stack: AsyncExitStack, world: World, addresses: Addresses, sleep: Sleep
-) -> Addresses:
-    """Play the providers on a port of the name server's address."""
-    host = addresses.dns.partition(":")[0]
-    port = free_port(host)
-    server = await asyncio.to_thread(ProviderServer, world)
-    await stack.enter_async_context(
-        listening(speaking_http(server.respond, sleep), [host], port)
-    )
-    return msgspec.structs.replace(addresses, providers_url=f"http://{host}:{port}")
+    def _place_mail(self, sites: dict[str, str]) -> None:
+        """Give every mail host an address and records, some those of their *sites*."""
+        for mail in mail_domains(self._world):
+            mailboxes = Mailboxes(mail.domain, mailbox_states(self._world, mail), self._clock)
+            match mail.mx:
+                case "null":
+                    self._zone.mail(mail.domain, [(0, ".")], mail.dns)
+                case "none":
+                    self._zone.mail(mail.domain, [], mail.dns)
+                    address = sites.get(mail.domain) or self._address()
+                    self._mail_host(MailHost(name=mail.domain), address, mail, mailboxes)
+                case "records":
+                    hosts = mail.hosts or (MailHost(name=f"mx1.{mail.domain}"),)
+                    records = [(host.preference, host.name) for host in hosts]
+                    self._zone.mail(mail.domain, records, mail.dns)
+                    for host in hosts:
+                        self._mail_host(host, self._address(), mail, mailboxes)
 
+    def _mail_host(
+        self, host: MailHost, address: str, mail: WorldMailDomain, mailboxes: Mailboxes
+    ) -> None:
+        self._zone.host(host.name, address)
+        behaviour = host.behaviour or mail.behaviour
+        if behaviour.kind != "down":
+            self._mail[address] = MailServer(host.name, behaviour, mailboxes)
 
-def _mail_names(layout: Layout) -> list[str]:
-    """Return the names on the one certificate that mail hosts share."""
-    return [server.host for server in layout.mail.values()] or ["mail.invalid"]
+    def _address(self) -> str:
+        self._next += 1
+        return str(self._next)
 
 
 def free_port(host: str) -> int:

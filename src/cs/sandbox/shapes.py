@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from cs.sandbox.mail_behaviour import Behaviour, MailboxState, Plain, Seconds
-
 # `$(?!\n)`: in Python a bare `$` would let a line end through.
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 Domain = Annotated[
@@ -37,6 +35,7 @@ Slug = Annotated[
 Text = Annotated[
     str, msgspec.Meta(min_length=1, max_length=300, description="1 to 300 characters.")
 ]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=600, description="Seconds, from 0 to 600.")]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1, description="A share, from 0 to 1.")]
 Credits = Annotated[int, msgspec.Meta(ge=0, le=10**9, description="0 to 1000000000.")]
 Outcome = Literal[
@@ -50,80 +49,46 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
-class _Failure(_Part, frozen=True, kw_only=True, tag_field="kind"):
-    pass
+class Failure(_Part, frozen=True, kw_only=True):
+    """How a service fails, for all brands or for one; docs/sandbox.md describes each kind."""
 
-
-class NoFailure(_Failure, frozen=True, kw_only=True, tag="none"):
-    """Answers."""
-
-
-class NoAnswer(_Failure, frozen=True, kw_only=True, tag="down"):
-    """For the whole service: connection refused.  For one brand: closed without a word."""
-
-
-class Status(_Failure, frozen=True, kw_only=True, tag="status"):
-    """An HTTP error, with Retry-After if it is given."""
-
-    code: Annotated[int, msgspec.Meta(ge=400, le=599, description="400 to 599.")]
+    kind: Literal[
+        "none",
+        "down",  # the connection is refused; for one brand it is closed without an answer
+        "status",  # an HTTP error, with Retry-After if `retry_after_s` is given
+        "not_json",  # 200 with a page of HTML
+        "maxlag",  # Wikidata: 200 with its "maxlag" error and Retry-After
+        "json_disabled",  # SearXNG: 403, as when `search.formats` does not list json
+        "unresponsive",  # SearXNG: no results, and the engines that did not answer
+    ] = "none"
+    code: Annotated[int, msgspec.Meta(ge=400, le=599, description="400 to 599.")] = 500
     retry_after_s: Annotated[int, msgspec.Meta(ge=0, le=86_400)] | None = None
-
-
-class NotJson(_Failure, frozen=True, kw_only=True, tag="not_json"):
-    """200 with a page of HTML where JSON was asked for."""
-
-
-class MaxLag(_Failure, frozen=True, kw_only=True, tag="maxlag"):
-    """Wikidata only: 200 with its "maxlag" error and Retry-After."""
-
-    retry_after_s: Annotated[int, msgspec.Meta(ge=0, le=86_400)] = 5
-
-
-class JsonDisabled(_Failure, frozen=True, kw_only=True, tag="json_disabled"):
-    """SearXNG only: 403, as when `search.formats` does not list json."""
-
-
-class Unresponsive(_Failure, frozen=True, kw_only=True, tag="unresponsive"):
-    """SearXNG only: no results, and the engines that did not answer."""
-
     engines: tuple[tuple[str, str], ...] = (("duckduckgo", "CAPTCHA"), ("brave", "timeout"))
 
 
-class Wikidata(_Part, frozen=True, kw_only=True):
-    """How Wikidata is doing."""
+class Service(_Part, frozen=True, kw_only=True):
+    """The state of Wikidata or SearXNG."""
 
     latency_s: Seconds = 0
-    failure: NoFailure | NoAnswer | Status | NotJson | MaxLag = NoFailure()
-
-    @property
-    def is_down(self) -> bool:
-        return isinstance(self.failure, NoAnswer)
+    failure: Failure = Failure()
 
 
-class Searxng(_Part, frozen=True, kw_only=True):
-    """How the web search is doing."""
-
-    latency_s: Seconds = 0
-    failure: NoFailure | NoAnswer | Status | NotJson | JsonDisabled | Unresponsive = NoFailure()
+class Searxng(Service, frozen=True, kw_only=True):
     coverage: Share = 1
     """Which share of all profiles it finds, drawn with the world's seed."""
-
-    @property
-    def is_down(self) -> bool:
-        return isinstance(self.failure, NoAnswer)
 
 
 class Services(_Part, frozen=True, kw_only=True):
     """The services every brand shares."""
 
-    wikidata: Wikidata = Wikidata()
+    wikidata: Service = Service()
     searxng: Searxng = Searxng()
 
 
 class Trouble(_Part, frozen=True, kw_only=True):
     """Stands in for `Services` in queries about one brand."""
 
-    wikidata: Wikidata | None = None
+    wikidata: Service | None = None
     searxng: Searxng | None = None
 
 
@@ -211,6 +176,49 @@ def addresses_of(brand: Brand) -> dict[str, str]:
     }
 
 
+#: The reply of one mailbox to RCPT, however its domain treats the others.
+MailboxState = Literal[
+    "open",  # 250 2.1.5
+    "absent",  # 550 5.1.1
+    "full",  # 452 4.2.2
+    "over_quota",  # 552 5.2.2
+    "disabled",  # 550 5.2.1
+    "refuses_us",  # 550 5.7.1
+    "too_fast",  # 450 4.2.1
+]
+
+
+class Behaviour(_Part, frozen=True, kw_only=True):
+    """How a mail server behaves; what it answers is in `cs.sandbox.smtp`."""
+
+    kind: Literal[
+        "plain",  # 250 for its mailboxes and for postmaster, 550 5.1.1 for all others
+        "catch_all",  # 250 for every local part
+        "greylisting",  # 451 4.7.1 "try again in N seconds"; after N seconds as plain
+        "refuses_us",  # 5.7.1 about the client
+        "full",  # as plain, but each of its mailboxes is full: 452 4.2.2 or 552 5.2.2
+        "disabled",  # as plain, but each of its mailboxes is disabled: 550 5.2.1
+        "one_recipient",  # as plain, but the second RCPT of a session gets 452 4.5.3
+        "slow",  # as plain, with a wait before each reply, the banner included
+        "silent",  # accepts the connection and says nothing
+        "starttls_only",  # 530 5.7.0 until STARTTLS, which works; then as plain
+        "busy",  # 421 4.3.2 instead of a banner
+        "down",  # the connection is refused
+    ] = "plain"
+    hint_s: Seconds = 0
+    """Greylisting: how long the client has to wait."""
+    remembers: Literal["recipient", "client"] = "recipient"
+    """The key that a wait belongs to: (client, sender, recipient), or the client alone."""
+    then: Literal["plain", "silent"] = "plain"
+    """After the wait: as plain, or nothing is said any more, not even a banner."""
+    at: Literal["banner", "mail", "rcpt"] = "rcpt"
+    """Where it refuses us: 554 at the banner, 550 at MAIL or at RCPT."""
+    code: Literal[452, 552] = 452
+    """The reply about a full mailbox."""
+    delay_s: Seconds = 0
+    """Slow: before each reply."""
+
+
 class MailHost(_Part, frozen=True, kw_only=True):
     """One mail exchanger; its behaviour is the mail domain's if left out."""
 
@@ -220,10 +228,10 @@ class MailHost(_Part, frozen=True, kw_only=True):
 
 
 class WorldMailDomain(_Part, frozen=True, kw_only=True):
-    """How mail for one domain is taken.  A domain that is not listed is `Plain`."""
+    """How mail for one domain is taken.  A domain that is not listed is plain."""
 
     domain: Domain
-    behaviour: Behaviour = Plain()
+    behaviour: Behaviour = Behaviour()
     mx: Literal["records", "null", "none"] = "records"
     """MX records; a null MX (RFC 7505); or none, the domain's own address takes mail."""
     dns: Literal["answers", "servfail", "refused", "silent"] = "answers"

@@ -2,8 +2,8 @@
 
 from html import escape
 
+from cs.sandbox.servers import HttpReply, HttpRequest
 from cs.sandbox.shapes import Brand, World
-from cs.sandbox.web import HttpReply, HttpRequest
 
 _NOT_FOUND = b"<!doctype html><title>404</title><h1>Page not found</h1>"
 

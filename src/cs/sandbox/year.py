@@ -10,15 +10,15 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
-from cs.sandbox.mail_behaviour import Behaviour, CatchAll, Greylisting, Plain, RefusesUs
 from cs.sandbox.page_index import profile_slug
 from cs.sandbox.shapes import (
+    Behaviour,
     Brand,
+    Failure,
     Person,
     Searxng,
+    Service,
     Services,
-    Status,
-    Wikidata,
     World,
     WorldMailDomain,
 )
@@ -185,7 +185,7 @@ CHAPTERS = (
     Chapter(
         17,
         "Ivorene's mail server accepts every address from now on",
-        (_mail_is("ivorene.test", CatchAll()),),
+        (_mail_is("ivorene.test", Behaviour(kind="catch_all")),),
     ),
     Chapter(
         19,
@@ -193,8 +193,10 @@ CHAPTERS = (
         (
             _services_are(
                 Services(
-                    wikidata=Wikidata(failure=Status(code=503)),
-                    searxng=Searxng(failure=Status(code=429, retry_after_s=600)),
+                    wikidata=Service(failure=Failure(kind="status", code=503)),
+                    searxng=Searxng(
+                        failure=Failure(kind="status", code=429, retry_after_s=600)
+                    ),
                 )
             ),
         ),
@@ -209,13 +211,13 @@ CHAPTERS = (
     Chapter(
         27,
         "Kestrelle's mail server greylists from now on",
-        (_mail_is("kestrelle.example", Greylisting(hint_s=2)),),
+        (_mail_is("kestrelle.example", Behaviour(kind="greylisting", hint_s=2)),),
     ),
     Chapter(UPDATE, "an update of the service: brand marketing counts as a role now"),
     Chapter(
         33,
         "Vantorre's mail server refuses us",
-        (_mail_is("vantorre.test", RefusesUs()),),
+        (_mail_is("vantorre.test", Behaviour(kind="refuses_us")),),
     ),
     Chapter(
         37,
@@ -234,7 +236,7 @@ CHAPTERS = (
         41,
         "Vantorre's mail server takes our questions again; a move to Ossowen Skincare",
         (
-            _mail_is("vantorre.test", Plain()),
+            _mail_is("vantorre.test", Behaviour()),
             _moves("Giulia Ferraro", "Ossowen Skincare", "Head of Social Media", "gferraro"),
         ),
     ),

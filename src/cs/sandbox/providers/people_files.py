@@ -3,23 +3,16 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from cs.domain.mail.patterns import TEMPLATES, local_part
 from cs.sandbox.drawing import drawn, fold
-from cs.sandbox.failing import json_reply
 from cs.sandbox.page_index import profile_slug
-from cs.sandbox.providers.answers import (
-    BadQuestion,
-    Provider,
-    ProviderAnswer,
-    Route,
-    body_of,
-)
+from cs.sandbox.providers import BadQuestion, Provider, ProviderAnswer, Route, body_of
+from cs.sandbox.servers import HttpReply, HttpRequest, json_reply
 from cs.sandbox.shapes import Brand, PeopleFile, Person, World
-from cs.sandbox.web import HttpReply, HttpRequest
 
 _USUAL = "first.last"
 _DEPARTMENTS = (
@@ -30,6 +23,7 @@ _DEPARTMENTS = (
         ),
     ),
     ("communication", re.compile(r"communicat|public relations|\bpr\b|press")),
+    ("other", re.compile("")),
 )
 _LEVELS = (
     ("cxo", re.compile(r"\bchief\b|\bcmo\b|\bceo\b|founder")),
@@ -37,8 +31,9 @@ _LEVELS = (
     ("director", re.compile(r"direct")),
     ("head", re.compile(r"\bhead\b|\bleit")),
     ("manager", re.compile(r"manager|\blead\b|responsable")),
+    ("entry", re.compile("")),
 )
-#: By provider, its words for the levels and departments of a `SortedTitle` where they differ.
+#: By provider, its words for levels and departments where they differ.
 _HUNTER_LEVELS = {
     "cxo": "executive",
     "vp": "executive",
@@ -54,25 +49,6 @@ _APOLLO_LEVELS = {"cxo": "c_suite"}
 _OF_A_CREDIT = 10
 
 
-class SortedTitle(NamedTuple):
-    """A title's *department*, ``marketing``, ``communication`` or ``other``, and *level*."""
-
-    department: str
-    level: str
-
-
-def sort_title(title: str) -> SortedTitle:
-    """Return department and level of *title*, as roughly as such files do.
-
-    >>> tuple(sort_title("Head of Influencer Marketing")), tuple(sort_title("Press Officer"))
-    (('marketing', 'head'), ('communication', 'entry'))
-    """
-    text = fold(title)
-    department = next((name for name, words in _DEPARTMENTS if words.search(text)), "other")
-    level = next((name for name, words in _LEVELS if words.search(text)), "entry")
-    return SortedTitle(department, level)
-
-
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One entry: *person*, who is at *employer* in the file with that headline and address."""
 
@@ -81,28 +57,40 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     employer: Brand
     headline: str
     slug: str
-    address: str | None = None
+    address: str | None
 
     @property
-    def names(self) -> tuple[str, str]:
+    def names(self) -> dict[str, str]:
         first, _, last = self.person.name.partition(" ")
-        return first, last
+        return {"first_name": first, "last_name": last}
+
+    @property
+    def department(self) -> str:
+        """Return the department of the headline, as roughly as such files do."""
+        text = fold(self.headline)
+        return next(name for name, words in _DEPARTMENTS if words.search(text))
+
+    @property
+    def level(self) -> str:
+        text = fold(self.headline)
+        return next(name for name, words in _LEVELS if words.search(text))
 
 
 class PeopleRecords:
-    """The records of the provider *name*, by employer; each provider knows other people."""
+    """The records of the provider *name*; each provider knows other people."""
 
     def __init__(self, world: World, name: str, file: PeopleFile) -> None:
         self._world, self._name, self._file = world, name, file
         self._brands = {brand.name: brand for brand in world.brands}
-        found: dict[str, list[Record]] = defaultdict(list)
+        self._by_domain: dict[str, list[Record]] = defaultdict(list)
+        self.by_id: dict[str, Record] = {}
         for brand in world.brands:
             for person in brand.people:
-                record = self._record(brand, person)
-                if record is not None:
-                    found[record.employer.domain].append(record)
-        self._by_domain = found
-        self.by_id = {record.id: record for each in found.values() for record in each}
+                slug = profile_slug(world.seed, brand, person)
+                if self._is_drawn("knows", slug, file.coverage):
+                    record = self._record(brand, person, slug)
+                    self._by_domain[record.employer.domain].append(record)
+                    self.by_id[record.id] = record
 
     def at(self, domain: str) -> Sequence[Record]:
         """Return who works at the company whose site is at *domain*, as the file has it."""
@@ -112,21 +100,21 @@ class PeopleRecords:
         """Return the company called *name*, if the file has it."""
         for brand in self._world.brands:
             if fold(name) in map(fold, (brand.name, *brand.aliases)):
-                known = self._draw("company", brand.domain) < self._file.companies
+                known = self._is_drawn("company", brand.domain, self._file.companies)
                 return brand if known else None
         return None
 
-    def _draw(self, *about: str) -> float:
-        return drawn(self._world.seed, self._name, *about)
+    def _draw(self, what: str, about: str) -> float:
+        return drawn(self._world.seed, self._name, what, about)
 
-    def _record(self, brand: Brand, person: Person) -> Record | None:
-        slug = profile_slug(self._world.seed, brand, person)
-        if self._draw("knows", slug) >= self._file.coverage:
-            return None
+    def _is_drawn(self, what: str, about: str, share: float) -> bool:
+        return self._draw(what, about) < share
+
+    def _record(self, brand: Brand, person: Person, slug: str) -> Record:
         employer, headline = brand, person.headline
-        if person.before and self._draw("outdated", slug) < self._file.outdated:
+        if person.before and self._is_drawn("outdated", slug, self._file.outdated):
             employer, headline = self._brands[person.before.brand], person.before.headline
-        elif self._draw("misplaced", slug) < self._file.misplaced:
+        elif self._is_drawn("misplaced", slug, self._file.misplaced):
             every = self._world.brands
             employer = every[int(self._draw("where", slug) * len(every))]
         return Record(
@@ -141,26 +129,18 @@ class PeopleRecords:
     def _address(
         self, person: Person, slug: str, employer: Brand, *, is_now: bool
     ) -> str | None:
-        if self._draw("address", slug) >= self._file.addresses:
+        if not self._is_drawn("address", slug, self._file.addresses):
             return None
         domain = employer.mail_domain or employer.domain
-        if is_now and self._draw("invented", slug) >= self._file.invented:
+        if is_now and not self._is_drawn("invented", slug, self._file.invented):
             return f"{person.mailbox}@{domain}" if person.mailbox else None
         # At a former employer the one that they had there; an invented one is the usual.
-        convention = _USUAL if is_now else convention_of(employer)
+        convention = _USUAL if is_now else _convention_of(employer)
         return f"{local_part(convention, *_plain(person.name))}@{domain}"
 
 
-def convention_of(brand: Brand) -> str:
-    """Return how *brand* makes addresses; the usual way where its people do not show it.
-
-    >>> from cs.sandbox.shapes import IntendedResult
-    >>> people = (Person(name="Zoë Ruiz", headline="Buyer", mailbox="zruiz"),)
-    >>> result = IntendedResult(outcome="error")
-    >>> acme = Brand(name="A", domain="a.test", people=people, intends=result)
-    >>> convention_of(acme), convention_of(msgspec.structs.replace(acme, people=()))
-    ('flast', 'first.last')
-    """
+def _convention_of(brand: Brand) -> str:
+    """Return how *brand* makes addresses; the usual way where its people do not show it."""
     for person in brand.people:
         for pattern in TEMPLATES:
             if person.mailbox == local_part(pattern, *_plain(person.name)):
@@ -179,32 +159,42 @@ def hunter_file(world: World, file: PeopleFile, verify: Route) -> Provider:
     brands = {brand.domain: brand for brand in world.brands}
     used = 0
 
+    def error(status: int, code: str, details: str) -> HttpReply:
+        return json_reply(
+            {"errors": [{"id": code, "code": status, "details": details}]}, status
+        )
+
+    def email(record: Record) -> dict[str, Any]:
+        has_page = drawn(world.seed, "hunter", "page", record.slug) < 0.6
+        return {
+            "value": record.address,
+            **record.names,
+            "position": record.headline,
+            "linkedin": f"https://www.linkedin.com/in/{record.slug}" if has_page else None,
+        }
+
     def search(request: HttpRequest) -> ProviderAnswer:
         nonlocal used
         query = request.query
-        brand = brands.get(query.get("domain", ""))
-        if "domain" not in query:
-            if "company" not in query:
-                reply = _hunter_error(400, "wrong_params", "A domain or a company is missing")
-                return ProviderAnswer(reply=reply, line="hunter")
+        if "domain" in query:
+            brand = brands.get(query["domain"])
+        elif "company" in query:
             brand = records.company(query["company"])
+        else:
+            reply = error(400, "wrong_params", "A domain or a company is missing")
+            return ProviderAnswer(reply=reply, line="hunter")
         departments, seniorities = (
             set(filter(None, query.get(name, "").split(",")))
             for name in ("department", "seniority")
         )
-
-        def is_wanted(record: Record) -> bool:
-            title = sort_title(record.headline)
-            return (not departments or title.department in departments) and (
-                not seniorities or _HUNTER_LEVELS[title.level] in seniorities
-            )
-
-        found = [] if brand is None else records.at(brand.domain)
-        wanted = [record for record in found if record.address and is_wanted(record)]
-        emails = [
-            _hunter_email(world.seed, record)
-            for record in wanted[: int(query.get("limit", "10"))]
+        wanted = [
+            record
+            for record in ([] if brand is None else records.at(brand.domain))
+            if record.address
+            and (not departments or record.department in departments)
+            and (not seniorities or _HUNTER_LEVELS[record.level] in seniorities)
         ]
+        emails = [email(record) for record in wanted[: int(query.get("limit", "10"))]]
         data = {"organization": brand.name if brand else None, "emails": emails}
         units = -(-len(emails) // _OF_A_CREDIT)
         used += units
@@ -217,27 +207,11 @@ def hunter_file(world: World, file: PeopleFile, verify: Route) -> Provider:
     return Provider(
         name="hunter",
         key=("header", "x-api-key"),
-        refused=_hunter_error(401, "authentication_failed", "No user found for the API key"),
+        refused=error(401, "authentication_failed", "No user found for the API key"),
         # Its words for used-up credits; 403 is its rate limit.
-        empty=_hunter_error(429, "too_many_requests", "You have reached your usage limit"),
+        empty=error(429, "too_many_requests", "You have reached your usage limit"),
         routes={"/domain-search": search, "/email-verifier": verify, "/account": account},
     )
-
-
-def _hunter_error(status: int, code: str, details: str) -> HttpReply:
-    return json_reply({"errors": [{"id": code, "code": status, "details": details}]}, status)
-
-
-def _hunter_email(seed: int, record: Record) -> dict[str, Any]:
-    first, last = record.names
-    has_page = drawn(seed, "hunter", "page", record.slug) < 0.6
-    return {
-        "value": record.address,
-        "first_name": first,
-        "last_name": last,
-        "position": record.headline,
-        "linkedin": f"https://www.linkedin.com/in/{record.slug}" if has_page else None,
-    }
 
 
 def people_data_labs(world: World, file: PeopleFile) -> Provider:
@@ -253,12 +227,12 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
 
     def person_search(request: HttpRequest) -> ProviderAnswer:
         asked = body_of(request)
-        domain, roles, levels, without = _pdl_query(asked)
+        terms, without = _pdl_query(asked)
         found = [
             person
-            for record in records.at(domain)
-            if (person := _pdl_person(record))["job_title_role"] in roles
-            and person["job_title_levels"][0] in levels
+            for record in records.at(terms["job_company_website"])
+            if (person := _pdl_person(record))["job_title_role"] in terms["job_title_role"]
+            and person["job_title_levels"][0] in terms["job_title_levels"]
             and not {person["linkedin_url"], record.person.name.lower()} & without
         ]
         size = int(asked.get("size", 1))
@@ -292,35 +266,30 @@ def people_data_labs(world: World, file: PeopleFile) -> Provider:
     )
 
 
-def _pdl_query(asked: dict[str, Any]) -> tuple[str, set[str], set[str], set[str]]:
-    """Return employer, roles, levels and who is left out, of the form that is played."""
+def _pdl_query(asked: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """Return the terms of the form that is played, and the names that are left out."""
     try:
+        query = asked["query"]["bool"]
         terms: dict[str, Any] = {}
-        for each in asked["query"]["bool"]["must"]:
+        for each in query["must"]:
             terms |= each.get("term") or each["terms"]
-        without = asked["query"]["bool"].get("must_not", ())
-        named = [name for each in without for names in each["terms"].values() for name in names]
-        return (
-            terms["job_company_website"],
-            set(terms["job_title_role"]),
-            set(terms["job_title_levels"]),
-            set(named),
-        )
+        lists = [each["terms"].values() for each in query.get("must_not", ())]
+        without = {name for values in lists for names in values for name in names}
     except (KeyError, TypeError, AttributeError) as error:
         raise BadQuestion("a bool query for employer, roles and levels is played") from error
+    if not {"job_company_website", "job_title_role", "job_title_levels"} <= terms.keys():
+        raise BadQuestion("a bool query for employer, roles and levels is played")
+    return terms, without
 
 
 def _pdl_person(record: Record) -> dict[str, Any]:
-    first, last = record.names
-    title = sort_title(record.headline)
     return {
         "full_name": record.person.name,
-        "first_name": first,
-        "last_name": last,
+        **record.names,
         "work_email": record.address or False,  # a boolean where it shows none
         "job_title": record.headline,
-        "job_title_role": _PDL_ROLES.get(title.department, title.department),
-        "job_title_levels": [_PDL_LEVELS.get(title.level, title.level)],
+        "job_title_role": _PDL_ROLES.get(record.department, record.department),
+        "job_title_levels": [_PDL_LEVELS.get(record.level, record.level)],
         "job_company_name": record.employer.name,
         "linkedin_url": f"linkedin.com/in/{record.slug}",
         "location_name": record.person.location,
@@ -338,29 +307,38 @@ def apollo(world: World, file: PeopleFile) -> Provider:
 
         def is_wanted(record: Record) -> bool:
             words = fold(record.headline)
-            level = sort_title(record.headline).level
-            return (not levels or _APOLLO_LEVELS.get(level, level) in levels) and (
-                not titles or any(all(word in words for word in title) for title in titles)
-            )
+            return (
+                not levels or _APOLLO_LEVELS.get(record.level, record.level) in levels
+            ) and (not titles or any(all(word in words for word in title) for title in titles))
 
         domains = asked.get("q_organization_domains_list", ())
         found = [each for domain in domains for each in records.at(domain) if is_wanted(each)]
-        people = []
-        for record in found[: int(asked.get("per_page", 10))]:
-            person = {
+        people = [
+            {
                 "id": record.id,
                 "title": record.headline,
                 "has_email": record.address is not None,
                 "organization": {"name": record.employer.name},
             }
-            people.append(person)
+            for record in found[: int(asked.get("per_page", 10))]
+        ]
         answer = {"total_entries": len(found), "people": people}
         return ProviderAnswer(reply=json_reply(answer), line="apollo")
 
     def match_person(request: HttpRequest) -> ProviderAnswer:
         record = records.by_id.get(str(body_of(request).get("id", "")))
-        person = None if record is None else _apollo_person(record)
-        units = 1 if record is not None and record.address else 0
+        if record is None:
+            return ProviderAnswer(reply=json_reply({"person": None}), line="apollo")
+        person = {
+            "id": record.id,
+            **record.names,
+            "name": record.person.name,
+            "linkedin_url": f"http://www.linkedin.com/in/{record.slug}",
+            "title": record.headline,
+            "email": record.address,
+            "organization": {"name": record.employer.name},
+        }
+        units = 1 if record.address else 0
         return ProviderAnswer(reply=json_reply({"person": person}), line="apollo", units=units)
 
     return Provider(
@@ -370,17 +348,3 @@ def apollo(world: World, file: PeopleFile) -> Provider:
         empty=json_reply({"error": "You have insufficient credits!"}, 402),
         routes={"/mixed_people/api_search": search, "/people/match": match_person},
     )
-
-
-def _apollo_person(record: Record) -> dict[str, Any]:
-    first, last = record.names
-    return {
-        "id": record.id,
-        "first_name": first,
-        "last_name": last,
-        "name": record.person.name,
-        "linkedin_url": f"http://www.linkedin.com/in/{record.slug}",
-        "title": record.headline,
-        "email": record.address,
-        "organization": {"name": record.employer.name},
-    }

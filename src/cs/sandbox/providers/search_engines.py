@@ -3,11 +3,10 @@
 from typing import Any
 
 from cs.sandbox.drawing import drawn, mentions
-from cs.sandbox.failing import json_reply
 from cs.sandbox.page_index import PageIndex, read_query
-from cs.sandbox.providers.answers import Provider, ProviderAnswer, body_of
+from cs.sandbox.providers import Provider, ProviderAnswer, body_of
+from cs.sandbox.servers import HttpReply, HttpRequest, json_reply
 from cs.sandbox.shapes import SearchEngine, World
-from cs.sandbox.web import HttpReply, HttpRequest
 
 _BRAVE_CHARACTERS, _BRAVE_WORDS, _BRAVE_COUNT = 400, 50, 20
 #: Results of one credit.

@@ -5,14 +5,13 @@ from typing import Any
 
 import msgspec
 
-from cs.sandbox.failing import json_reply
-from cs.sandbox.providers.adapters import KEY
-from cs.sandbox.providers.answers import BadQuestion
+from cs.sandbox import KEY
+from cs.sandbox.providers import BadQuestion
 from cs.sandbox.providers.people_files import apollo, hunter_file, people_data_labs
 from cs.sandbox.providers.search_engines import brave, serper
 from cs.sandbox.providers.verifiers import MailboxTruth, hunter_verifier, single_checks
+from cs.sandbox.servers import HttpReply, HttpRequest, json_reply
 from cs.sandbox.shapes import Providers, World
-from cs.sandbox.web import HttpReply, HttpRequest
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -8,28 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from cs.sandbox.drawing import drawn
-from cs.sandbox.failing import json_reply
-from cs.sandbox.layout import mail_domains, mailbox_states
-from cs.sandbox.mail_behaviour import (
-    Behaviour,
-    Busy,
-    CatchAll,
-    Down,
-    Greylisting,
-    RefusesUs,
-    Silent,
-    Slow,
-)
-from cs.sandbox.providers.answers import (
-    BadQuestion,
-    Provider,
-    ProviderAnswer,
-    Route,
-    body_of,
-)
-from cs.sandbox.shapes import Providers, World, WorldMailDomain
+from cs.sandbox.providers import BadQuestion, Provider, ProviderAnswer, Route, body_of
+from cs.sandbox.servers import HttpRequest, json_reply
+from cs.sandbox.shapes import Behaviour, Providers, World, WorldMailDomain
 from cs.sandbox.smtp import Mailboxes
-from cs.sandbox.web import HttpRequest
+from cs.sandbox.world import mail_domains, mailbox_states
 
 #: ``exists`` and ``absent`` are proved; ``no-answer``: the server or its DNS says nothing.
 AddressState = Literal[
@@ -78,28 +61,30 @@ class MailboxTruth:
         if mail.dns != "answers" or drawn(self._seed, verifier, "unknown", address) < unknown:
             return "no-answer"
         behaviour = _behaviour(mail)
-        match behaviour:
-            case CatchAll():
+        match behaviour.kind:
+            case "catch_all":
                 return "accepts-all"
-            case Down() | Silent() | Busy() | Greylisting(then="silent"):
+            case "down" | "silent" | "busy":
                 return "no-answer"
-            case Slow(delay_s=delay_s) if delay_s > _TOO_SLOW_S:
+            case "greylisting" if behaviour.then == "silent":
                 return "no-answer"
-            case RefusesUs() if refused:
+            case "slow" if behaviour.delay_s > _TOO_SLOW_S:
+                return "no-answer"
+            case "refuses_us" if refused:
                 return "no-answer"
         state = self._mailboxes[domain].state(behaviour, address.casefold())
         return "no-answer" if state == "refuses_us" and refused else _KNOWN[state]
 
     def greylists(self, address: str) -> bool:
         mail = self._domains.get(address.rpartition("@")[2])
-        return mail is not None and isinstance(_behaviour(mail), Greylisting)
+        return mail is not None and _behaviour(mail).kind == "greylisting"
 
 
 def _behaviour(mail: WorldMailDomain) -> Behaviour:
     """Return how the first exchanger that answers behaves."""
     hosts = sorted(mail.hosts, key=lambda host: host.preference)
     each = [host.behaviour or mail.behaviour for host in hosts] or [mail.behaviour]
-    return next((behaviour for behaviour in each if not isinstance(behaviour, Down)), each[0])
+    return next((behaviour for behaviour in each if behaviour.kind != "down"), each[0])
 
 
 def hunter_verifier(mail: MailboxTruth, states: Providers) -> Route:
