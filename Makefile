@@ -50,7 +50,7 @@ cluster-demo: setup ## the same, a search through it, and a worker killed in the
 	@PYTHONPATH=tests $(BIN)/python -m system.cluster demo --brokers $(BROKERS) --each $(EACH)
 
 servers: setup ## only PostgreSQL and Kafka, for tests or to try things on
-	@PYTHONPATH=tests $(BIN)/python -m harness.servers up --brokers $(BROKERS)
+	@PYTHONPATH=tests $(BIN)/python -m harness.servers --brokers $(BROKERS)
 
 test: setup ## every test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -14,9 +15,9 @@ pytest_plugins = [
     "harness.files_in_memory",
     "harness.forked_process",
     "harness.ordering",
+    "harness.servers.missing",
+    "harness.servers.shared",
     "harness.servers.fixtures",
-    "harness.servers.left_running",
-    "harness.servers.what_is_here",
     "system.cluster.fixtures",
 ]
 
@@ -33,6 +34,9 @@ structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.p
 # httpcore tries to import it several times a call, and looks through the whole path in vain.
 if find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+# Unbuffered, Python would hide what a command forgets to flush.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Ignored where tests run in the background; whatever they start would ignore it too.
 signal.signal(signal.SIGINT, signal.default_int_handler)

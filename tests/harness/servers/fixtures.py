@@ -1,25 +1,27 @@
 """Fixtures that hand real servers to tests; `tests/conftest.py` makes them known everywhere.
 
 `CS_TEST_POSTGRES` (a DSN) and `CS_TEST_KAFKA` (bootstrap servers) name servers that run
-already.  What becomes of a test whose server cannot be had: `servers.what_is_here`.  A test
-that names such a fixture is `slow` by itself; whoever asks for it later has to be marked.
+already.  A test that names such a fixture is `slow` by itself; one that asks for it while it
+runs has to be marked.
 """
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
 from harness.servers.databases import new_database
-from harness.servers.kafka import Kafka, running_kafka
+from harness.servers.kafka import Kafka, running_kafka, start_kafka
 from harness.servers.own_folder import own_folder
-from harness.servers.postgres import Postgres, running_postgres
+from harness.servers.postgres import Postgres, running_postgres, start_postgres
 from harness.servers.programs import every_binaries
 from harness.servers.shared import shared
 
+#: `shared`.
+Start: TypeAlias = Callable[[str, Callable[[Path], tuple[object, str]]], str]
 #: Fixtures that start or use a real server: what they take is not for the inner loop.
 _SERVERS = {"postgres", "every_postgres", "own_postgres", "kafka", "own_kafka", "three_brokers"}
 
@@ -31,40 +33,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """A folder that all workers of this test run share, for servers that they share."""
+def start(pytestconfig: pytest.Config) -> Start:
+    """Starts a server that the run shares, in a run that has slow tests."""
     if pytestconfig.option.markexpr == "not slow":
         pytest.fail("mark it `slow`: it asks for a server while it runs", pytrace=False)
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return shared
 
 
 @pytest.fixture(scope="session")
-def postgres(run_folder: Path) -> Iterator[str]:
-    """DSN of a PostgreSQL that the whole run shares: leave it standing and as it was."""
-    given = os.environ.get("CS_TEST_POSTGRES")
-    if given:
-        yield given
-        return
-    with _postgres(run_folder, newest=True) as dsn:
-        yield dsn
+def postgres(start: Start) -> str:
+    """DSN of a PostgreSQL that the whole run shares: leave it running and unchanged."""
+    return os.environ.get("CS_TEST_POSTGRES") or _postgres(start, newest=True)
 
 
 @pytest.fixture(scope="session", params=["oldest", "newest"])
-def every_postgres(request: pytest.FixtureRequest, run_folder: Path) -> Iterator[str]:
+def every_postgres(request: pytest.FixtureRequest, start: Start) -> str:
     """DSN of a shared PostgreSQL of the oldest and of the newest major version at hand.
 
     The packaged ones are 16 and 18.
     """
-    with _postgres(run_folder, newest=request.param == "newest") as dsn:
-        yield dsn
+    return _postgres(start, newest=request.param == "newest")
 
 
-@contextmanager
-def _postgres(run_folder: Path, *, newest: bool) -> Iterator[str]:
-    version = str(every_binaries()[0 if newest else -1].version)
-    with shared(run_folder / f"postgres-{version}", "postgres", version) as dsn:
-        yield dsn
+def _postgres(start: Start, *, newest: bool) -> str:
+    binaries = every_binaries()[0 if newest else -1]
+
+    def begin(folder: Path) -> tuple[Postgres, str]:
+        server = start_postgres(folder, binaries=binaries)
+        return server, server.dsn
+
+    return start(f"postgres-{binaries.version}", begin)
 
 
 @pytest.fixture
@@ -92,17 +90,17 @@ def own_postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture(scope="session")
-def kafka(run_folder: Path) -> Iterator[str]:
-    """Bootstrap servers of a Kafka that the whole run shares: leave it standing.
+def kafka(start: Start) -> str:
+    """Bootstrap servers of a Kafka that the whole run shares: leave it running.
 
     Topics of a test begin with its `topic_prefix`; so do its groups.
     """
-    given = os.environ.get("CS_TEST_KAFKA")
-    if given:
-        yield given
-        return
-    with shared(run_folder / "kafka", "kafka") as bootstrap:
-        yield bootstrap
+
+    def begin(folder: Path) -> tuple[Kafka, str]:
+        cluster = start_kafka(folder)
+        return cluster, cluster.bootstrap
+
+    return os.environ.get("CS_TEST_KAFKA") or start("kafka", begin)
 
 
 @pytest.fixture

@@ -19,36 +19,37 @@ _LIST = Path(__file__).with_name("kafka-4.3.1.sha256")
 
 @dataclass(frozen=True)
 class _Jar:
-    group: str
-    name: str
-    version: str
-    sha256: str
+    """One line of the list: a SHA-256 in hex and a path in a Maven repository."""
 
-    @classmethod
-    def from_line(cls, line: str) -> "_Jar":
-        """Read a SHA-256 in hex and a path in a Maven repository, as `sha256sum` writes."""
-        sha256, path = line.split()
-        *group, name, version, _file = path.split("/")
-        return cls(".".join(group), name, version, sha256)
+    line: str
+
+    @property
+    def sha256(self) -> str:
+        return self.line.split()[0]
+
+    @property
+    def coordinates(self) -> tuple[str, str, str]:
+        """Group, name and version."""
+        *group, name, version, _file = self.line.split()[1].split("/")
+        return ".".join(group), name, version
 
     @property
     def file(self) -> str:
-        return f"{self.name}-{self.version}.jar"
+        _, name, version = self.coordinates
+        return f"{name}-{version}.jar"
 
 
-def kafka_jars(cache: Path | None = None, listed: Path = _LIST) -> Path:
-    """Return a folder with the *listed* jars and nothing else, downloaded if it is not there.
+def kafka_jars() -> Path:
+    """Return a folder with the listed jars and nothing else, downloaded if it is not there.
 
-    Args:
-        cache: The folder; `CS_KAFKA_CACHE`, or one in the user's cache folder, unless given.
-            Of processes that want it at the same moment one downloads, the others wait.
-        listed: Lines of a SHA-256 in hex and a path in a Maven repository.
+    It is `CS_KAFKA_CACHE`, or one in the user's cache folder.  Of processes that want it at
+    the same moment one downloads, the others wait.
 
     Raises:
         Missing: It cannot be downloaded, or a jar is not the one that was listed.
     """
-    cache = cache or _cache(listed.stem)
-    jars = [_Jar.from_line(line) for line in listed.read_text().splitlines()]
+    cache = _cache()
+    jars = [_Jar(line) for line in _LIST.read_text().splitlines()]
     cache.parent.mkdir(parents=True, exist_ok=True)
     with cache.with_name(f"{cache.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -58,16 +59,16 @@ def kafka_jars(cache: Path | None = None, listed: Path = _LIST) -> Path:
     return cache
 
 
-def _cache(name: str) -> Path:
+def _cache() -> Path:
     given = os.environ.get("CS_KAFKA_CACHE")
     if given:
         return Path(given)
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "contact-search" / name
+    return Path(caches) / "contact-search" / _LIST.stem
 
 
 def _download(jars: list[_Jar], cache: Path) -> None:
-    """Fill a folder beside *cache*, then give it its name: half a cache is never seen."""
+    """Fill a folder next to *cache*, then rename it: no other process sees half a cache."""
     drafts = f"{cache.name}.part-"
     for left in cache.parent.glob(f"{drafts}*"):
         shutil.rmtree(left)
@@ -93,7 +94,8 @@ def _download_into(lib: Path, jars: list[_Jar]) -> None:
     context = MavenContext(repo_cache=lib.with_name("repository"), local_repos=[])
     context.remote_repos |= GlobalSettings.load().repositories
     for jar in jars:
-        artifact = context.project(jar.group, jar.name).at_version(jar.version).artifact()
+        group, name, version = jar.coordinates
+        artifact = context.project(group, name).at_version(version).artifact()
         artifact.resolve().replace(lib / jar.file)
 
 
@@ -107,7 +109,7 @@ def _check(jars: list[_Jar], folder: Path) -> None:
     if wrong:
         raise Missing(
             f"{folder} is not what {_LIST.name} lists: {', '.join(wrong)} is missing, changed"
-            f" or too much. Remove the folder, and it is downloaded anew."
+            f" or too much. Remove the folder, and it is downloaded again."
         )
 
 

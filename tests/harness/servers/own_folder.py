@@ -1,29 +1,28 @@
-"""A folder in the temporary folder that goes when its owner goes."""
+"""A folder in the temporary folder that is removed with its owner, and the servers in it."""
 
 import fcntl
-import os
 import re
 import shutil
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness.servers.processes import command_line
+from harness.servers.processes import command_line, end
 
 _PREFIX = "cs-servers-"
 #: Locked by the owner for as long as it lives, whatever ends it.
 _OWNER = "owner"
 #: Each server in the folder leaves its process id in a file with this ending.
 PID = ".pid"
+_END_S = 20.0
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
     """Make a folder other accounts may pass through; removed on leaving.
 
-    Folders whose owner was killed are removed first, with the servers that still run in them.
+    Servers that run in it then are ended.  Folders whose owner was killed are removed first.
     """
     sweep()
     with ExitStack() as held:
@@ -32,41 +31,29 @@ def own_folder() -> Iterator[Path]:
             folder.chmod(0o711)
             owner = held.enter_context((folder / _OWNER).open("w"))
             fcntl.flock(owner, fcntl.LOCK_EX)
-            if (folder / _OWNER).exists():  # nobody swept it before it was locked
+            if (folder / _OWNER).exists():  # no other process removed it before the lock
                 break
         try:
             yield folder
         finally:
+            _end_servers(folder)
             shutil.rmtree(folder)
 
 
-def sweep() -> list[Path]:
-    """Remove the folders that nobody owns any more and return them."""
-    found = Path(tempfile.gettempdir()).resolve().glob(f"{_PREFIX}*")
-    return [folder for folder in found if _swept(folder)]
+def sweep() -> None:
+    """Remove the folders that have no owner any more."""
+    for folder in Path(tempfile.gettempdir()).resolve().glob(f"{_PREFIX}*"):
+        try:
+            with (folder / _OWNER).open("r+") as owner:
+                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _end_servers(folder)
+                shutil.rmtree(folder)
+        except (BlockingIOError, FileNotFoundError, PermissionError):
+            pass  # its owner lives, another process removes it just now, or it is not ours
 
 
-def _swept(folder: Path) -> bool:
-    try:
-        with (folder / _OWNER).open("r+") as owner:
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for file in folder.rglob(f"*{PID}"):
-                _end(file, folder)
-            for server in folder.iterdir():
-                if server.is_dir():
-                    shutil.rmtree(server, ignore_errors=True)
-            if any(path.is_dir() for path in folder.iterdir()):
-                return False  # its last child still writes; the next sweep has it
-            shutil.rmtree(folder)
-    except (BlockingIOError, FileNotFoundError, PermissionError):
-        return False  # it lives, is being made or removed at this moment, or is not ours
-    return True
-
-
-def _end(file: Path, folder: Path) -> None:
-    """Kill the process noted in *file*, if it is still the one that was noted."""
-    first = re.match(r"\d+", file.read_text())
-    if first is None:
-        return
-    if str(folder) in command_line(int(first[0])):
-        os.kill(int(first[0]), signal.SIGKILL)
+def _end_servers(folder: Path) -> None:
+    """End the processes that are noted in *folder*, if they are still the ones noted."""
+    noted = (re.match(r"\d+", file.read_text()) for file in folder.rglob(f"*{PID}"))
+    pids = {int(found[0]) for found in noted if found is not None}
+    end((pid for pid in pids if str(folder) in command_line(pid)), _END_S)

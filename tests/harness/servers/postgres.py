@@ -15,15 +15,15 @@ from typing import Any
 from harness.servers.missing import Missing
 from harness.servers.own_folder import PID
 from harness.servers.ports import free_ports
+from harness.servers.processes import suspend
 from harness.servers.programs import Binaries, find_binaries, passable
-from harness.servers.suspending import suspend
 
 _START_S = 60
 _STOP_S = 30
 #: Between two looks at a server that starts.
 _LOOK_S = 0.02
 #: What a new start cures: memory of a killed predecessor, whose children end in a moment.
-_PASSING = ("is still in use",)
+_PASSING = "is still in use"
 
 #: A server whose data may be lost with the machine, for tests that only want answers.
 _VOLATILE = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
@@ -65,11 +65,9 @@ class Postgres:
         """
         give_up = time.monotonic() + _START_S
         while not self._started(give_up):
-            said = self.log
-            if time.monotonic() > give_up or not any(why in said for why in _PASSING):
-                raise Missing(
-                    f"PostgreSQL in {self.folder} did not start. It said:\n{said[-2000:]}"
-                )
+            log = self.log
+            if time.monotonic() > give_up or _PASSING not in log:
+                raise Missing(f"PostgreSQL in {self.folder} did not start:\n{log[-2000:]}")
 
     def stop(self) -> None:
         """End in good order: connections are cut, nothing is lost."""
@@ -84,7 +82,7 @@ class Postgres:
         self._end(signal.SIGKILL)
 
     def suspend(self) -> None:
-        """Stop the postmaster in its tracks: new connections hang."""
+        """Stop the postmaster without ending it: new connections hang."""
         suspend(self.pid)
 
     def resume(self) -> None:
@@ -148,12 +146,31 @@ def running_postgres(
     port: int | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[Postgres]:
-    """Make a new cluster in *folder* and run it until left; then its files are removed.
+    """Run `start_postgres` until left; then its files are removed."""
+    server = start_postgres(
+        folder, binaries=binaries, durable=durable, port=port, settings=settings
+    )
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+def start_postgres(
+    folder: Path,
+    *,
+    binaries: Binaries | None = None,
+    durable: bool = False,
+    port: int | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Postgres:
+    """Make a new cluster in *folder* and start it.
 
     Args:
-        folder: Empty or not there.  Whoever starts as root needs its parents passable for
-            other accounts: see `own_folder`.  Its path has at most 80 characters, for the
-            unix socket in it.
+        folder: Empty or not there.  Its parents have to be passable for other accounts if root
+            starts it: see `own_folder`.  Its path has at most 80 characters, for the unix
+            socket in it.
         binaries: Those of `find_binaries()` unless given.
         durable: Whether data survives the machine (`fsync`); wanted for figures and faults.
         port: A free one unless given.
@@ -171,24 +188,15 @@ def running_postgres(
     _initialise(folder, binaries)
     more = ({} if durable else _VOLATILE) | {"max_connections": "200"} | dict(settings or {})
     server = Postgres(folder, binaries, port or free_ports(1)[0], more)
-    try:
-        _start_on_a_free_port(server, chosen=port is not None)
-        yield server
-    finally:
-        server.stop()
-        shutil.rmtree(folder)
-
-
-def _start_on_a_free_port(server: Postgres, *, chosen: bool, tries: int = 5) -> None:
-    for left in reversed(range(tries)):
+    for left in reversed(range(5)):
         try:
             server.start()
+            break
         except Missing:
-            if chosen or not left:
+            if port is not None or not left:
                 raise
-            server.port = free_ports(1)[0]
-        else:
-            return
+            server.port = free_ports(1)[0]  # another process may have taken the first
+    return server
 
 
 def _initialise(folder: Path, binaries: Binaries) -> None:

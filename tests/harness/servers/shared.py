@@ -1,86 +1,89 @@
-"""One server for all processes of a test run: the first starts it, the last one out ends it.
+"""Servers that all processes of a test run share, and the end of all that a run started.
 
-Nobody counts.  Each process that uses the server holds a shared lock on the file `held`, which
-the system takes back however the process ends; the server's keeper waits for the exclusive
-lock, gets it when nobody is left, and clears away.
+A pytest plug-in.  The process that the run was started as makes a folder for the servers; the
+first worker that needs one starts it there.  Everything that the run starts inherits the
+folder's name in its environment.  When the last test has ended the servers are ended; whatever
+else still runs is given a moment, then named and killed, and the run has failed.
 """
 
 import fcntl
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from harness.servers.keeper import ADDRESS, HELD, MISSING
+import pytest
+
 from harness.servers.missing import Missing
+from harness.servers.own_folder import own_folder
+from harness.servers.processes import command_line, end, started_with
 
-#: Longer than any server takes to start, a first download of Kafka included.
-_START_S = 280
-_STOP_S = 30
-_LOOK_S = 0.02
+_FOLDER = "CS_TEST_RUN_FOLDER"
+#: Time that what a run started has to end by itself once the last test has ended.
+TO_END_S = 40.0
+_LOOK_S = 0.05
+_OWNED = pytest.StashKey[ExitStack]()
+_LEFT = pytest.StashKey[list[str]]()
 
 
-@contextmanager
-def shared(folder: Path, server: str, *options: str) -> Iterator[str]:
-    """Return the address of the *server* that everybody with this *folder* shares.
+#: Servers that this process has started: Python warns of a child that nothing refers to.
+_started: list[object] = []
+
+
+def shared(name: str, start: Callable[[Path], tuple[object, str]]) -> str:
+    """Return the address of the server *name* of this run.
+
+    Args:
+        name: Of its folder.
+        start: Starts it in a folder and returns it with its address; called once in a run.
 
     Raises:
-        Missing: The machine cannot run it; everybody is told the same without trying again.
+        Missing: The machine cannot run it, as the first worker found that tried to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    keeper = None
-    try:
-        with (folder / HELD).open("a") as held:
-            with (folder / "starting").open("a") as starting:
-                fcntl.flock(starting, fcntl.LOCK_EX)
-                fcntl.flock(held, fcntl.LOCK_SH)
-                if not (folder / ADDRESS).exists() and not (folder / MISSING).exists():
-                    keeper = _start(folder, server, *options)
-            if (folder / MISSING).exists():
-                raise Missing((folder / MISSING).read_text())
-            yield (folder / ADDRESS).read_text()
-    finally:
-        if keeper is not None:
-            _wait(keeper)
+    folder = Path(os.environ[_FOLDER])
+    address, missing = folder / f"{name}.address", folder / f"{name}.missing"
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not address.exists() and not missing.exists():
+            try:
+                server, at = start(folder / name)
+                _started.append(server)
+                address.write_text(at)
+            except Missing as error:
+                missing.write_text(str(error))
+    if missing.exists():
+        raise Missing(missing.read_text())
+    return address.read_text()
 
 
-def _start(folder: Path, *words: str) -> "subprocess.Popen[bytes]":
-    """Start the keeper and return when it has written where the server is, or why not."""
-    with (folder / "log").open("wb") as log:
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "harness.servers.keeper", folder, *words],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-            start_new_session=True,  # Ctrl-C is for the tests; the keeper sees them leave
-        )
-    give_up = time.monotonic() + _START_S
-    while not (folder / ADDRESS).exists() and not (folder / MISSING).exists():
-        try:
-            keeper.wait(_LOOK_S)
-        except subprocess.TimeoutExpired:
-            if time.monotonic() < give_up:
-                continue
-            keeper.terminate()
-            keeper.wait()
-        if (folder / ADDRESS).exists() or (folder / MISSING).exists():
-            break  # it was written while we looked
-        said = (folder / "log").read_text()[-2000:]
-        raise Missing(f"The keeper of {words[0]} ended without a server. It said:\n{said}")
-    return keeper
+def pytest_configure(config: pytest.Config) -> None:
+    if _FOLDER not in os.environ:  # else it is a worker, or a run inside a test
+        config.stash[_OWNED] = ExitStack()
+        os.environ[_FOLDER] = str(config.stash[_OWNED].enter_context(own_folder()))
 
 
-def _wait(keeper: "subprocess.Popen[bytes]") -> None:
-    """Let the server be gone before we are; others may need it for longer than that."""
-    try:
-        keeper.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        _outlived.append(keeper)
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _OWNED not in session.config.stash:
+        return
+    run = os.environ.pop(_FOLDER)
+    session.config.stash[_OWNED].close()
+    give_up = time.monotonic() + TO_END_S
+    while (left := _running(run)) and time.monotonic() < give_up:
+        time.sleep(_LOOK_S)
+    session.config.stash[_LEFT] = [f"{pid} {command_line(pid)}" for pid in left]
+    end(left, within_s=1.0)
+    if left:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-#: Keepers whose servers others still use; kept so that nobody asks how they ended.
-_outlived: list["subprocess.Popen[bytes]"] = []
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    for line in config.stash.get(_LEFT, []):
+        terminalreporter.write_line(f"LEFT RUNNING by the tests, killed now: {line}", red=True)
+
+
+def _running(run: str) -> list[int]:
+    return [pid for pid in started_with(_FOLDER, run) if pid != os.getpid()]
