@@ -23,8 +23,7 @@ from cs.eventlog.streams import Streams
 from cs.operations.operator import NewSecret, Operator
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
-from cs.projections.follower import Follower
-from cs.projections.following import ViewFollower
+from cs.projections.following import Follower, ViewFollower
 from cs.projections.postgres import postgres_views
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner

@@ -14,7 +14,6 @@ import pytest
 from contracts.views import History
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.port import NO_STREAM, Append, EventNeeds, RecordedEvent
-from cs.projections.brands import BRANDS
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.rebuild import (
@@ -24,10 +23,8 @@ from cs.projections.rebuild import (
     RowDifference,
     ViewRebuild,
 )
-from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
-from cs.projections.searches import RESULTS, SEARCHES
-from cs.projections.source_weeks import WEEK
+from cs.projections.searches import SEARCHES
 from cs.projections.table import Projection, SealBody, Table
 from cs.projections.usage import USAGE
 from cs.projections.views import Views
@@ -149,16 +146,6 @@ class ViewRebuildContract:
         assert await place.is_as_the_log_says()
         assert (await place.run()).kept == "equal"
         assert len(await place.tables()) == len(tables)
-
-    async def test_every_row_is_compared(self, place: Place) -> None:
-        for table in (SEARCHES, USAGE, BRANDS, RETURNED, WEEK, RESULTS):
-            await place.execute(f"DELETE FROM {{{table.name}}}")
-
-        found = await place.run()
-
-        rows = await place.history.replayed()
-        assert found.different == {name: len(each) for name, each in rows.items() if each}
-        assert await place.is_as_the_log_says()
 
     async def test_views_move_on_before_and_after(self, place: Place) -> None:
         await place.execute(HARM["changed"][0])
@@ -288,27 +275,6 @@ class ViewRebuildContract:
         with pytest.raises(NotReplayable, match="not made yet"):
             await place.run()
 
-    @pytest.mark.parametrize("told", range(1, 8))
-    async def test_who_is_stopped_leaves_everything_as_it_was(
-        self, place: Place, told: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("cs.projections.rebuild.PAGE", 20)
-        await place.execute(HARM["changed"][0])
-        before, tables = await place.history.rows(place.running), await place.tables()
-
-        def stop(far: ReplayProgress) -> None:
-            place.told.append(far)
-            if len(place.told) == told:
-                raise asyncio.CancelledError
-
-        replay = place.replay()
-        replay._progress = stop
-        with pytest.raises(asyncio.CancelledError):
-            await replay.run(switch=True)
-
-        assert await place.history.rows(place.running) == before
-        assert await place.tables() == tables
-
     async def test_what_was_left_half_made_is_dropped_by_the_next(self, place: Place) -> None:
         tables = await place.tables()
         half_made = place.running.shadow()
@@ -319,24 +285,6 @@ class ViewRebuildContract:
 
         assert found.kept == "equal"
         assert await place.tables() == tables
-
-    async def test_it_is_told_how_far_it_is(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("cs.projections.rebuild.PAGE", 20)
-        await place.execute(HARM["changed"][0])
-
-        await place.run()
-
-        phases = [each.phase for each in place.told]
-        assert phases == sorted(phases, key=["making", "comparing", "switching"].index)
-        assert set(phases) == {"making", "comparing", "switching"}
-        head = await place.history.log.head()
-        made = [each.position for each in place.told if each.phase == "making"]
-        assert made == [*range(20, head, 20), head]
-        assert all(each.running == head for each in place.told)
-        rows = sum(map(len, (await place.history.replayed()).values()))
-        assert [each.rows for each in place.told if each.phase == "comparing"][-1] == rows
 
     async def test_rows_are_compared_in_pages(
         self, place: Place, monkeypatch: pytest.MonkeyPatch

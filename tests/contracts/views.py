@@ -18,7 +18,7 @@ from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
 from cs.projections.table import Table
 from cs.projections.usage import USAGE
-from cs.projections.views import Views, named
+from cs.projections.views import Views
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from projections.history import LIVE, write
@@ -99,13 +99,6 @@ class ViewsContract:
         assert await views.position() == await history.log.head()
         assert await history.rows(views) == await history.replayed()
 
-    async def test_the_checkpoint_names_its_event(self, views: Views, history: History) -> None:
-        events = [*await history.log.tail(0)]
-        await history.apply(views, events[:5])
-
-        assert await views.position() == 5
-        assert (await views.checkpoint()).last_event == named(events[4])
-
     async def test_pages_applied_again_change_nothing(
         self, views: Views, history: History
     ) -> None:
@@ -127,13 +120,6 @@ class ViewsContract:
         assert await history.apply(views, events[4:]) == 3
 
         assert await views.position() == 3
-
-    async def test_an_empty_page_tells_the_checkpoint(
-        self, views: Views, history: History
-    ) -> None:
-        await history.apply(views, [*await history.log.tail(0, 2)])
-
-        assert await history.apply(views, []) == 2
 
     async def test_views_that_were_reset_are_built_anew(
         self, views: Views, history: History
@@ -186,21 +172,6 @@ class ViewsContract:
         assert await views.ids_tagged(USAGE, ["h1"]) == []
         assert await views.ids_tagged(USAGE, []) == []
 
-    async def test_no_more_ids_are_found_than_are_asked_for(
-        self, views: Views, history: History
-    ) -> None:
-        await history.runner(views).catch_up()
-        days = {row.day for _, row in await views.all(RETURNED) if row.day is not None}
-        every = await views.ids_tagged(RETURNED, days)
-        assert len(every) > 1
-
-        one = await views.ids_tagged(RETURNED, days, limit=1)
-
-        assert len(one) == 1
-        assert set(one) < set(every)
-        assert await views.ids_tagged(RETURNED, ["never"], limit=1) == []
-        assert sorted(await views.ids_tagged(RETURNED, days, limit=1_000)) == sorted(every)
-
     @pytest.mark.parametrize("row_id", ["", "a\0b", "s-done ", "'", "😀" * 2_000])
     async def test_an_id_that_a_caller_made_up_is_found_nowhere(
         self, views: Views, history: History, row_id: str
@@ -249,11 +220,3 @@ class ViewsContract:
 
         async with asyncio.timeout(5):
             assert await views.moved(3) == 0
-
-    async def test_retiring_leaves_what_is_in_use(self, views: Views, history: History) -> None:
-        await history.runner(views).catch_up()
-        before = await history.rows(views)
-
-        await views.retire()
-
-        assert await history.rows(views) == before

@@ -16,7 +16,6 @@ import msgspec
 
 from cs.assembly.folder import open_folder
 from cs.assembly.plugins import StagePlugins
-from cs.assembly.postgres_stores import open_shared_stores
 from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
@@ -93,18 +92,6 @@ class InFolder:
     @asynccontextmanager
     async def stores(self) -> AsyncIterator[Stores]:
         async with open_folder(DataFolder(self.settings.data_dir)) as data:
-            yield Stores(data.log, data.keys, data.views)
-
-
-class InDatabases:
-    world = "live"
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-
-    @asynccontextmanager
-    async def stores(self) -> AsyncIterator[Stores]:
-        async with open_shared_stores(self.settings, "test") as data:
             yield Stores(data.log, data.keys, data.views)
 
 

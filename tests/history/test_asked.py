@@ -34,13 +34,13 @@ def test_a_stage_has_the_costs_of_all_its_attempts_in_the_order_of_asking() -> N
 
     (found,) = runs(RecordedEvent(n, STREAM, n, e) for n, e in enumerate(run.events, 1))
     every = found.asked()
-    asked = {each.name: each for each in every if each.stage == "verification"}
+    asked = {each["name"]: each for each in every if each["stage"] == "verification"}
 
     assert list(asked) == ["kickbox", "smtp"]
     kickbox = asked["kickbox"]
-    assert (kickbox.questions, kickbox.calls, kickbox.used) == (3, 3, 1)
-    assert (kickbox.cost, kickbox.expected) == (Decimal("0.03"), Decimal("0.01"))
-    assert (asked["smtp"].cost, asked["smtp"].calls) == (Decimal(0), 0)
+    assert (kickbox["questions"], kickbox["calls"], kickbox["used"]) == (3, 3, 1)
+    assert (kickbox["cost"], kickbox["expected"]) == (Decimal("0.03"), Decimal("0.01"))
+    assert (asked["smtp"]["cost"], asked["smtp"]["calls"]) == (Decimal(0), 0)
     assert cost_in_words(every) == "$0.03 for 3 paid calls, as the log has it"
 
 

@@ -9,7 +9,6 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from cs.domain import codec
 from cs.domain.brand import brand as brands
 from cs.domain.brand.events import (
     ContactBounced,
@@ -27,7 +26,7 @@ from cs.domain.brand.events import (
 from cs.domain.causation import (
     AnyCause,
 )
-from cs.domain.codec import TOPICS, AnyEvent, ReadOnlyVersion
+from cs.domain.codec import TOPICS, AnyEvent
 from cs.domain.contact import BouncedMailbox
 from cs.domain.key import (
     KeyIssued,
@@ -40,7 +39,6 @@ from cs.domain.key import (
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.domain.person import PersonErased
-from cs.domain.service import Paused
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
@@ -52,7 +50,6 @@ from cs.history import history as reading
 from cs.history.export import Form, export_tables
 from cs.history.identities import identities
 from cs.history.loading import load
-from cs.history.part_folder import OtherExport
 from cs.history.report import FIGURES
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
@@ -277,22 +274,6 @@ async def test_a_key_destroyed_by_another_process_opens_no_later_page(
     assert [(each.person, each.address) for each in checks] == [("p1", None)]
 
 
-async def test_who_was_erased_after_the_last_position_is_gone_too(store: Store) -> None:
-    run = a_run()
-    await store.append(run.stream, run.events)
-    upto = await store.log.head()
-    await erased(store, run, "p1")
-
-    found = rows_of(await store.export(selection=Selection(upto=upto), reveal=True))
-
-    assert [row["position"] for row in found["export"]] == [upto]
-    assert [(p["full_name"], p["erased"]) for p in found["people"]] == [
-        (None, True),
-        ("Ben Ode", False),
-    ]
-    assert len(found["evidence"]) == 1
-
-
 async def test_the_same_person_of_two_lookups_has_one_pseudonym(store: Store) -> None:
     """With a profile, and without one: Cid is known by his name and company alone."""
     cid = sighting("Cid Fell", linkedin_url=None)
@@ -379,45 +360,6 @@ async def test_the_ready_views_answer_from_both(
     (verified, refused) = from_file["verdicts"]
     assert (verified["people"], verified["share"]) == (1, 0.5)
     assert refused["verdict"] == "undeliverable"
-
-
-# Begun, cut off, and made again.
-
-
-async def test_a_file_that_is_there_is_left_alone(store: Store) -> None:
-    await store.append("service", (Paused(at=AT),))
-    file = store.folder / "history.duckdb"
-    file.write_text("Dear Ada,\n")
-
-    with pytest.raises(OtherExport, match="is there already"):
-        await store.export()
-
-    assert file.read_text() == "Dear Ada,\n"
-    assert [*store.folder.iterdir()] == [file]
-
-
-# What cannot be read.
-
-
-async def test_a_version_that_is_not_written_any_more_is_upcast(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With its people opened before, since nobody knows an old shape but the codec."""
-    run = a_run()
-    await store.append(run.stream, run.events)
-    before = rows_of(await store.export("before.duckdb"))
-    old = "brand.mailbox-verified.v0"
-    same = ReadOnlyVersion(MailboxVerified, MailboxVerified, lambda event: event)
-    monkeypatch.setattr(codec, "ALSO_READ", {old: same})
-    at = next(
-        n for n, r in enumerate(store.log._events) if r.topic == "brand.mailbox-verified.v1"
-    )
-    store.log._events[at] = store.log._events[at]._replace(topic=old)
-
-    found = rows_of(await store.export())
-
-    assert found["mailboxes"] == before["mailboxes"]
-    assert found["evidence"] == before["evidence"]
 
 
 # Some of it.

@@ -84,23 +84,6 @@ async def test_it_is_the_same_however_it_is_asked(
     assert one_by_one == at_once
 
 
-@given(HISTORIES, HISTORIES)
-async def test_whoever_has_a_profile_keeps_the_pseudonym_for_good(
-    history: list[PastLookup], later: list[PastLookup]
-) -> None:
-    keys = MemoryKeyStore()
-    log, both = MemoryEventLog(keys), MemoryEventLog(keys)
-    await store(log, history)
-    await store(both, [*history, *later])
-
-    before = await pseudonyms(log, keys, history)
-    after = await pseudonyms(both, keys, [*history, *later])
-
-    for name, seen in names_of(history):
-        if seen.profile is not None:
-            assert after[name] == before[name]
-
-
 @given(HISTORIES, st.sampled_from("ab"))
 async def test_who_is_erased_has_no_pseudonym_any_more_and_no_record_has_it(
     history: list[PastLookup], profile: str
@@ -156,20 +139,6 @@ async def test_somebody_whom_nobody_found_has_none(stores: tuple[EventLog, KeySt
         assert await people.of([f"{name}9"]) == {}
         assert (await people.of([name])).keys() == {name}
         assert await people.records_of("person_0000000000000000") == []
-
-
-async def test_a_later_lookup_is_told_apart_too(stores: tuple[EventLog, KeyStore]) -> None:
-    log, keys = stores
-    await store(log, HISTORY[:1])
-    later = names_of(HISTORY)
-
-    async with identities(log, keys) as people:
-        first = await people.of([later[0][0]])
-        await store(log, HISTORY, stored=1)
-        who = await people.of(name for name, _ in later)
-
-    assert groups(who) == same_person(HISTORY)
-    assert who[later[0][0]] == first[later[0][0]]
 
 
 async def test_a_name_that_two_profiles_have_is_of_neither() -> None:

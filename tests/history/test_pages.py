@@ -130,14 +130,6 @@ def test_a_page_is_readable_and_asks_nobody(
 
 
 @pytest.mark.slow
-def test_the_checker_finds_what_cannot_be_read(browser: Browser, written: str) -> None:
-    look(browser, written, width=800, dark=False)
-    browser.value("document.querySelector('h1').setAttribute('role', 'nothing')")
-
-    assert any("aria-roles" in each for each in violations(browser))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "planted",
     [

@@ -1,8 +1,5 @@
 """What a search was answered then is what the API said then: all of it, always."""
 
-from pathlib import Path
-
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +9,8 @@ from cs.history.searches import key_of_search, search_at
 from history.recorded_answers import (
     BRANDS,
     PEOPLE,
-    InFolder,
     InMemory,
     Lifetime,
-    live_long,
     lived,
 )
 
@@ -74,23 +69,6 @@ async def test_every_answer_of_any_history_is_told_as_it_was(
         await lifetime.answer_all()
         await lifetime.read_all()
 
-        assert await lifetime.differences() == []
-
-
-@pytest.mark.slow
-async def test_every_answer_of_a_data_folder_is_told_as_it_was(tmp_path: Path) -> None:
-    async with lived(InFolder(tmp_path / "data")) as lifetime:
-        await live_long(lifetime)
-        await lifetime.age_out()
-        await lifetime.read_all()
-        await lifetime.forget("Zenith")
-        await lifetime.ask(1, "Zenith")  # finds again who aged out
-        await lifetime.read_all()
-
-        assert len(lifetime.answers) > 30
-        statuses = {msgspec.json.decode(each.body)["status"] for each in lifetime.answers}
-        assert statuses == {"running", "done", "failed"}
-        assert any(lifetime.as_left(a) != a.body for a in lifetime.answers)
         assert await lifetime.differences() == []
 
 

@@ -16,9 +16,8 @@ from cs.eventlog.streams import Streams
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.key_secrets import AHEAD
 from cs.projections.postgres import postgres_views
-from cs.projections.reading import FIRST, Reading
+from cs.projections.reading import AHEAD, FIRST, Reading
 from cs.projections.searches import SEARCHES
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views

@@ -21,7 +21,6 @@ from cs.projections.rebuild import NotReplayable
 from cs.projections.searches import SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE
 from cs.projections.table import Projection
-from cs.projections.usage import USAGE
 from cs.projections.views import GRACE_S, Views
 from domain.acme_run import AT
 from harness.servers.postgres import Postgres
@@ -126,17 +125,6 @@ async def history() -> History:
 # Several processes.
 
 
-async def test_runners_of_several_processes_give_the_rows_of_one(
-    database: str, history: History
-) -> None:
-    async with nodes(database, 3) as views:
-        await asyncio.gather(*(history.runner(each).catch_up() for each in views))
-
-        for each in views:
-            assert await each.position() == await history.log.head()
-        assert await history.rows(views[0]) == await history.replayed()
-
-
 async def test_a_move_in_one_process_wakes_another(database: str, history: History) -> None:
     async with nodes(database, 2) as (writer, reader):
         waiting = asyncio.create_task(reader.moved(0))
@@ -145,25 +133,6 @@ async def test_a_move_in_one_process_wakes_another(database: str, history: Histo
         async with asyncio.timeout(0.8):
             await history.apply(writer, [*await history.log.tail(0, 3)])
             assert await waiting == 3
-
-
-async def test_a_page_of_whatever_size_is_a_few_statements(
-    database: str, history: History
-) -> None:
-    pages = [[*await history.log.tail(after, 25)] for after in (0, 25)]
-    async with open_pool(database, role="test", most=1) as pool:
-        views = postgres_views(pool, projections())
-        await history.apply(views, pages[0])
-        sent: list[str] = []
-        async with pool.acquire() as connection:
-            connection.add_query_logger(lambda record: sent.append(record.query.split()[0]))
-        await history.apply(views, pages[1])
-        await views.close()
-
-    # The checkpoint, what is set aside, rows that are there; rows by table, the checkpoint.
-    assert sent[:4] == ["BEGIN;", "SELECT", "SELECT", "SELECT"]
-    assert sent[-3:] == ["INSERT", "UPDATE", "COMMIT;"]
-    assert len(sent) <= 5 + 3 * len(tables_of(projections()))
 
 
 async def test_a_runner_with_an_earlier_lease_is_fenced(
@@ -254,21 +223,6 @@ async def test_lost_tables_are_made_anew_while_a_runner_follows(
 
 async def write_more(history: History) -> None:
     await history.log.append([Append("key-three", NO_STREAM, [issued()])])
-
-
-async def test_a_row_that_cannot_be_read_empties_the_views_rather_than_mislead(
-    database: str, history: History, pool: Pool
-) -> None:
-    async with node(database) as views:
-        await history.runner(views).catch_up()
-        await pool.execute(f"UPDATE {table_of('usage')} SET row = 'noise' WHERE id = 'one'")
-
-        with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
-            await views.get(USAGE, "one")
-        assert await views.position() == 0
-        await history.runner(views).catch_up()
-
-        assert await history.rows(views) == await history.replayed()
 
 
 async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(

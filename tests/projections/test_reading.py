@@ -13,13 +13,11 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import Append
 from cs.eventlog.streams import Streams
 from cs.keystore.errors import KeysUnavailable
-from cs.projections import key_secrets
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES, result_key
-from cs.projections.sqlite import SqliteViewDatabase, sqlite_views
-from cs.projections.views import GET
+from cs.projections.sqlite import sqlite_views
 from domain.acme_run import AT, AcmeRun
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -74,17 +72,6 @@ async def _follow(reader: Reader) -> "asyncio.Task[None]":
 # Searches.
 
 
-async def test_a_search_is_found_with_its_usage_and_body(reader: Reader) -> None:
-    found = await reader.reading.search("s-done", "one")
-
-    assert found is not None
-    assert (found.row.status, found.usage.used, found.usage.quota) == ("done", 1, 12)
-    assert found.body is not None
-    body = json.loads(found.body)
-    assert body["contacts"][0]["email"] == ADA_IS_AT
-    assert body["searched_at"] == "2026-01-01T00:00:05Z"
-
-
 async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
     reader: Reader,
 ) -> None:
@@ -98,31 +85,6 @@ async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
 
     assert found is not None
     assert (found.row.charged, found.usage.used) == (True, 1)
-
-
-async def test_a_reused_search_has_the_body_of_the_first(reader: Reader) -> None:
-    first = await reader.reading.search("s-done", "one")
-    reused = await reader.reading.search("s-reused", "two")
-
-    assert first is not None
-    assert reused is not None
-    assert first.body == reused.body
-
-
-async def test_a_running_search_has_no_body(reader: Reader) -> None:
-    found = await reader.reading.search("s-live", "one")
-
-    assert found is not None
-    assert found.body is None
-
-
-@pytest.mark.parametrize(
-    ("search", "key_id"), [("s-done", "two"), ("s-never", "one"), ("", "")]
-)
-async def test_another_key_s_search_is_as_unknown_as_none(
-    reader: Reader, search: str, key_id: str
-) -> None:
-    assert await reader.reading.search(search, key_id) is None
 
 
 async def test_without_the_key_of_its_contacts_a_result_has_none(reader: Reader) -> None:
@@ -185,7 +147,7 @@ async def test_views_too_far_behind_for_too_long_are_told(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.projections.reading.AHEAD", 0)
-    monkeypatch.setattr(key_secrets, "PATIENCE_S", 0.005)
+    monkeypatch.setattr("cs.projections.reading.PATIENCE_S", 0.005)
     await reader.live_settles()
 
     with pytest.raises(LogUnavailable, match="1 events behind the log"):
@@ -220,11 +182,6 @@ async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
 
 
 # Waiting for an end.
-
-
-async def test_a_search_that_has_ended_is_not_waited_for(reader: Reader) -> None:
-    async with asyncio.timeout(5):
-        await reader.reading.until_settled("s-done")
 
 
 async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
@@ -265,37 +222,3 @@ async def test_views_ahead_of_the_log_are_made_anew(reader: Reader) -> None:
 
     assert (runner.position, await reader.store.position()) == (1, 1)
     assert await reader.store.all(SEARCHES) == []
-
-
-async def test_listeners_hear_of_events_whose_rows_are_there(reader: Reader) -> None:
-    heard: list[bool] = []
-
-    def listen(page: object) -> None:
-        del page
-        database, build = reader.store._database, reader.store._build
-        assert isinstance(database, SqliteViewDatabase)
-        assert build is not None
-        sql = GET.format(table=build.table(SEARCHES.name))
-        ((_, row),) = database._fetch(sql, (*build, "s-new"))
-        heard.append(row is not None)
-
-    reader.runner.listen(listen)
-    await reader.log.append([Append("key-one", 8, [admitted("s-new", f"{DONE}.1")])])
-    await reader.runner.catch_up()
-
-    assert heard == [True]
-
-
-async def test_a_position_is_reached_when_its_rows_are_there(reader: Reader) -> None:
-    head = await reader.log.head()
-    async with asyncio.timeout(5):
-        await reader.runner.reached(head)
-    waiting = asyncio.create_task(reader.runner.reached(head + 1))
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-    assert not waiting.done()
-
-    await reader.live_settles()
-    await reader.runner.catch_up()
-
-    async with asyncio.timeout(5):
-        await waiting

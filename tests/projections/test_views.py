@@ -78,20 +78,6 @@ async def views() -> Any:
 # What they say.
 
 
-async def test_a_search_is_running_done_failed_or_answered_from_reuse(views: Views) -> None:
-    said = {
-        search: (row.key_id, row.brand, row.status, row.reason, row.cached, row.charged)
-        for search, row in await views.store.all(SEARCHES)
-    }
-
-    assert said == {
-        "s-done": ("one", "Acme", "done", None, False, True),
-        "s-failed": ("one", "Nobody", "failed", "no_linkedin", False, False),
-        "s-live": ("one", "Zenith", "running", None, False, False),
-        "s-reused": ("two", "ACME", "done", None, True, True),
-    }
-
-
 async def test_a_result_is_kept_once_for_all_its_searches(views: Views) -> None:
     rows = await views.rows()
 
@@ -107,25 +93,6 @@ async def test_a_result_is_kept_once_for_all_its_searches(views: Views) -> None:
     }
     assert [set(contact) for contact in contacts] == [set(CONTACT_FIELDS)] * 2
     assert [contact["email"] for contact in contacts] == [ADA_IS_AT, None]
-
-
-async def test_a_failure_tells_what_is_known_and_no_more(views: Views) -> None:
-    rows = await views.rows()
-
-    head, contacts = (json.loads(part) for part in rows["results"][f"{FAILED}.1"])
-    assert set(head) == {"searched_at"}
-    assert contacts == []
-
-
-async def test_usage_adds_up(views: Views) -> None:
-    one, two = [await views.store.get(USAGE, key) for key in ("one", "two")]
-
-    assert one is not None
-    assert two is not None
-    assert (one.quota, one.used, one.reserved, one.searches) == (12, 1, 1, 3)
-    assert (one.secret_hash, one.last4, one.revoked) == ("h2", "bbbb", False)
-    assert (two.quota, two.used, two.reserved, two.searches) == (2, 1, 0, 1)
-    assert two.revoked
 
 
 async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
@@ -213,18 +180,6 @@ async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) ->
 
 
 # In a file.
-
-
-async def test_rows_and_checkpoint_are_there_after_a_restart(tmp_path: Path) -> None:
-    views = await Views(tmp_path / "views.db").caught_up()
-    before, position = await views.rows(), await views.store.position()
-    await views.store.close()
-
-    views.store = sqlite_views(tmp_path / "views.db", projections())
-
-    assert await views.store.position() == position
-    assert await views.rows() == before
-    await views.store.close()
 
 
 async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(

@@ -22,7 +22,7 @@ from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.projections.follower import Follower
+from cs.projections.following import Follower
 from cs.runtime.clock import Clock
 
 if TYPE_CHECKING:  # each role starts with no more than it needs

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # a command or a stage starts without them
     from cs.eventlog.port import EventLog
     from cs.pipeline.driver import Driver
     from cs.pipeline.schedule import AttemptId
-    from cs.projections.follower import Follower
+    from cs.projections.following import Follower
     from cs.projections.reading import Reading
 
 #: How far ahead of the machine's time it may be moved, all together.

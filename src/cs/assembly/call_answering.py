@@ -18,7 +18,7 @@ from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
-from cs.projections.follower import Follower
+from cs.projections.following import Follower
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
 from cs.settings import Settings

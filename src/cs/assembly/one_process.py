@@ -48,7 +48,7 @@ from cs.pipeline.runner import Runner
 from cs.pipeline.verification import Verification
 from cs.plugins.stages import Stage
 from cs.projections.event_counts import EventCounts
-from cs.projections.follower import Follower
+from cs.projections.following import Follower
 from cs.projections.reading import Reading
 from cs.projections.runner import REST_S, ViewRunner
 from cs.projections.source_weeks import figures_until

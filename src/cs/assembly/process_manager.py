@@ -23,7 +23,7 @@ from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.outcomes import OutcomeRecorder
 from cs.pipeline.receipts import SHARED, Receipts
 from cs.pipeline.suppression import SuppressionFilter
-from cs.projections.follower import Follower
+from cs.projections.following import Follower
 from cs.projections.reading import Reading
 from cs.projections.views import Views
 from cs.runtime.clock import Clock

@@ -71,14 +71,9 @@ def compared(
 ) -> tuple[list[PersonChange], int]:
     """Return the differences in *after*, and the number of people without any.
 
-    In the order of the later run, then who left in the order of the earlier one.
-
-    Args:
-        before: The one run.
-        after: The other.
-        who: The pseudonym of each ``<lookup>#p1`` of either; a person without one is
-            the same as no other.
-        reveals: Whether a change has names, titles, companies and addresses.
+    In the order of the later run, then who left in the order of the earlier one.  *who* has
+    the pseudonym of each ``<lookup>#p1`` of either; a person without one is the same as no
+    other.  Names, titles, companies and addresses are in a change if it *reveals* them.
     """
     was, now = _by_person(before, who), _by_person(after, who)
     known, changes = set(who.values()), []

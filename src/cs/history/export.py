@@ -151,15 +151,8 @@ async def fill(
 ) -> None:
     """Append all rows of *selection*, which has a last position, with *writer*.
 
-    Args:
-        writer: The writer of the tables.
-        log: Where the events are.
-        keys: The key store, for verdicts and other data of people that is not personal.
-        selection: Which events; the runs, searches and keys that they touch are whole.
-        people: Their pseudonyms; ``None``: `who` stays empty.
-        revealed: As the writer does.
-        unreadable: Called with events that cannot be read.
-        progress: Called with the positions read so far, and the last there is to read.
+    The runs, searches and keys that it touches are whole.  Without *people*, which know
+    pseudonyms, `who` stays empty; *revealed* is as the writer has it.
 
     Raises:
         ExportFailed: It cannot be written.
@@ -217,18 +210,9 @@ async def export_tables(
 ) -> int:
     """Write typed tables of *selection* to *out*; return the position up to which they go.
 
-    It appears when it is complete.
-
-    Args:
-        log: Where the events are.
-        keys: The key store.
-        selection: Which events; the runs, searches and keys that they touch are whole.
-        out: Where the file or the folder is to appear.
-        form: ``duckdb``: one file; ``tables``: a folder of Parquet files.
-        people: Their pseudonyms.
-        reveal: Write personal columns, too; note it before (`Operator.disclose`).
-        head: The last position to read, as that event has it; ``None``: the log's last one.
-        progress: Called with the positions read so far, and the last there is to read.
+    ``duckdb`` makes one file, ``tables`` a folder of Parquet files, which appears when it is
+    complete.  No event after *head* is read.  Note it before (`Operator.disclose`) if personal
+    columns are written, too (*reveal*).
 
     Raises:
         OtherExport: There is a file already.

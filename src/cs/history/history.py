@@ -114,9 +114,7 @@ class History:
     ) -> AsyncIterator[HistoryEvent]:
         """Yield the events of *selection* that are stored now, in order of position.
 
-        Args:
-            selection: Which events; all of them by default.
-            progress: Called after every `WINDOW` positions.
+        *progress* is called after every `WINDOW` positions.
 
         Raises:
             LogUnavailable: The log cannot be read now.
@@ -135,10 +133,7 @@ class History:
     ) -> AsyncIterator[list[HistoryEvent]]:
         """Yield the events of `events` in lists, one for each `WINDOW` positions.
 
-        Args:
-            selection: As `events`.
-            progress: As `events`.
-            unreadable: Called with each damaged or missing event.
+        *unreadable* is called with each damaged or missing event.
 
         Raises:
             LogUnavailable, DamagedEvent: As `events`.
@@ -210,9 +205,7 @@ class History:
     async def state_at(self, stream: str, position: int | None = None) -> StateAt:
         """Return the state of *stream* as it was when *position* was the log's last.
 
-        Args:
-            stream: Its name; of one that never was, the state before the first event.
-            position: ``None``: now.
+        ``None``: now.  Of a stream that never was, it is the state before the first event.
 
         Raises:
             LogUnavailable: The log cannot be read now.
@@ -259,10 +252,6 @@ class History:
 
     async def runs(self, stream: str, position: int | None = None) -> list[Run]:
         """Return the live runs of the brand of *stream*, as of *position*, the first one first.
-
-        Args:
-            stream: ``brand-…``; of one that never was, there are none.
-            position: ``None``: now.
 
         Raises:
             LogUnavailable, DamagedEvent, NewerEvent: As `state_at`.
@@ -328,13 +317,8 @@ async def opened(
 ) -> list[RecordedEvent]:
     """Return *events* with the people in them opened, all in memory at once.
 
-    A person whose data key was destroyed, or is lost, reads as erased.
-
-    Args:
-        keys: Open them.
-        events: As they are stored.
-        unreadable: Called with events that are damaged or of a newer version; they are left
-            out.
+    A person whose data key was destroyed, or is lost, reads as erased.  Events that are damaged
+    or of a newer version are left out, and *unreadable* is called with them.
 
     Raises:
         LogUnavailable: The data keys cannot be read now.

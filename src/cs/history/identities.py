@@ -125,10 +125,7 @@ async def identities(
 ) -> AsyncIterator["Identities"]:
     """Yield the pseudonyms of the people in *log*.
 
-    Args:
-        log: The log.
-        keys: Its key store.
-        progress: Called after every `WINDOW` positions while all of the history is read.
+    *progress* is called after every `WINDOW` positions while all of the history is read.
 
     Raises:
         LogUnavailable: The key store is away.

@@ -79,11 +79,8 @@ async def shown_events(
 ) -> list[ShownEvent]:
     """Return *events*, all in memory at once, as they may be shown.
 
-    Args:
-        events: In order.
-        people: Tells the people in them apart.
-        keys: Opens them (which is noted before: `Operator.disclose`); ``None``: they
-            stay sealed.
+    *keys* open the people in them (which is noted before: `Operator.disclose`); without, they
+    stay sealed.
 
     Raises:
         LogUnavailable: Log or key store cannot be read now.
@@ -120,14 +117,9 @@ def _shown(
     held: HeldKeys | None,
     lost: list[LostValue],
 ) -> ShownEvent:
-    """Return *event* as it may be shown.
+    """Return *event* as it may be shown; *plain* is its data, if people are in it.
 
-    Args:
-        event: As it is stored.
-        plain: Its data, if people are in it.
-        who: Their pseudonyms by ``<lookup>#p1``.
-        held: The keys that open them; ``None``: they stay sealed.
-        lost: Gets the values whose key is lost.
+    Without the keys *held* they stay sealed; values whose key is lost are added to *lost*.
     """
 
     def note(value: LostValue) -> None:

@@ -10,7 +10,7 @@ who were erased.
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -48,6 +48,9 @@ from cs.domain.source_cost import MICROS, SourceCost
 from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
+
+#: What is known of a source or verifier that was asked (`Run.asked`).
+_USE = ("ended", "why", "questions", "calls", "used", "cost", "expected")
 
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]
 
@@ -100,40 +103,6 @@ class RunAttempt(msgspec.Struct, kw_only=True):
         for cost in self.costs if self.end == "failed" and not self.item else ():
             if cost.asked and cost.name not in self.causes:
                 yield cost.name, None, None
-
-
-class SourceUse(msgspec.Struct, kw_only=True):
-    """A source or a verifier that a stage asked, over all attempts.
-
-    Attributes:
-        stage, item: That asked it; `item` is the mail domain of a verification.
-        ended, why: How it ended, and why it could not answer; of a source.
-        questions: Questions that it was asked; of a verifier, addresses.
-        calls: Paid calls that were made for them.
-        used: Results that the stage went on with; ``None``: not recorded.
-        cost: In US dollars.
-        expected: The expected cost of a verified e-mail from it, in US dollars, when the order
-            of asking was made.
-    """
-
-    stage: StageName
-    item: str
-    name: str
-    ended: str | None = None
-    why: str | None = None
-    questions: int | None = None
-    calls: int | None = None
-    used: int | None = None
-    cost: Decimal | None = None
-    expected: Decimal | None = None
-
-    def add(self, cost: SourceCost) -> None:
-        self.questions = (self.questions or 0) + cost.asked
-        self.calls = (self.calls or 0) + cost.calls
-        self.used = (self.used or 0) + cost.used
-        self.cost = (self.cost or Decimal(0)) + Decimal(cost.micros) / MICROS
-        expected = cost.expected_micros
-        self.expected = None if expected is None else Decimal(expected) / MICROS
 
 
 class MailboxCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -291,18 +260,31 @@ class Run(msgspec.Struct, kw_only=True):
         """Return the person with the id *person*, if there is one."""
         return next((each for each in self.people if each.person == person), None)
 
-    def asked(self) -> list[SourceUse]:
-        """Return the sources and verifiers that its stages asked, by stage, in that order."""
-        work: dict[tuple[StageName, str], dict[str, SourceUse]] = {}
+    def asked(self) -> list[dict[str, Any]]:
+        """Return the sources and verifiers that its stages asked, over all attempts, by stage.
+
+        ``item`` is the mail domain of a verification; ``ended`` and ``why``: how a source ended
+        and why it could not answer; ``questions``: of a verifier, addresses; ``calls``: paid
+        ones; ``used``: results that the stage went on with; ``cost``, and the ``expected`` cost
+        of a verified e-mail when the order of asking was made: in US dollars.  ``None``: not
+        recorded.
+        """
+        work: dict[tuple[StageName, str], dict[str, dict[str, Any]]] = {}
         for each in self.attempts:
             uses = work.setdefault((each.stage, each.item), {})
             ends = {name: (how, why) for name, how, why in each.answers()}
             for name in (*(cost.name for cost in each.costs), *ends):
-                uses.setdefault(name, SourceUse(stage=each.stage, item=each.item, name=name))
+                where = {"stage": each.stage, "item": each.item, "name": name}
+                uses.setdefault(name, where | dict.fromkeys(_USE))
             for cost in each.costs:
-                uses[cost.name].add(cost)
+                use, expected = uses[cost.name], cost.expected_micros
+                use["questions"] = (use["questions"] or 0) + cost.asked
+                use["calls"] = (use["calls"] or 0) + cost.calls
+                use["used"] = (use["used"] or 0) + cost.used
+                use["cost"] = (use["cost"] or Decimal(0)) + Decimal(cost.micros) / MICROS
+                use["expected"] = None if expected is None else Decimal(expected) / MICROS
             for name, (how, why) in ends.items():
-                uses[name].ended, uses[name].why = how, why
+                uses[name] |= {"ended": how, "why": why}
         return [use for uses in work.values() for use in uses.values()]
 
     @classmethod

@@ -13,7 +13,7 @@ from cs.domain.rule_sets import NOT_RECORDED
 from cs.history.loading import Search
 from cs.history.pages import Bar, Facts, Look, Page, Section, facts, table
 from cs.history.redacting import HIDDEN, reply_to
-from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson, SourceUse
+from cs.history.runs import MailboxCheck, Run, RunAttempt, RunPerson
 from cs.history.searches import SearchAt
 from cs.history.words import KEPT, OUTCOMES, REASONS, cause_in_words
 from cs.projections.searches import instant
@@ -108,12 +108,12 @@ def _search(search: Search) -> Section:
     return Section(heading="The search", facts=facts(values))
 
 
-def cost_in_words(asked: Sequence[SourceUse]) -> str:
+def cost_in_words(asked: Sequence[Mapping[str, Any]]) -> str:
     """Return what all of *asked* cost, in a sentence."""
-    costs = [each.cost for each in asked if each.cost is not None]
+    costs = [each["cost"] for each in asked if each["cost"] is not None]
     if not costs:
         return "not recorded"
-    calls = sum(each.calls or 0 for each in asked)
+    calls = sum(each["calls"] or 0 for each in asked)
     return f"${sum(costs, Decimal(0)):f} for {calls} paid calls, as the log has it"
 
 

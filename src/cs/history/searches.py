@@ -5,8 +5,9 @@ that position, and the code of the API shapes it (`cs.projections.search_record`
 were erased since are in no answer: their data keys are gone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from cs.domain.brand.events import ContactsErased, LookupEvent
 from cs.eventlog.errors import LogUnavailable
 from cs.history.history import History, Progress, unseen
 from cs.history.loading import Fold, Search
-from cs.history.runs import Run, SourceUse, runs
+from cs.history.runs import Run, runs
 from cs.history.selection import Selection
 from cs.projections.search_record import SearchParts, search_body, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
@@ -57,7 +58,7 @@ class SearchAt(msgspec.Struct, frozen=True, kw_only=True):
     is_redacted: bool = False
     record: msgspec.Raw
     run: Run | None
-    asked: Sequence[SourceUse] = ()
+    asked: Sequence[Mapping[str, Any]] = ()
     erased_since: tuple[ErasedSince, ...]
 
 
@@ -88,18 +89,11 @@ async def key_of_search(
 
 
 async def search_at(
-    history: History,
-    search: str,
-    key_id: str,
-    position: int,
+    history: History, search: str, key_id: str, position: int
 ) -> SearchAt | None:
     """Return *search* as it was when *position* was the log's last; ``None``: not yet made.
 
-    Args:
-        history: Where to read.
-        search: Its id.
-        key_id: Of the key it was made with (`key_of_search`).
-        position: Of the log, from 0.
+    *key_id* is of the key that it was made with (`key_of_search`).
 
     Raises:
         LogUnavailable, DamagedEvent, NewerEvent: As `History.stream`.

@@ -7,24 +7,71 @@ Events without a listener are not read, and people stay sealed.
 """
 
 import asyncio
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import Protocol, TypeAlias
 
 from structlog import get_logger
 
+from cs.domain.messages import Event
 from cs.eventlog.damage import DamagedStreams, events_since, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
-from cs.eventlog.port import EventLog, EventNeeds
-from cs.projections.follower import Listener, Reads
+from cs.eventlog.port import EventLog, EventNeeds, RecordedEvent
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.projections.views import Views
 from cs.runtime.coordination import Broadcast
 
 log = get_logger()
 
+#: Called with every page of events, and with the events of a stream that was set aside when
+#: it is taken up.
+Listener = Callable[[Sequence[RecordedEvent]], None]
+#: Types of events; ``None``: all.
+Reads: TypeAlias = Collection[type[Event]] | None
+
+
+class Follower(Protocol):
+    @property
+    def position(self) -> int:
+        """Up to where the views are committed and the listeners were notified."""
+
+    @property
+    def notified(self) -> int:
+        """Up to where the listeners were notified; the views may be behind that."""
+
+    @property
+    def gate(self) -> VersionGate:
+        """Where it stands still, if it does: at an event of a newer version."""
+
+    @property
+    def set_aside(self) -> DamagedStreams:
+        """The streams that it passes over, since they cannot be read."""
+
+    def listen(self, listener: Listener, reads: Reads = None) -> None:
+        """Hand *listener* every event from now on, once, perhaps before its rows are committed.
+
+        It reads events of the types *reads*, and no people in them.  In the place of others
+        there may be `cs.eventlog.port.NO_EVENT`.  To be called before `run`, which reads what
+        is wanted by then.
+        """
+
+    async def catch_up(self) -> None:
+        """Return when the views reflect what the log holds now."""
+
+    async def run(self) -> None:
+        """Follow the log for ever."""
+
+    async def reached(self, position: int) -> None:
+        """Wait until the views reflect *position*.
+
+        Raises:
+            NewerEvent: They stand still before it.
+        """
+
 
 class ViewFollower:
-    """Reads only; `cs.projections.follower.Follower`."""
+    """A `Follower` that reads only."""
 
     def __init__(
         self, events: EventLog, views: Views, set_aside: DamagedStreams | None = None

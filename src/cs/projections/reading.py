@@ -1,14 +1,18 @@
 """Answers from the views, for callers and for the process that drives lookups."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from functools import partial
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from cs.domain.brand.brand import stream_of
-from cs.domain.key import Key, SearchSettled
+from cs.domain.codec import event_of, shapes
+from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated, SearchSettled
+from cs.domain.messages import Event
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import DataKeys, recorded
@@ -17,8 +21,7 @@ from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.streams import FoldedState, Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
-from cs.projections.follower import Follower
-from cs.projections.key_secrets import AHEAD, KeySecrets, reached, topics_of
+from cs.projections.following import Follower
 from cs.projections.search_record import SearchParts, open_contacts, spliced
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow, SearchRow
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of
@@ -31,8 +34,11 @@ CACHED = 20_000
 #: Events of a key that are read first and applied in memory for one answer; then four times as
 #: many, up to `AHEAD`.
 FIRST = 16
-#: Of what a result is made of.
-_RESULTS = topics_of(*RESULTS.reads)
+#: Events by which the views may be behind the log while an answer is made of both; further
+#: behind, it waits.
+AHEAD = 5_000
+#: How long views that are further behind are waited for.
+PATIENCE_S = 4.0
 
 
 class Reusable(msgspec.Struct, frozen=True):
@@ -251,26 +257,18 @@ class Reading:
         found = msgspec.json.decode(body, type=_Found)
         return Reusable(any(each.email is not None for each in found.contacts), body)
 
-    def _check_readable(self, stream: str) -> None:
-        """Pass if the views show all of *stream*.
+    async def _check_whole(self, stream: str) -> None:
+        """Pass if the views show all of *stream*, whoever met the damage.
 
         Raises:
             DamagedEvent: They pass over some of it.
         """
-        if stream in self._follower.set_aside:
-            why = "some of what is asked for is damaged, and set aside"
-            raise DamagedEvent(0, stream, 0, why)
-
-    async def _check_whole(self, stream: str) -> None:
-        """Do as `_check_readable`, also if only the writer of the views met the damage.
-
-        They may have been rebuilt since this process read past where it is.
-        """
-        self._check_readable(stream)
         aside = await self._views.get(ASIDE, stream)
         if aside is not None and not aside.mended:
             self._follower.set_aside.note(damage_of(aside))
-            self._check_readable(stream)
+        if stream in self._follower.set_aside:
+            why = "some of what is asked for is damaged, and set aside"
+            raise DamagedEvent(0, stream, 0, why)
 
     async def _check_in_log(self, stream: str) -> None:
         """Do as `_check_whole`, also if the damage was not met yet: read the stream.
@@ -286,7 +284,7 @@ class Reading:
             raise
 
     async def usage(self, key_id: str) -> UsageRow | None:
-        self._check_readable(f"key-{key_id}")
+        await self._check_whole(f"key-{key_id}")
         return await self._views.get(USAGE, key_id, self._reflected())
 
     async def keys(self) -> list[tuple[str, UsageRow]]:
@@ -347,3 +345,92 @@ class Reading:
 
 def _runs(search: str, key: Key) -> bool:
     return any(running.search == search for running in key.running)
+
+
+class KeySecrets:
+    """Looks secrets up in the views, and in what the log has beyond them."""
+
+    def __init__(
+        self, events: EventLog, views: Views, follower: Follower, keys: DataKeys
+    ) -> None:
+        self._events = events
+        self._views = views
+        self._follower = follower
+        self._keys = keys
+
+    async def shown(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, as the views show it.
+
+        They are not waited for: one that has an id may have been shut since they last moved,
+        and one without may open a key by now.
+
+        Raises:
+            LogUnavailable: The views are away.
+        """
+        return await self._found(secret_hashes, 0)
+
+    async def opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, of those that open one.
+
+        Those without an id opened nothing when this was called, as far as anybody can tell.
+        One that has an id may have been shut since, or its key's stream is damaged: code that
+        reads that learns it.
+
+        Raises:
+            LogUnavailable: Log or views are away, or the views too far behind.
+        """
+        head = await self._events.head()
+        await reached(self._follower, head - AHEAD)
+        since = await self._views.position()
+        newest = await self._newest_secrets(since, head)
+        found = await self._found(secret_hashes, since)
+        found = {s: k for s, k in found.items() if newest.get(k, s) == s}
+        return found | {s: k for k, s in newest.items() if s is not None and s in secret_hashes}
+
+    async def _found(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
+        found = await self._views.ids_tagged(USAGE, secret_hashes, since)
+        return {secret: key_id for key_id, secret in found}
+
+    async def _newest_secrets(self, after: int, upto: int) -> Mapping[str, str | None]:
+        """Return the secret of each key that has changed after *after*; ``None``: revoked.
+
+        Raises:
+            NewerEvent: The log has an event that only a newer version reads.
+        """
+        self._follower.gate.check()
+        if upto - after > AHEAD:
+            raise LogUnavailable(f"the views are {upto - after} events behind the log")
+        newest: dict[str, str | None] = {}
+        where = Where(topics=topics_of(KeyIssued, KeyRotated, KeyRevoked))
+        for stored in await self._events.select(where, after, upto):
+            with suppress(DamagedEvent):  # a read of the key reports that
+                for each in await recorded(self._keys, [stored]):
+                    match each.event:
+                        case KeyIssued(secret_hash=secret) | KeyRotated(secret_hash=secret):
+                            newest[each.stream.removeprefix("key-")] = secret
+                        case _:
+                            newest[each.stream.removeprefix("key-")] = None
+        return newest
+
+
+async def reached(follower: Follower, position: int) -> None:
+    """Wait for the views to reflect *position*.
+
+    Raises:
+        LogUnavailable: It takes longer than `PATIENCE_S`.
+    """
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await follower.reached(position)
+    except TimeoutError:
+        behind = position - follower.position
+        raise LogUnavailable(f"the views are {behind} events behind the log") from None
+
+
+def topics_of(*events: type[Event]) -> frozenset[str]:
+    """Return the topics that *events* are read of, in all versions."""
+    return frozenset(topic for topic in shapes() if event_of(topic) in events)
+
+
+#: Of what a result is made of.
+_RESULTS = topics_of(*RESULTS.reads)

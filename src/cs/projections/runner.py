@@ -11,12 +11,12 @@ from structlog import get_logger
 
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.damage import DamagedStreams, RetrySchedule, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
+from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.follow import VersionGate, retry_while_unavailable
 from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.projections.folding import SHOWN, sealer
-from cs.projections.follower import Listener, Reads
+from cs.projections.following import Listener, Reads
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of
 from cs.projections.views import UNREADABLE, Checkpoint, Views, named
 from cs.runtime import failpoints
@@ -63,7 +63,6 @@ class ViewRunner:
     ) -> None:
         self._rest = rest
         self.set_aside = set_aside or DamagedStreams(events)
-        self._turn = asyncio.Lock()
         self._watch_s = watch_s
         self._events = events
         self._views = views
@@ -73,6 +72,8 @@ class ViewRunner:
         self.notified = 0
         self._moved = Broadcast()
         self._retries = RetrySchedule(monotonic)
+        self._monotonic = monotonic
+        self._look_at = monotonic() + watch_s
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -99,7 +100,7 @@ class ViewRunner:
             log.warning("views_of_another_log", views=self.position, log=head)
             await self._reset()
         while self.position < head:
-            await self._apply(await self._page())
+            await self._apply(await self._page(self.position, CATCH_UP_PAGE))
         for _, row in await self._aside():
             self.set_aside.note(damage_of(row))
         self.notified = max(self.notified, self.position)
@@ -116,14 +117,8 @@ class ViewRunner:
         await self._views.reset()
         self.position = 0
 
-    async def _page(self) -> Sequence[RecordedEvent]:
-        return await read_past(
-            self._events,
-            self.position,
-            CATCH_UP_PAGE,
-            set_aside=self.set_aside,
-            wanted=SHOWN,
-        )
+    async def _page(self, after: int, limit: int) -> Sequence[RecordedEvent]:
+        return await read_past(self._events, after, limit, self.set_aside, SHOWN)
 
     async def run(self) -> None:
         """Follow the log for ever.
@@ -132,53 +127,36 @@ class ViewRunner:
             NewerEvent: Such an event is next, and this runs under a lease.
             cs.postgres.errors.Fenced: Another runner leads by now.
         """
-        watching = asyncio.create_task(self._watch(), name="views-watch")
-        try:
-            await self._follow()
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
-
-    async def _follow(self) -> None:
-        gate = self.gate if self._epoch is None else None
-        following = follow(
-            self._events,
-            self.position,
-            page=PAGE,
-            gate=gate,
-            set_aside=self.set_aside,
-            wanted=SHOWN,
-        )
-        async for page in following:
-            async with self._turn:
-                await self._apply(page)
-                await self._apply_up_to(page[-1].position)
+        read = partial(retry_while_unavailable, self._next_page)
+        while True:
+            page = await (read() if self._epoch is not None else self.gate.until_read(read))
+            if not page:
+                continue
+            await self._apply(page)
             await retry_while_unavailable(self._views.retire)
             if self._rest is not None and len(page) < PAGE and _nobody_waits_for(page):
                 await self._rest()
 
-    async def _apply_up_to(self, position: int) -> None:
-        """Apply what is missing up to *position*, if another process rebuilt the views."""
-        while self.position < position:
-            await self._apply(await retry_while_unavailable(self._page))
+    async def _next_page(self) -> Sequence[RecordedEvent]:
+        """Return the next events; empty if none came for a while.
 
-    async def _watch(self) -> None:
-        """Notice views that were emptied while nothing happens, and rebuild them."""
-        while True:
-            await asyncio.sleep(self._watch_s)
-            async with self._turn:
-                with suppress(NewerEvent):  # followers of the log stop at it, and says so
-                    await self._look()
-                with suppress(LogUnavailable):  # it is looked at again
-                    await self._take_up_mended()
-
-    async def _look(self) -> None:
-        before = self.position
-        found = await retry_while_unavailable(self._views.position)
-        if found < before:
-            log.warning("views_emptied", views=found, applied=before)
-            self.position = found
-            await self._apply_up_to(before)
+        Looks at the views now and then: others rebuild them, and what is mended is taken up.
+        """
+        if self._monotonic() >= self._look_at:
+            self._look_at = self._monotonic() + self._watch_s
+            before, self.position = self.position, await self._views.position()
+            if self.position < before:
+                log.warning("views_emptied", views=self.position, applied=before)
+            with suppress(LogUnavailable):  # it is looked at again
+                await self._take_up_mended()
+        # Others may have moved the views on beyond what the listeners know.
+        after = min(self.position, self.notified)
+        page = await self._page(after, PAGE)
+        if not page:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._watch_s):
+                    await self._events.grown(after)
+        return page
 
     async def _aside(self) -> list[tuple[str, AsideRow]]:
         return await self._views.tagged(ASIDE, SET_ASIDE)
@@ -203,9 +181,7 @@ class ViewRunner:
                 self.set_aside.note(further)
             else:
                 log.warning("views_made_anew", because_of=row.position)
-                before = self.position
                 await self._reset()
-                await self._apply_up_to(before)
                 return
 
     async def _take_up_stream(self, row_id: str, row: AsideRow) -> None:

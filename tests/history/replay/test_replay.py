@@ -1,13 +1,12 @@
-"""A replay, held against comparing every lookup of a history by hand."""
+"""Replays of made-up histories; what rules change is tested through `cs replay`."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 
-from cs.domain.brand.events import ContactsDiscovered, ContactsRanked, MailboxVerified
+from cs.domain.brand.events import MailboxVerified
 from cs.domain.codec import event_of
 from cs.eventlog.port import EventLog
 from cs.history.replay.replaying import ChargeDifference, Difference, Kind, Replay
@@ -15,7 +14,7 @@ from cs.history.replay.rules import BrokenRules, Rules, load_rules
 from cs.keystore.port import KeyStore
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from history.replay.made_up import HISTORIES, REPLIES, STRICTER, Looked, Seen, Stored, store
+from history.replay.made_up import HISTORIES, STRICTER, Looked, Seen, Stored, store
 
 KINDS: tuple[Kind, ...] = ("ranking", "verdicts")
 
@@ -62,112 +61,6 @@ async def test_the_rules_that_wrote_a_history_say_the_same_of_all_of_it(
 
         assert (found.differences, found.charges) == ([], set())
         assert found.counts.lookups == len(history)
-
-
-# By hand: what stricter rules would have done to a lookup, from what it found.
-async def by_hand_ranking(log: EventLog, stored: Stored) -> tuple[set[Any], set[Any]]:
-    changes: set[Any] = set()
-    searches: set[Any] = set()
-    events = [recorded.event for recorded in await log.tail(0, 10_000)]
-    for lookup, looked in stored.lookups.items():
-        [ranking] = (
-            event
-            for event in events
-            if isinstance(event, ContactsRanked) and event.lookup == lookup
-        )
-        [discovered] = (
-            event
-            for event in events
-            if isinstance(event, ContactsDiscovered) and event.lookup == lookup
-        )
-        alive = [p.person for p in discovered.people if p.full_name]
-        before = [each.person for each in ranking.ranked if each.person in alive]
-        erased = len(ranking.ranked) - len(before)
-        room = max(looked.limit - erased, 0)
-        wanted = ("Influencer Marketing", "Social Media")
-        able = [
-            (person, looked.people[int(person[1:]) - 1].headline)
-            for person in alive
-            if any(word in looked.people[int(person[1:]) - 1].headline for word in wanted)
-        ]
-        able = [(person, headline) for person, headline in able if "Elsewhere" not in headline]
-        order = ["Head of Influencer", "Influencer Marketing", "Social Media"]
-        able.sort(
-            key=lambda one: (
-                next(n for n, word in enumerate(order) if word in one[1]),
-                int(one[0][1:]),
-            )
-        )
-        after = [person for person, _ in able][:room]
-        changes |= {(lookup, person, "lost") for person in set(before) - set(after)}
-        changes |= {(lookup, person, "gained") for person in set(after) - set(before)}
-        yes = {f"p{n}" for n, seen in enumerate(looked.people, 1) if REPLIES[seen.reply]} & {
-            each.person for each in ranking.ranked
-        }
-        charged = bool(yes)
-        # Who is erased stays as they were.
-        still = bool(yes & set(after)) or bool(yes - set(alive))
-        unasked = set(after) - set(before)
-        if charged and not still:
-            searches |= {(lookup, "open" if unasked else "lost")}
-        if not charged and unasked:
-            searches |= {(lookup, "open")}
-    return changes, searches
-
-
-@given(HISTORIES)
-async def test_a_stricter_ranking_loses_and_gains_what_it_does_by_hand(
-    stricter: Rules, history: list[Looked]
-) -> None:
-    log, keys, stored = await made(history)
-    changes, affected = await by_hand_ranking(log, stored)
-
-    found = await replayed(log, keys, "ranking", stricter)
-
-    told = {
-        (each.lookup, str(each.person).rpartition("#")[2], each.change)
-        for each in found.differences
-    }
-    assert told == changes
-    assert found.charges == {
-        (lookup, change) for lookup, change in affected if stored.lookups[lookup].searches
-    }
-
-
-@given(HISTORIES)
-async def test_stricter_reading_loses_exactly_who_was_accepted_for_now(
-    stricter: Rules, history: list[Looked]
-) -> None:
-    log, keys, stored = await made(history)
-
-    found = await replayed(log, keys, "verdicts", stricter)
-
-    events = [recorded.event for recorded in await log.tail(0, 10_000)]
-    lost, not_charged = set[str](), set[str]()
-    for event in events:
-        if not isinstance(event, ContactsRanked):
-            continue
-        people = stored.lookups[event.lookup].people
-        yes, no_more = set[str](), set[str]()
-        for each in event.ranked:
-            seen = people[int(each.person[1:]) - 1]
-            if REPLIES[seen.reply]:
-                yes.add(each.person)
-                if "for now" in seen.reply and not seen.erased:
-                    no_more.add(each.person)
-        lost |= {f"{event.lookup}#{person}" for person in no_more}
-        if yes and yes == no_more:
-            not_charged |= {event.lookup}
-    assert {(each.person, each.change) for each in found.differences} == {
-        (person, "lost") for person in lost
-    }
-    for told in found.differences:
-        assert (told.was["verdict"], told.would_be["verdict"]) == ("deliverable", "unknown")
-        assert told.would_be["reasons"] == ["for-now"]
-    assert {change for _, change in found.charges} <= {"lost"}
-    assert len(found.searches) == sum(
-        len(stored.lookups[lookup].searches) for lookup in not_charged
-    )
 
 
 @given(HISTORIES)

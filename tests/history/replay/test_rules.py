@@ -54,31 +54,19 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
     [
         ("def rank(brand, people, limit:\n", "SyntaxError: […] was never closed"),
         ("import nowhere\n", "line 1, when it was read: ModuleNotFoundError"),
-        ("x = 1\n\ny = 1 / 0\n", "line 3, when it was read: ZeroDivisionError"),
         ("\0", "null bytes"),
         ("x = 1\n", "defines none of rank(), read_reply(), conclude()"),
         (
             RANK + "    best = 1\n    return best / 0\n",
             "line 3, in rank(): ZeroDivisionError: division by zero",
         ),
-        ("def rank(brand, people, limit):\n    return (), ()\n", "in rank(): TypeError"),
         (
             RANK + "    return people\n",
             "line 1: rank() returns who is shown, as RankedPerson, and who is not",
         ),
-        (RANK + "    return people[:1], ()\n", "line 1: rank() returns who is shown"),
-        (RANK + "    return 'Jo', 'Ann'\n", "rank() returns who is shown"),
-        (
-            "def read_reply(evidence):\n    return 'perhaps'\n",
-            "line 1: read_reply() returns a verdict and why, or None: ",
-        ),
         (
             "def read_reply(evidence):\n    return 'Jo Ann', 'why'\n",
             "line 1: read_reply() returns a verdict and why, or None: Invalid enum value […]",
-        ),
-        (
-            "def read_reply(evidence):\n    raise LookupError('no')\n",
-            "line 2, in read_reply(): LookupError: no",
         ),
         ("def conclude(tried):\n    return 1\n", "conclude() returns a Conclusion: "),
     ],

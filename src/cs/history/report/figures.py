@@ -53,13 +53,7 @@ async def make_report(
     """Return the figures of a period, which name no person.
 
     The tables are in a private temporary folder meanwhile, with no personal column in them.
-
-    Args:
-        log: The event log; searches and runs of the period may begin before it.
-        keys: Open verdicts and sources of people.
-        since: The first moment of the period.
-        until: The first moment after it.
-        progress: Called with the positions read so far, and the last there is to read.
+    Searches and runs of the period may begin before it.
 
     Raises:
         ExportFailed: The tables cannot be made.
@@ -78,14 +72,7 @@ async def make_report(
         private_folder(place, "cs-report-") as folder,
         closing(TableWriter(folder)) as writer,
     ):
-        await fill(
-            writer,
-            log,
-            keys,
-            selection,
-            unreadable=leave_out,
-            progress=progress,
-        )
+        await fill(writer, log, keys, selection, unreadable=leave_out, progress=progress)
         database = writer.make_file(folder / "made.duckdb")
         figures = {figure.name: _rows(database, figure) for figure in FIGURES}
         [(events,)] = writer.run("SELECT count(*) FROM events")
