@@ -12,11 +12,11 @@ from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import BrandAnswer, BrandMatch, SourceStatus
-from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
-from cs.sources.brand.directory import BUNDLED, BundledDirectory
+from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexedSource
+from cs.sources.brand.directory import BUNDLED, bundled
 
 Line = dict[str, Any]
-Write = Callable[..., BundledDirectory]
+Write = Callable[..., IndexedSource]
 
 HOTELS: tuple[Line, ...] = (
     {"n": "Canopy", "d": "hilton.com", "q": "Q1"},
@@ -44,12 +44,12 @@ DELTAS: tuple[Line, ...] = (
 
 @pytest.fixture(name="holding")
 def _holding(tmp_path: Path) -> Write:
-    def write(*lines: Line) -> BundledDirectory:
+    def write(*lines: Line) -> IndexedSource:
         file = tmp_path / "brands.sqlite"
         with BrandIndex(file, writing=True) as index:
             index.put([_brand(**line) for line in lines], well_known=True)
             index.compact()
-        return BundledDirectory(file)
+        return bundled(file)
 
     return write
 
@@ -82,12 +82,12 @@ class TestBundledDirectory(BrandSourceContract):
             source=holding(*GAP),
             known=Query(brand="Gap"),
             unknown=Query(brand="Nobody"),
-            broken=tuple(BundledDirectory(file) for file in broken),
+            broken=tuple(bundled(file) for file in broken),
         )
 
 
 async def ask(
-    directory: BundledDirectory, brand: str | None = None, domain: str | None = None
+    directory: IndexedSource, brand: str | None = None, domain: str | None = None
 ) -> BrandAnswer:
     return await directory.find(Query(brand, domain), None)
 

@@ -10,7 +10,7 @@ from cs.domain.contact import Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.sources import SourceStatus
 from cs.sources.brand.brand_index import BrandIndex, IndexChanges, IndexedBrand
-from cs.sources.brand.imported import COMPANIES, ImportedCompanies, company_of
+from cs.sources.brand.imported import COMPANIES, company_of, imported
 from cs.sources.tables.table_file import FIELDS, TableFile, columns_of
 
 #: The free company dataset of People Data Labs, as it is and as it was in 2019.
@@ -117,15 +117,15 @@ class TestImported(BrandSourceContract):
         broken = tmp_path / "broken.sqlite"
         broken.write_bytes(b"no database" * 99)
         return BrandSourceCase(
-            source=ImportedCompanies(file),
+            source=imported(file),
             known=Query(brand="Acme Home"),
             unknown=Query(brand="Nobody"),
-            broken=(ImportedCompanies(broken),),
+            broken=(imported(broken),),
         )
 
 
 async def test_a_name_is_found_as_people_write_it_and_the_largest_is_meant(file: Path) -> None:
-    source = ImportedCompanies(file)
+    source = imported(file)
     asked = {
         "acme home": 1,
         "AcmeHome GmbH": 1,
@@ -143,7 +143,7 @@ async def test_a_name_is_found_as_people_write_it_and_the_largest_is_meant(file:
 
 
 async def test_a_domain_is_found_by_itself_and_below(file: Path) -> None:
-    source = ImportedCompanies(file)
+    source = imported(file)
 
     answers = [
         await source.find(Query(domain=host), None)
@@ -155,7 +155,7 @@ async def test_a_domain_is_found_by_itself_and_below(file: Path) -> None:
 
 
 async def test_nothing_imported_is_not_configured(tmp_path: Path) -> None:
-    source = ImportedCompanies(tmp_path / "none.sqlite")
+    source = imported(tmp_path / "none.sqlite")
 
     answer = await source.find(Query(brand="Acme"), None)
 
@@ -164,7 +164,7 @@ async def test_nothing_imported_is_not_configured(tmp_path: Path) -> None:
 
 
 async def test_a_refresh_is_seen_by_a_source_that_is_open(file: Path) -> None:
-    source = ImportedCompanies(file)
+    source = imported(file)
     before = await source.find(Query(brand="Nova"), None)
 
     def refresh() -> None:

@@ -9,7 +9,7 @@ import pytest
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain
 from cs.pipeline.brand_resolution import BrandResolver
-from cs.sources.brand.directory import BundledDirectory
+from cs.sources.brand.directory import bundled
 
 Row = tuple[str | None, str | None, str | None]
 
@@ -126,7 +126,7 @@ BY_DOMAIN: list[Row] = [
 
 @pytest.mark.slow  # 1 s of CPU: the whole directory, with the index of looser forms
 async def test_the_bundled_directory_is_asked_as_people_ask() -> None:
-    resolver = BrandResolver([BundledDirectory()])
+    resolver = BrandResolver([bundled()])
     by_name: list[Row] = [(n, None, d) for kind in BY_NAME.values() for n, d in kind.items()]
     other = []
     for brand, domain, expected in by_name + BY_DOMAIN:

@@ -24,7 +24,7 @@ from cs.directory.errors import DirectoryUnavailable
 from cs.operations.retention import MONTH
 from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
-from cs.sources.brand.brand_index import BrandIndex, IndexFault, batches
+from cs.sources.brand.brand_index import BrandIndex, IndexFault
 from cs.sources.brand.imported import COMPANIES, company_of
 from cs.sources.people_directory.importing import (
     PEOPLE,
@@ -33,7 +33,7 @@ from cs.sources.people_directory.importing import (
     Refuse,
     good_rows,
 )
-from cs.sources.tables.table_file import BadFile, TableFile, TableKind
+from cs.sources.tables.table_file import BadFile, TableFile, TableKind, batches
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000

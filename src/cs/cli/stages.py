@@ -35,8 +35,8 @@ from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.waterfall import ask
 from cs.plugins.sources import BrandSource
 from cs.plugins.verifiers import DomainCheck
-from cs.sources.brand.directory import BundledDirectory
-from cs.sources.brand.imported import ImportedCompanies
+from cs.sources.brand.directory import bundled
+from cs.sources.brand.imported import imported
 
 #: Mail domains whose checks are open at once.
 OPEN_DOMAINS = 50
@@ -127,8 +127,7 @@ def _asked(brand: str | None, domain: str | None, id_: str | int | None) -> Aske
 def _on_this_machine(at: Invocation) -> list[BrandSource]:
     """Return the brand sources that need no network: imported brands, if there are any, too."""
     file = Path(str(of_source(at.settings(), "imported")["file"]))
-    directory = BundledDirectory()
-    return [directory, ImportedCompanies(file)] if file.exists() else [directory]
+    return [bundled(), imported(file)] if file.exists() else [bundled()]
 
 
 @on_settings

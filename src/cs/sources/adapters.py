@@ -1,6 +1,6 @@
 """Helpers of several adapters of outside services."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from cs.domain.names.brand_match import names_host
 from cs.domain.names.profile_url import person_page
 from cs.outside.body import parse_aside
 from cs.paid_calls.problems import judge_status, of_unreachable, read_answer
+from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
     ORDINARY,
     BrandFacts,
@@ -19,8 +20,11 @@ from cs.plugins.sources import (
     Forbidden,
     Judge,
     ProblemKind,
+    ServiceCheck,
+    ServiceProblem,
     Sighting,
     Unreachable,
+    failed_brand,
     problem,
 )
 
@@ -70,6 +74,19 @@ class FreeService(msgspec.Struct, frozen=True):
         if isinstance(wrong, Exception):
             raise wrong
         return await parse_aside(len(answer.body), read_answer, self.name, answer.body, shape)
+
+
+async def checked(missing: str | None, trial: Coroutine[Any, Any, object]) -> ServiceCheck:
+    """Ask the question *trial*, unless something is *missing*, and say whether it works."""
+    if missing is not None:
+        trial.close()
+        return ServiceCheck(ended=NOT_CONFIGURED, why=missing)
+    try:
+        await trial
+    except ServiceProblem as refused:
+        failed = failed_brand("", refused)
+        return ServiceCheck(ended=failed.ended.value, why=failed.why)
+    return ServiceCheck(ended=WORKS)
 
 
 def person(

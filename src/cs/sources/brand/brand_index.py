@@ -8,13 +8,11 @@ of millions of companies one is called like nearly any typo.
 import asyncio
 import math
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
@@ -44,8 +42,6 @@ ABBREVIATION = 3
 _PART_OF_LABEL = 3
 # What stands before a key that is no form of a name: letters and digits are in those only.
 _LABEL, _HANDLE, _SHORT = ".", "@", "~"
-
-T = TypeVar("T")
 
 
 class IndexedBrand(msgspec.Struct, frozen=True):
@@ -392,52 +388,56 @@ def label_key(domain: str) -> str:
     return label.replace("-", "") if plain else name_keys(label).spelling
 
 
-class IndexedSource(ABC):
-    """Opens its file at the first question, and asks it in a thread of its own.
+class IndexedSource:
+    """A brand source that opens its index at the first question, and asks it in a thread.
 
     Args:
+        name: Of the source.
         file: Of the index.
+        matches: Returns the brands that a query may mean, in any order.
+        absent: How to get the file, if the source may be without it.
+        immutable: The file is not written while it is open.
     """
 
-    name: str
-    #: The name of the file, for messages.
-    _what: str
-    _immutable = False
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(
+        self,
+        name: str,
+        file: Path,
+        matches: Callable[[BrandIndex, Query], Iterable[BrandMatch]],
+        *,
+        absent: str | None = None,
+        immutable: bool = False,
+    ) -> None:
+        self.name = name
+        self._file, self._absent, self._immutable = file, absent, immutable
+        self._matches = matches
         self._lock = Lock()
         self._index: BrandIndex | None = None
 
+    @property
+    def missing(self) -> str | None:
+        return None if self._file.is_file() else self._absent
+
     async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
         """Find brands by their domain if one is asked or *known*, and by name."""
+        if (why := self.missing) is not None:
+            return BrandAnswer(source=self.name, ended=SourceStatus.NOT_CONFIGURED, why=why)
         if known is not None:
             query = Query(brand=known.name, domain=known.domain or query.domain)
         try:
-            found = await asyncio.to_thread(self._locked, query)
+            matches = await asyncio.to_thread(self._locked, query)
         except (IndexFault, msgspec.MsgspecError, UnicodeError) as error:
-            why = f"{self._what} cannot be read: {error}"
+            why = f"the index of source {self.name} cannot be read: {error}"
             return BrandAnswer(source=self.name, ended=SourceStatus.FAILED, why=why)
-        matches = tuple(sorted(found, key=lambda match: -match.score))
         ended = SourceStatus.USED if matches else SourceStatus.NO_RESULTS
         return BrandAnswer(source=self.name, ended=ended, matches=matches)
 
-    def _locked(self, query: Query) -> Sequence[BrandMatch]:
+    def _locked(self, query: Query) -> tuple[BrandMatch, ...]:
         with self._lock:
             if self._index is None:
                 self._index = BrandIndex(self._file, immutable=self._immutable)
-            return self._matches(self._index, query)
-
-    @abstractmethod
-    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
-        """Return the brands that *query* may mean, in any order."""
-
-
-def batches(found: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield *found* in lists of *size*, the last with what is left."""
-    left = iter(found)
-    while batch := list(islice(left, size)):
-        yield batch
+            found = self._matches(self._index, query)
+            return tuple(sorted(found, key=lambda match: -match.score))
 
 
 _SCHEMA = """

@@ -46,25 +46,26 @@ _COUNTRY = re.compile(r"[a-z]{2}|(?:com?|net|org|or|ne)\.[a-z]{2}")
 _MORE_MAIL_DOMAINS = 2
 
 
-class BundledDirectory(IndexedSource):
-    """A brand source over the index that `dev/build_brands.py` makes."""
+def bundled(file: Path = BUNDLED) -> IndexedSource:
+    """Return the source over the index that `dev/build_brands.py` makes."""
+    return IndexedSource("directory", file, _matches, immutable=True)
 
-    name = "directory"
-    _what = "the directory"
-    _immutable = True
 
-    def __init__(self, file: Path = BUNDLED) -> None:
-        super().__init__(file)
+def from_context(context: SourceContext) -> IndexedSource:
+    """Return the directory; it needs nothing of *context*."""
+    del context
+    return bundled()
 
-    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
-        if query.domain is not None:
-            return _by_domain(index, query.domain, query.brand)
-        if query.brand is None:
-            return []
-        found = by_name(index, query.brand)
-        if not found and (domain := _written_as_domain(query.brand)):
-            return _by_domain(index, domain, None)
-        return [_match(index, each.brand, each.score, None) for each in found]
+
+def _matches(index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
+    if query.domain is not None:
+        return _by_domain(index, query.domain, query.brand)
+    if query.brand is None:
+        return []
+    found = by_name(index, query.brand)
+    if not found and (domain := _written_as_domain(query.brand)):
+        return _by_domain(index, domain, None)
+    return [_match(index, each.brand, each.score, None) for each in found]
 
 
 def _written_as_domain(brand: str) -> str | None:
@@ -254,9 +255,3 @@ def _main_domain(index: BrandIndex, name: str) -> str | None:
     """Return the domain of the one brand called *name*; ``None`` if there are more."""
     domains = {brand.domain for brand in index.named(name) if likeness(brand.name, name)}
     return domains.pop() if len(domains) == 1 else None
-
-
-def from_context(context: SourceContext) -> BundledDirectory:
-    """Return the directory; it needs nothing of *context*."""
-    del context
-    return BundledDirectory()

@@ -6,22 +6,14 @@ company much larger than the others is meant.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 from pathlib import Path
 
 import msgspec
 
 from cs.domain.names.brand_names import Unacceptable, canonical_domain, clean_brand, sites_of
-from cs.plugins.sources import (
-    BrandAnswer,
-    BrandFacts,
-    BrandMatch,
-    Query,
-    SourceContext,
-    SourceStatus,
-    takes,
-)
+from cs.plugins.sources import BrandFacts, BrandMatch, Query, SourceContext, takes
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexedSource
 from cs.sources.brand.brand_search import ScoredBrand, by_name, weighed
 from cs.sources.social_pages import (
@@ -45,34 +37,11 @@ _LONGEST_ID = 200
 _NUMBER = re.compile(r"\d[\d,. ]*")
 
 
-class ImportedCompanies(IndexedSource):
-    """A brand source over a file of `BrandIndex`; ``None`` is not configured."""
-
-    name = "imported"
-    _what = "the file of imported brands"
-
-    def __init__(self, file: Path | None) -> None:
-        super().__init__(file or Path())
-        there = file is not None and file.exists()
-        self.missing = None if there else "import a company file with `cs brands import`"
-
-    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
-        """Find companies by their domain if one is asked or *known*, and by name."""
-        if not self._file.is_file():
-            ended = SourceStatus.NOT_CONFIGURED
-            return BrandAnswer(source=self.name, ended=ended, why=self.missing)
-        return await super().find(query, known)
-
-    def _matches(self, index: BrandIndex, query: Query) -> Sequence[BrandMatch]:
-        there = _living_at(index, query.domain) if query.domain is not None else []
-        scored = [(each.brand, _ITS_SITE * each.score) for each in there]
-        called = by_name(index, query.brand)[:_TOLD] if query.brand is not None else []
-        scored += [(each.brand, _TRUST * each.score) for each in called]
-        best = {brand.key: (brand, score) for brand, score in sorted(scored, key=itemgetter(1))}
-        return [
-            BrandMatch(facts=_facts(company), score=score, key=company.key)
-            for company, score in best.values()
-        ]
+def imported(file: Path) -> IndexedSource:
+    """Return the source over a *file* of companies, which need not be there."""
+    return IndexedSource(
+        "imported", file, _matches, absent="import a company file with `cs brands import`"
+    )
 
 
 class ImportedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,9 +51,21 @@ class ImportedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes(ImportedSettings)
-def from_context(context: SourceContext) -> ImportedCompanies:
+def from_context(context: SourceContext) -> IndexedSource:
     settings = msgspec.convert(context.settings, ImportedSettings)
-    return ImportedCompanies(Path(settings.file) if settings.file else None)
+    return imported(Path(settings.file or ""))
+
+
+def _matches(index: BrandIndex, query: Query) -> list[BrandMatch]:
+    there = _living_at(index, query.domain) if query.domain is not None else []
+    scored = [(each.brand, _ITS_SITE * each.score) for each in there]
+    called = by_name(index, query.brand)[:_TOLD] if query.brand is not None else []
+    scored += [(each.brand, _TRUST * each.score) for each in called]
+    best = {brand.key: (brand, score) for brand, score in sorted(scored, key=itemgetter(1))}
+    return [
+        BrandMatch(facts=_facts(company), score=score, key=company.key)
+        for company, score in best.values()
+    ]
 
 
 def _living_at(index: BrandIndex, domain: str) -> list[ScoredBrand]:

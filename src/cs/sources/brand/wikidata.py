@@ -5,7 +5,7 @@ The shapes are those of a Wikibase API (``wbsearchentities``, ``wbgetentities``)
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from cs.domain.names.brand_match import COMPANY, best_likeness
 from cs.domain.names.brand_names import canonical_domain
 from cs.outside.retry_after import retry_after_s
-from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.sources import (
     ORDINARY,
     BrandAnswer,
@@ -33,7 +32,7 @@ from cs.plugins.sources import (
     problem,
     takes,
 )
-from cs.sources.adapters import FreeService
+from cs.sources.adapters import FreeService, checked
 from cs.sources.social_pages import company_page_of, instagram_of, is_hosted, tiktok_of
 
 BASE_URL = "https://www.wikidata.org/w/api.php"
@@ -73,7 +72,7 @@ NOT_BRANDS = frozenset(
 )
 
 #: PHP writes an empty map as ``[]``.
-_Empty = list[Any]
+_Empty = Annotated[list[Any], Meta(max_length=0)]
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -107,25 +106,19 @@ class _Snak(msgspec.Struct, frozen=True):
             case _:
                 return None
 
-    def is_past(self, now: datetime) -> bool:
-        """Say whether this time is over; one that is not known has been."""
+    def is_past(self, day: str) -> bool:
+        """Say whether this time is not after *day*; one that is not known has been."""
         match self.datavalue:
-            case _ if self.snaktype == "novalue":
-                return False
-            case {"value": {"time": str(time)}}:
-                return _date(time) <= (now.year, now.month, now.day)
+            case {"value": {"time": str(time)}} if self.snaktype == "value":
+                return time.startswith("-") or time[1:11] <= day  # +2021-06-30T00:00:00Z
             case _:
-                return True
+                return self.snaktype != "novalue"
 
 
 class _Statement(msgspec.Struct, frozen=True):
     mainsnak: _Snak
     rank: str = "normal"
     qualifiers: Mapping[str, tuple[_Snak, ...]] | _Empty = {}
-
-    def has_ended(self, now: datetime) -> bool:
-        ends = self.qualifiers.get(ENDED, ()) if isinstance(self.qualifiers, Mapping) else ()
-        return any(end.is_past(now) for end in ends)
 
 
 class _Item(msgspec.Struct, frozen=True):
@@ -137,68 +130,56 @@ class _Item(msgspec.Struct, frozen=True):
     @property
     def articles(self) -> int:
         """In how many Wikipedias it has an article."""
-        return sum(
-            site.endswith("wiki") and site not in _NO_WIKIPEDIA
-            for site in self.sitelinks
-            if isinstance(site, str)
-        )
+        sites = set(map(str, self.sitelinks)) - _NO_WIKIPEDIA
+        return sum(site.endswith("wiki") for site in sites)
 
     @property
     def label(self) -> str | None:
         """Its name; brands are more and more labelled once for all languages ("mul")."""
-        labels = self.labels if isinstance(self.labels, Mapping) else {}
+        labels = dict(self.labels)
         return next((labels[code].value for code in ("en", "mul") if code in labels), None)
 
     @property
     def other_names(self) -> tuple[str, ...]:
-        by_language = self.aliases if isinstance(self.aliases, Mapping) else {}
-        names = (text.value for texts in by_language.values() for text in texts)
+        names = (text.value for texts in dict(self.aliases).values() for text in texts)
         return tuple(dict.fromkeys(names))
 
-    def says(self, name: str, now: datetime) -> tuple[str, ...]:
-        """Return what it says for property *name* today, texts or item ids.
+    def says(self, name: str, day: str) -> tuple[str, ...]:
+        """Return what it says for property *name* on *day*, texts or item ids.
 
         The preferred statements if there are any, else the normal ones; never deprecated
-        ones or those that ended before *now*.
+        ones or those that ended before.
         """
-        statements = self.claims.get(name, ()) if isinstance(self.claims, Mapping) else ()
         current = [
             (each.rank, text)
-            for each in statements
+            for each in dict(self.claims).get(name, ())
             if each.rank != "deprecated"
-            and not each.has_ended(now)
+            and not any(end.is_past(day) for end in dict(each.qualifiers).get(ENDED, ()))
             and (text := each.mainsnak.text) is not None
         ]
         preferred = [text for rank, text in current if rank == "preferred"]
         return tuple(dict.fromkeys(preferred or [text for _, text in current]))
 
-    def domains(self, now: datetime) -> tuple[str, ...]:
+    def domains(self, day: str) -> tuple[str, ...]:
         """Return the domains of the web sites that are its own; none of what is no brand."""
-        if not NOT_BRANDS.isdisjoint(self.says(INSTANCE_OF, now)):
+        if not NOT_BRANDS.isdisjoint(self.says(INSTANCE_OF, day)):
             return ()
-        return tuple(dict.fromkeys(_domains(self.says(WEBSITE, now))))
+        return tuple(dict.fromkeys(_domains(self.says(WEBSITE, day))))
 
-    def parent_id(self, now: datetime) -> str | None:
+    def parent_id(self, day: str) -> str | None:
         """Return the parent's id: the parent organisation, else the only owner.
 
         Several owners are shareholders, and no place where a marketing team sits.
         """
-        owners = self.says(OWNER, now)
+        owners = self.says(OWNER, day)
         sole = owners[0] if len(owners) == 1 else None
-        return next(iter(self.says(PARENT, now)), sole)
+        return next(iter(self.says(PARENT, day)), sole)
 
 
-class _Hits(msgspec.Struct, frozen=True):
+class _Answer(msgspec.Struct, frozen=True):
     search: tuple[_Hit, ...] = ()
-    error: _Fault | None = None
-
-
-class _Items(msgspec.Struct, frozen=True):
     entities: Mapping[str, _Item] | _Empty = {}
     error: _Fault | None = None
-
-
-_Shape = TypeVar("_Shape", _Hits, _Items)
 
 
 class WikidataSource:
@@ -243,28 +224,19 @@ class WikidataSource:
 
     async def check(self) -> ServiceCheck:
         """Ask one question, and say whether Wikidata answers."""
-        if self.missing is not None:
-            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
-        try:
-            await self._search("Wikidata")
-        except ServiceProblem as refused:
-            failed = failed_brand(self.name, refused)
-            return ServiceCheck(ended=failed.ended.value, why=failed.why)
-        return ServiceCheck(ended=WORKS)
+        return await checked(self.missing, self._search("Wikidata"))
 
     async def _matches(self, query: Query) -> tuple[BrandMatch, ...]:
         hits: dict[str, _Hit] = {}
         for text in _texts(query):
-            for hit in await self._search(text):
+            for hit in (await self._search(text)).search:
                 hits.setdefault(hit.id, hit)
-        now = self._now()
+        day = self._now().date().isoformat()
         items = await self._items(hits)
-        found = {number: item for number, item in items.items() if item.domains(now)}
-        parents = await self._items(
-            {parent for item in found.values() if (parent := item.parent_id(now))}
-        )
+        found = {number: item for number, item in items.items() if item.domains(day)}
+        parents = await self._items(filter(None, (i.parent_id(day) for i in found.values())))
         matches = [
-            _match(hits[number], item, query, parents, now)
+            _match(hits[number], item, query, parents, day)
             for number, item in found.items()
             if number in hits
         ]
@@ -274,39 +246,38 @@ class WikidataSource:
             matches = _meant(matches, {number: each.articles for number, each in found.items()})
         return tuple(sorted(matches, key=lambda match: -match.score))
 
-    async def _search(self, text: str) -> tuple[_Hit, ...]:
+    async def _search(self, text: str) -> _Answer:
         """Return the items whose label or an alias begins with *text*."""
-        params = {
-            "action": "wbsearchentities",
-            "search": text,
-            "language": "en",
-            "uselang": "en",
-            "type": "item",
-            "limit": str(HITS),
-        }
-        return (await self._ask(params, _Hits)).search
+        return await self._ask(
+            action="wbsearchentities",
+            search=text,
+            language="en",
+            uselang="en",
+            type="item",
+            limit=str(HITS),
+        )
 
     async def _items(self, numbers: Iterable[str]) -> Mapping[str, _Item]:
         """Return the items with these ids, at most 50; ask nothing for none."""
-        if not (ids := sorted(numbers)):
+        if not (ids := sorted(set(numbers))):
             return {}
-        params = {
-            "action": "wbgetentities",
-            "ids": "|".join(ids),
-            "props": "labels|aliases|claims|sitelinks",
-            "languages": "en|mul",
-        }
-        items = (await self._ask(params, _Items)).entities
-        return items if isinstance(items, Mapping) else {}
+        answer = await self._ask(
+            action="wbgetentities",
+            ids="|".join(ids),
+            props="labels|aliases|claims|sitelinks",
+            languages="en|mul",
+        )
+        return dict(answer.entities)
 
-    async def _ask(self, params: Mapping[str, str], shape: type[_Shape]) -> _Shape:
-        query = {**params, "format": "json", "maxlag": MAX_LAG_S}
-        decoded = await self._service.ask(query, shape)
-        if decoded.error is None:
-            return decoded
+    async def _ask(self, **params: str) -> _Answer:
+        answer = await self._service.ask(
+            {**params, "format": "json", "maxlag": MAX_LAG_S}, _Answer
+        )
+        if answer.error is None:
+            return answer
         # Errors come with status 200 (MediaWiki, "API:Errors and warnings").
-        code = decoded.error.code
-        why = f"Wikidata: {code}: {decoded.error.info}"[:_SAID]
+        code = answer.error.code
+        why = f"Wikidata: {code}: {answer.error.info}"[:_SAID]
         if code == "maxlag":
             raise problem(ProblemKind.RATE_LIMITED, why, LAG_RETRY_S)
         limited = code == "ratelimited"
@@ -353,23 +324,15 @@ def _domains(urls: Iterable[str]) -> Iterator[str]:
             yield domain
 
 
-def _date(time: str) -> tuple[int, ...]:
-    """Return year, month and day of ``+2021-06-30T00:00:00Z``; 0 for what is not said."""
-    sign = -1 if time.startswith("-") else 1
-    parts = time.lstrip("+-").partition("T")[0].split("-")
-    year, *rest = (int(part) if part.isdecimal() else 0 for part in parts)
-    return (sign * year, *rest)
-
-
 def _match(
-    hit: _Hit, item: _Item, query: Query, parents: Mapping[str, _Item], now: datetime
+    hit: _Hit, item: _Item, query: Query, parents: Mapping[str, _Item], day: str
 ) -> BrandMatch:
-    domains = item.domains(now)
+    domains = item.domains(day)
     at_home = query.domain in domains
     domain = query.domain if query.domain and at_home else domains[0]
     name = item.label or hit.label or hit.match.text or hit.id
-    parent = parents.get(item.parent_id(now) or "", _Item())
-    parent_domains = parent.domains(now)  # none of a person
+    parent = parents.get(item.parent_id(day) or "", _Item())
+    parent_domains = parent.domains(day)  # none of a person
     pages = {
         of: page_of(names[0])
         for of, page_of in (
@@ -377,7 +340,7 @@ def _match(
             (INSTAGRAM, instagram_of),
             (TIKTOK, tiktok_of),
         )
-        if (names := item.says(of, now))
+        if (names := item.says(of, day))
     }
     facts = BrandFacts(
         name=name,

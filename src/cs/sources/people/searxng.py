@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from cs.paid_calls.service import NOT_CONFIGURED, WORKS
 from cs.plugins.hosted import collected
 from cs.plugins.sources import (
     ORDINARY,
@@ -20,11 +19,10 @@ from cs.plugins.sources import (
     ServiceCheck,
     ServiceProblem,
     SourceContext,
-    failed_people,
     problem,
     takes,
 )
-from cs.sources.adapters import FreeService
+from cs.sources.adapters import FreeService, checked
 from cs.sources.people.web_search import (
     RESULTS,
     WebPage,
@@ -85,16 +83,12 @@ class SearxngSource:
 
     async def check(self) -> ServiceCheck:
         """Ask one question, and say whether the instance answers with results."""
-        if self.missing is not None:
-            return ServiceCheck(ended=NOT_CONFIGURED, why=self.missing)
-        try:
-            complaint = (await self._search(WebQuestion("linkedin"))).complaint
-        except ServiceProblem as refused:
-            complaint = refused
-        if complaint is None:
-            return ServiceCheck(ended=WORKS)
-        failed = failed_people(self.name, complaint)
-        return ServiceCheck(ended=failed.ended.value, why=failed.why)
+
+        async def trial() -> None:
+            if complaint := (await self._search(WebQuestion("linkedin"))).complaint:
+                raise complaint
+
+        return await checked(self.missing, trial())
 
     async def _search(self, asked: WebQuestion) -> WebPage:
         """Return the first page of results for *asked*; may raise `ServiceProblem`."""

@@ -28,6 +28,7 @@ from cs.sources.tables.table_file import (
     TableFile,
     TableKind,
     as_url,
+    batches,
     cell_text,
 )
 
@@ -149,13 +150,8 @@ class Importing:
             BadFile: From some row on it cannot be read.
             DirectoryUnavailable, KeysUnavailable: Run it again; it goes on.
         """
-        batch: list[tuple[int, DirectoryRow]] = []
-        for numbered in self._good_rows(file):
-            batch.append(numbered)
-            if len(batch) == BATCH:
-                await self._put(batch)
-                batch = []
-        await self._put(batch)
+        for batch in batches(self._good_rows(file), BATCH):
+            await self._put(batch)
 
     def _good_rows(self, file: TableFile) -> Iterator[tuple[int, DirectoryRow]]:
         seen = _SeenPeople()

@@ -291,6 +291,13 @@ def columns_of(
     return found
 
 
+def batches(found: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield *found* in lists of *size*, the last with what is left."""
+    left = iter(found)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
 def cell_text(value: object) -> str:
     """Return the text of a cell on one line.
 
