@@ -225,19 +225,6 @@ def test_an_id_of_the_callers_has_few_forms(given: bytes, logged: str | None) ->
     assert clients_id([(b"host", b"x"), (b"x-request-id", given)]) == logged
 
 
-async def test_a_log_that_cannot_be_written_fails_no_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with logged_to(Path("/dev/full"), monkeypatch):
-        async with in_memory(tools()) as service:
-            key = await service.new_key()
-            done = await service.search(key, brand="Acme")
-            refused = await called(service, None, "GET", "/usage")
-
-    assert (done.status_code, done.json()["status"]) == (200, "done")
-    assert refused.status_code == 401
-
-
 async def test_the_line_on_the_operators_page_is_as_it_is_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

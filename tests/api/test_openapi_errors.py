@@ -1,40 +1,9 @@
 """Every refusal and failure that the service really answers with is described."""
 
-from typing import Any
-
-import httpx
 import pytest
 
-from api.openapi_document import DOCUMENT
 from harness.in_process import in_memory
 from harness.outside import tools
-
-
-def test_every_described_message_is_in_our_style() -> None:
-    examples = [
-        example["value"]["error"]["message"]
-        for response in DOCUMENT["components"]["responses"].values()
-        for example in response["content"]
-        .get("application/json", {})
-        .get("examples", {})
-        .values()
-    ]
-
-    assert len(examples) > 10
-    assert [message for message in examples if not told_in_our_style(message)] == []
-
-
-def told_in_our_style(message: str) -> bool:
-    """One clause or more, ``;`` between them: no capital to begin with and no full stop.
-
-    Names keep their capitals.
-    """
-    begins = message.startswith("Idempotency-Key") or not message[0].isupper()
-    return begins and message[-1] != "." and ". " not in message
-
-
-def code(answer: httpx.Response) -> tuple[int, Any]:
-    return answer.status_code, answer.json()["error"]["code"]
 
 
 @pytest.mark.parametrize(

@@ -76,25 +76,6 @@ def test_a_full_disk_wants_room(folder: DataFolder) -> None:
     assert asyncio.run(append(folder)) == 2
 
 
-def test_a_file_at_its_greatest_size_wants_room(
-    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connect = sqlite3.connect
-
-    def small(*args: object, **kwargs: object) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **kwargs)  # type: ignore[call-overload]
-        connection.execute("PRAGMA max_page_count=1")
-        return connection
-
-    folder.views.unlink()
-    monkeypatch.setattr(sqlite3, "connect", small)
-    why = told(folder)
-    monkeypatch.undo()
-
-    assert "the disk is full (database or disk is full); nothing is lost; make room" in why
-    assert asyncio.run(append(folder)) == 2
-
-
 def test_a_first_start_on_a_full_disk_leaves_nothing_that_is_in_the_way(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -174,12 +155,6 @@ def test_a_damaged_event_wants_a_backup(folder: DataFolder) -> None:
 
     assert "event 1, key-a version 0, is damaged" in why
     assert why.endswith("`cs log verify` lists all damage; bring it back from a backup")
-
-
-def test_a_wrong_master_key_wants_a_backup(folder: DataFolder) -> None:
-    folder.master_key.write_bytes(b"k" * 32)
-
-    assert told(folder).endswith(BACKUP)
 
 
 def _without_rights(path: Path) -> None:

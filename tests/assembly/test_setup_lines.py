@@ -1,14 +1,10 @@
-from datetime import date
 from typing import Any
 
 import pytest
 
 from cs.assembly.plugins import open_plugins
 from cs.assembly.setup_lines import setup_lines
-from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.store import IndexEntries
 from cs.settings import BadSettings, load
-from harness.memory_directory import MemoryDirectory
 
 NOTHING: dict[str, str] = {}
 ALL = {
@@ -53,21 +49,6 @@ async def test_what_is_set_up_is_told() -> None:
     assert told["spending"] == "at most $12.5 a day at 2 services with a key"
 
 
-async def test_how_many_people_of_ones_own_there_are_is_told() -> None:
-    own = MemoryDirectory(b"k" * 32)
-    person = DirectoryPerson(full_name="Ada", email="a@acme.example", as_of=date(2026, 11, 1))
-    row = DirectoryRow(person, frozenset({"full_name"}))
-    await own.put([row], lambda _: IndexEntries(frozenset(), ()))
-    await own.look()
-    settings = load(environment=NOTHING)
-
-    async with open_plugins(settings, directory=own) as tools:
-        told = setup_lines(settings, tools, await own.status())
-
-    people = "people: directory (1 people, known of 2026-11-01 to 2026-11-01); not set up: "
-    assert told[1].startswith(people)
-
-
 async def test_the_directory_may_have_a_place_in_the_order_before_it_has_people() -> None:
     settings = load(environment=ALL | {"CS_PEOPLE_SOURCE_ORDER": "directory,searxng"})
 
@@ -75,13 +56,6 @@ async def test_the_directory_may_have_a_place_in_the_order_before_it_has_people(
         names = [source.name for source in tools.people_sources]
 
     assert names == ["brave", "directory", "pdl", "searxng"]
-
-
-@pytest.mark.parametrize("source", ["searxng", "brave"])
-async def test_one_source_alone_is_told_to_be_few(source: str) -> None:
-    told = await lines(ALL | {"CS_PEOPLE_SOURCES": source})
-
-    assert "when it is away nobody is" in told["people"]
 
 
 async def test_a_second_opinion_is_told_with_what_it_may_cost() -> None:

@@ -108,34 +108,6 @@ async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
     assert app.cancelled_at - left_at < CLOSE_S
 
 
-class LettingGo(Endless):
-    """An application that gives something back before it ends, for which it waits."""
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        self.asked.set()
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            try:
-                await asyncio.shield(asyncio.Event().wait())
-            finally:
-                await self.end(send)
-
-
-async def test_a_call_that_waits_when_it_is_cut_off_is_answered_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("cs.http_server.serving.GRACE_S", 0.05)
-    app = LettingGo()
-    with listen("127.0.0.1", 0) as listening:
-        calling = asyncio.create_task(call(address(listening)))
-        async with asyncio.timeout(10):
-            async with serving([(app, listening)], asyncio.Event()):
-                await app.asked.wait()
-
-            assert await calling == 500
-
-
 ANSWERED = b"GET /now HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
 
 
@@ -263,11 +235,6 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
                     await client.get("/now")
 
     assert lines[0]["said"] == "Invalid HTTP request received."
-
-
-def test_an_address_of_version_six_is_written_as_in_a_url() -> None:
-    with listen("::1", 0) as listening:
-        assert address(listening) == f"http://[::1]:{listening.getsockname()[1]}"
 
 
 def test_a_taken_port_is_told_with_the_setting_it_comes_from() -> None:

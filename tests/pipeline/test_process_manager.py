@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from msgspec.structs import replace
 
-from cs.bus.topics import DEAD_LETTERS, OUTCOMES
+from cs.bus.topics import OUTCOMES
 from cs.domain.brand.events import (
     AttemptFailed,
     BrandResolved,
@@ -395,50 +395,6 @@ async def test_progress_and_settlement_wait_for_the_log_and_are_stored_once(
 
 
 # Outcomes nobody can use.
-
-A_RANKING = b'"stage":"ranking","attempt":1,"finding":{"type":"ranked","ranked":[]}}'
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        b"",
-        b"\xff\xfe",
-        b"[]",
-        b'{"lookup":"brand-0a1b.1"}',
-        b'{"x":' + b"[" * 100_000,
-        b'{"lookup":"x",' + A_RANKING,
-        b'{"lookup":"key-a.1",' + A_RANKING,
-        b'{"lookup":"service.1",' + A_RANKING,
-        b'{"lookup":"brand-nobody.1",' + A_RANKING,
-        b'{"lookup":"brand-0a1b.1",' + A_RANKING,
-    ],
-)
-async def test_an_outcome_of_nothing_we_run_harms_nobody(
-    managed: Managed, value: bytes
-) -> None:
-    async with managed.running():
-        await managed.start()
-        await managed.caught_up()
-        await managed.bus.publish(OUTCOMES, key=b"k", value=value)
-        await managed.caught_up()
-        await managed.caught_up()  # it lives on after what it heard last
-        await managed.say("brand-resolution", NO_MATCH)
-
-        assert (await managed.event(LookupFinished)).outcome == "no_linkedin"
-
-
-async def test_an_outcome_that_cannot_be_read_is_kept_as_a_dead_letter(
-    managed: Managed,
-) -> None:
-    async with managed.running(), managed.bus.subscribe(DEAD_LETTERS, group="g") as letters:
-        await managed.bus.publish(OUTCOMES, key=b"k", value=b"not json")
-        async with asyncio.timeout(10):
-            letter = await anext(aiter(letters))
-
-    assert (letter.key, letter.value) == (b"k", b"not json")
-    assert letter.headers["topic"] == OUTCOMES
-    assert letter.headers["error"] == "DecodeError"
 
 
 # Why sources could not answer.

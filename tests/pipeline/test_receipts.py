@@ -23,7 +23,6 @@ from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
 from cs.domain.contact import CheckedPerson
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import (
-    Alive,
     AnyFinding,
     DomainVerified,
     Outcome,
@@ -191,30 +190,6 @@ async def test_a_receipt_is_of_one_piece_of_work(receipt: str) -> None:
             (letter,) = await recording.letters(1)
 
     assert letter.headers["error"] == "ForgedOutcome"
-
-
-async def test_a_sign_of_life_needs_a_receipt_too() -> None:
-    async with in_memory() as bus:
-        recording = RunningRecorder(bus, AcmeRun().events)
-        async with recording.running():
-            await recording.say(answer(Alive()))
-            await recording.letters(1)
-
-            assert await recording.heartbeats.silent_for(LOOKUP, STAGE, "", 1) is None
-
-
-async def test_an_answer_to_work_that_is_done_is_quiet_if_it_has_its_receipt() -> None:
-    async with in_memory() as bus:
-        recording = RunningRecorder(bus, AcmeRun().events)
-        with capture_logs() as lines:
-            async with recording.running():
-                await recording.say(receipted(answer()))
-                await recording.finish()
-                elsewhere = replace(answer(), lookup="brand-none.1")
-                await recording.say(receipted(answer()), receipted(elsewhere), answer())
-                await recording.letters(1)
-
-    assert [alarm["receipt"] for alarm in alarms(lines)] == ["missing"]
 
 
 def test_a_receipt_is_the_same_for_every_attempt_and_every_process() -> None:

@@ -27,15 +27,13 @@ from cs.bus.topics import (
     work_key,
 )
 from cs.domain.brand.events import StageIssued
-from cs.domain.contact import BrandFacts, CheckedPerson, Query, Sighting
+from cs.domain.contact import BrandFacts, CheckedPerson, Query
 from cs.domain.lookup.contacts import is_proved
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import (
     Alive,
     AnyFinding,
-    Discovered,
-    DiscoveryInput,
     DomainVerified,
     Failed,
     Outcome,
@@ -480,35 +478,6 @@ async def test_one_dead_partition_holds_up_no_other_work_and_the_checkpoint_wait
     await asyncio.gather(relaying, return_exceptions=True)
 
 
-async def test_work_that_a_dead_partition_kept_past_its_deadline_is_let_go(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("cs.pipeline.relay.RETRY_S", 0.001)
-    bus = OnePartitionDead((TOPIC, "test"), dead=frozenset({b"brand-dead.1"}))
-    log = MemoryEventLog(MemoryKeyStore())
-    issued = golden_event("brand.stage-issued.v1")
-    assert isinstance(issued, StageIssued)
-    dead = replace(issued, lookup="brand-dead.1", deadline_at=AT + timedelta(seconds=40))
-    kept: list[int] = []
-
-    async def keep(position: int) -> None:
-        kept.append(position)
-
-    clock = ManualClock(AT)
-    await log.append([Append("brand-x", NO_STREAM, [dead])])
-    relaying = asyncio.create_task(
-        relay(log, bus, after=0, receipts=RECEIPTS, deadline_clock=clock, save_position=keep)
-    )
-    await _turns(5)
-    assert kept == []
-
-    clock.set(AT + timedelta(seconds=40))
-
-    await _until(lambda: kept == [1])
-    relaying.cancel()
-    await asyncio.gather(relaying, return_exceptions=True)
-
-
 async def _until(true: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not true():
@@ -578,28 +547,6 @@ async def test_a_result_with_more_evidence_than_the_bus_takes_is_sent_with_less(
     assert all(is_proved(each, ["smtp"]) for each in outcome.finding.checked)
 
 
-async def test_of_more_people_than_the_bus_takes_the_first_are_sent() -> None:
-    people = tuple(
-        Sighting(full_name=f"Jo {n}", headline="x" * 1_000, location="y" * 200, source="z")
-        for n in range(1_000)
-    )
-
-    async def finds(_: Work, __: Report) -> AnyFinding:
-        return Discovered(people)
-
-    topic = STAGE_TOPICS["contact-discovery"]
-    side = Side(OneMebibyte([(topic, "contact-discovery"), (OUTCOMES, "test")]))
-    async with side.running(ScriptedStage(finds, name="contact-discovery")):
-        asked = DiscoveryInput(BrandFacts(name="Acme"))
-        given = replace(work(), stage="contact-discovery", input=asked)
-        await side.bus.publish(topic, key=work_key(given), value=encode(given))
-        (outcome,) = await side.outcomes(1)
-
-    assert isinstance(outcome.finding, Discovered)
-    assert len(outcome.finding.people) > 500
-    assert outcome.finding.people == people[: len(outcome.finding.people)]
-
-
 async def test_work_of_another_stage_is_a_dead_letter() -> None:
     side, stage = Side(), ScriptedStage()
     other = replace(work(), stage="ranking", input=RankingInput(BrandFacts(name="Acme"), ()))
@@ -609,3 +556,26 @@ async def test_work_of_another_stage_is_a_dead_letter() -> None:
         (letter,) = await side.records(1, DEAD_LETTERS)
 
     assert (decode_work(letter.value), len(stage.given)) == (other, 1)
+
+
+async def test_a_stopped_runner_finishes_what_is_in_flight_and_takes_no_more() -> None:
+    go = asyncio.Event()
+
+    async def waits(_: Work, __: Report) -> AnyFinding:
+        await go.wait()
+        return NO_MATCH
+
+    side, stage = Side(), ScriptedStage(waits)
+    running = asyncio.create_task(Runner(stage, side.bus, side.clock, drain_s=100).run())
+    await side.give(work())
+    await _until(lambda: len(stage.given) == 1)
+    running.cancel()
+    await _turns(20)
+    await side.give(work("brand-b.1"))
+    await _turns(20)
+    assert not running.done()
+    go.set()
+
+    (outcome,) = await side.outcomes(1)
+    await asyncio.wait([running])
+    assert (outcome.lookup, len(stage.given)) == ("brand-a.1", 1)

@@ -6,9 +6,7 @@ from contextlib import asynccontextmanager
 
 from structlog.testing import capture_logs
 
-from cs.bus.dead_letters import dead_letter
 from cs.bus.memory import MemoryBus
-from cs.bus.port import Record
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, encode
 from cs.domain.brand.events import LookupFinished
 from cs.domain.stages.work import Outcome, Resolved
@@ -77,16 +75,6 @@ NO_MATCH = receipted(
 async def finished(log: MemoryEventLog) -> None:
     while not isinstance((await log.read(STREAM))[-1].event, LookupFinished):
         await log.grown(await log.head())
-
-
-async def test_a_dead_letter_names_the_error_within_a_group_of_tasks() -> None:
-    bus = MemoryBus([(DEAD_LETTERS, "test")])
-    record = Record(OUTCOMES, 0, 7, b"key", b"value")
-    async with bus.subscribe(DEAD_LETTERS, group="test") as letters:
-        await dead_letter(bus, record, ExceptionGroup("tasks", [ZeroDivisionError()]))
-        letter = await anext(aiter(letters))
-
-    assert letter.headers["error"] == "ZeroDivisionError"
 
 
 async def test_what_cannot_be_handled_is_a_dead_letter_and_the_next_is_handled() -> None:

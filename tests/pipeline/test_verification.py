@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from cs.domain.contact import Candidate, CheckedPerson
-from cs.domain.mail.conclusion import DISAGREE, concluded, decisive
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict, bounce_evidence
 from cs.domain.stages.work import (
     AnyFinding,
@@ -141,13 +140,6 @@ async def test_an_answer_about_the_domain_ends_the_guessing(verdict: Verdict) ->
     assert len(server.asked) == 1
 
 
-async def test_what_is_least_certain_about_any_address_is_what_is_known() -> None:
-    (ada,) = await checked(ScriptedVerifier({"akern": (CATCH_ALL, None)}))
-
-    assert [e.verdict for e in ada.evidence] == [NO, CATCH_ALL]
-    assert ada.verdict is CATCH_ALL
-
-
 async def test_somebody_without_a_name_to_guess_from_is_unknown() -> None:
     server = ScriptedVerifier()
 
@@ -234,36 +226,6 @@ async def test_the_next_verifier_is_asked_what_the_first_could_not_settle() -> N
 
     assert (ada.address, ada.verifier) == ("ada.kern@acme.example", "dear")
     assert dear.asked == ["ada.kern@acme.example"]
-
-
-@pytest.mark.parametrize("verdict", [YES, NO, FULL])
-async def test_what_the_first_settled_costs_no_second_question(verdict: Verdict) -> None:
-    cheap, dear = (
-        ScriptedVerifier(otherwise=(verdict, None)),
-        ScriptedVerifier(otherwise=(YES, None)),
-    )
-
-    await checked(cheap, dear)
-
-    assert dear.asked == []
-
-
-async def test_who_settles_an_address_outweighs_who_did_not_know() -> None:
-    cheap = ScriptedVerifier(otherwise=(UNKNOWN, None))
-    dear = ScriptedVerifier(otherwise=(NO, None))
-
-    (ada,) = await checked(cheap, dear)
-
-    assert ada.verdict is NO  # every address was refused: that is an answer
-    assert len(dear.asked) == 6
-
-
-async def test_a_retry_is_not_worth_it_for_what_another_settled() -> None:
-    (ada,) = await checked(
-        ScriptedVerifier(otherwise=(UNKNOWN, 60.0)), ScriptedVerifier(otherwise=(NO, None))
-    )
-
-    assert ada.verdict is NO
 
 
 async def test_a_catch_all_is_known_although_another_does_not_know() -> None:
@@ -404,21 +366,6 @@ async def test_calls_for_a_person_and_for_a_search_are_capped() -> None:
     assert len(free.asked) == 24
 
 
-async def test_two_verifiers_that_contradict_each_other_verify_nobody() -> None:
-    """As a service says "valid" of an address at a domain that accepts everybody."""
-
-    one = Evidence(
-        address="ada@acme.example", verdict=CATCH_ALL, reason="r", verifier="a", at=AT
-    )
-    other = msgspec.structs.replace(one, verdict=YES, verifier="b")
-
-    answer = decisive([one, other])
-
-    assert (answer.verdict, answer.reason) == (UNKNOWN, DISAGREE)
-    assert decisive([other]).verdict is YES
-    assert concluded({"ada@acme.example": [one, other]}).address is None
-
-
 # Coming back later.
 
 
@@ -460,12 +407,6 @@ async def test_a_deliverable_address_makes_up_for_a_greylisted_one() -> None:
     )
 
     assert ada.address == "akern@acme.example"
-
-
-async def test_a_full_mailbox_is_not_waited_for() -> None:
-    (ada,) = await checked(ScriptedVerifier({"ada.kern": (FULL, 60.0)}))
-
-    assert ada.verdict is FULL
 
 
 # Progress and ends.

@@ -52,29 +52,6 @@ async def test_what_is_submitted_meanwhile_is_the_next_batch_and_each_has_its_ow
     ]
 
 
-async def test_a_batch_has_a_largest_size_and_order_is_kept() -> None:
-    paper = Paper()
-    paper.pen.set()
-
-    await asyncio.gather(*(paper.batcher.submit(2 * n) for n in range(SIZE + 3)))
-
-    assert [len(batch) for batch in paper.batches] == [SIZE, 3]
-    assert [n for batch in paper.batches for n in batch] == [2 * n for n in range(SIZE + 3)]
-
-
-async def test_a_batch_that_fails_does_so_for_all_of_it_and_the_next_one_is_run() -> None:
-    paper = Paper()
-    paper.torn = True
-    paper.pen.set()
-    answers = await asyncio.gather(
-        paper.batcher.submit(2), paper.batcher.submit(4), return_exceptions=True
-    )
-    paper.torn = False
-
-    assert [type(answer) for answer in answers] == [OSError, OSError]
-    assert await paper.batcher.submit(6) == 60
-
-
 async def test_closing_finishes_what_has_begun_and_refuses_what_waits() -> None:
     paper = Paper()
     begun = await paper.submitted(2)

@@ -6,7 +6,6 @@ import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -75,24 +74,6 @@ def test_a_secret_is_in_no_line_however_it_is_written(
     assert "hunter" not in line
 
 
-def test_a_full_disk_fails_nobody(log_to: Logging) -> None:
-    with Path("/dev/full").open("w") as file:
-        log_to(file)
-
-        log.info("lost")
-        log.error("lost", exc_info=ValueError("with a traceback"))
-
-
-def test_a_pipe_whose_reader_has_gone_fails_nobody(
-    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
-) -> None:
-    log_to(pipe[1])
-    pipe[0].close()
-
-    log.info("lost")
-    log.critical("lost")
-
-
 def test_a_closed_standard_error_fails_nobody(
     log_to: Logging, pipe: tuple[BinaryIO, TextIO]
 ) -> None:
@@ -157,19 +138,6 @@ def test_a_line_longer_than_a_pipe_takes_is_cut_off_and_the_next_begins_anew(
     assert (told["event"], told["lines_lost"]) == ("next", 1)
 
 
-def test_a_long_line_is_written_whole_if_there_is_room(
-    log_to: Logging, pipe: tuple[BinaryIO, TextIO]
-) -> None:
-    log_to(pipe[1])
-
-    log.error("long", why="x" * 9000)
-    log.info("next")
-
-    long, after = events(pipe[0].read(1 << 20))
-    assert long["why"] == "x" * 9000
-    assert (after["event"], "lines_lost" in after) == ("next", False)
-
-
 def test_a_disk_that_fills_up_within_a_line_has_lost_it(
     log_to: Logging, tmp_path: Path
 ) -> None:
@@ -200,28 +168,3 @@ def no_file_larger(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_threads_log_at_once_and_their_lines_come_out_whole(
-    log_to: Logging, tmp_path: Path
-) -> None:
-    def log_some(thread: int) -> None:
-        for n in range(100):
-            log.warning("long", n=n, thread=thread, why=str(thread) * 9000)
-
-    with (tmp_path / "log").open("w") as file, ThreadPoolExecutor(4) as threads:
-        log_to(file)
-        list(threads.map(log_some, range(4)))
-
-    told = events((tmp_path / "log").read_bytes())
-    assert sorted((line["thread"], line["n"]) for line in told) == [
-        (thread, n) for thread in range(4) for n in range(100)
-    ]
-
-
-def test_a_file_without_a_descriptor_is_written_to(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.configure("warning", "console")
-    log.warning("told", why="it matters \N{SNOWMAN}" * 1000)
-    structlog.reset_defaults()
-
-    assert "it matters \N{SNOWMAN}" * 1000 in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.admin.sandbox_clock import MOST, SandboxClock
+from cs.admin.sandbox_clock import SandboxClock
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolderError
 from harness.manual_clock import ManualClock
@@ -45,15 +45,6 @@ async def test_nothing_moves_if_it_cannot_be_kept(tmp_path: Path) -> None:
         await clock.move_to(AT + HOUR)
 
     assert clock.now() == AT
-
-
-async def test_it_moves_ten_years_at_most(file: Path) -> None:
-    clock = SandboxClock.on_file(file, ManualClock(AT))
-    with pytest.raises(ValueError, match="3660 days"):
-        await clock.move_to(AT + MOST + HOUR)
-    await clock.move_to(clock.furthest())
-
-    assert clock.now() == AT + MOST
 
 
 @pytest.mark.parametrize(

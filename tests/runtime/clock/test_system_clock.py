@@ -27,21 +27,6 @@ class Machine:
         self.seconds += by.total_seconds()
 
 
-def test_time_is_the_machines() -> None:
-    machine = Machine()
-    machine.passes(HOUR)
-
-    assert machine.clock.now() == AT + HOUR
-    assert machine.clock.monotonic() == 3600.0
-
-
-def test_an_hour_forward_is_followed_at_once() -> None:
-    machine = Machine()
-    machine.wall += HOUR
-
-    assert machine.clock.now() == AT + HOUR
-
-
 def test_after_an_hour_back_a_minutes_window_takes_two() -> None:
     machine = Machine()
     machine.clock.now()
