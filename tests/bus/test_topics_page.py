@@ -26,8 +26,7 @@ from cs.bus.topics import (
     decode_work,
     read_document,
 )
-from cs.domain.lookup.retry_times import FIRST_RETRY, LAST_RETRY
-from cs.domain.lookup.rules import SILENT_REISSUES
+from cs.domain.lookup.rules import FIRST_RETRY, LAST_RETRY, SILENT_REISSUES
 from cs.domain.stages.table import STAGES
 from cs.eventlog.port import NO_STREAM, Append
 from cs.pipeline.feed import feed

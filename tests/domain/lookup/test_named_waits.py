@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.brand.events import DEADLINE, AttemptFailed, RetryDue
-from cs.domain.lookup.retry_times import LAST_RETRY
+from cs.domain.lookup.rules import LAST_RETRY
 from cs.domain.stages.work import Failed
 from domain.acme_run import HOME, AcmeRun
 

@@ -40,7 +40,6 @@ from cs.domain.contact import Query
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
-from cs.domain.lookup.closing import pass_deadline
 from cs.domain.lookup.contacts import verifying_reason, without_email
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail_domain import is_refuted
@@ -157,7 +156,7 @@ def _decided(command: BrandCommand, state: Brand, at: datetime) -> tuple[BrandEv
         case Restart(known=known):
             return rules.restart(state.live, at, known)
         case PassDeadline():
-            return pass_deadline(state.live, at)
+            return rules.pass_deadline(state.live, at)
         case _:
             assert_never(command)
 
@@ -178,9 +177,7 @@ def evolve(state: Brand, event: BrandEvent) -> Brand:
                 reusable=finish if event.reusable else state.reusable,
                 ended=(*state.ended, finish)[-ENDED:],
             )
-        case ContactsErased():
-            return _without(state, event)
-        case ContactBounced():
+        case ContactsErased() | ContactBounced():
             return _corrected(state, event)
         case BrandForgotten():
             return replace(state, reusable=None)
@@ -248,24 +245,15 @@ def _bounced(command: RecordBounce, state: Brand, at: datetime) -> tuple[Contact
     )
 
 
-def _corrected(state: Brand, event: ContactBounced) -> Brand:
-    """Return *state* after a mailbox bounced; without any left it is no answer (C11)."""
-    live, reusable = state.live, state.reusable
-    if live is not None and live.id == event.lookup:
-        live = run.evolve(live, event)
-    if reusable is not None and reusable.lookup == event.lookup:
-        reusable = replace(reusable, verified=event.verified) if event.verified else None
-    return replace(state, live=live, reusable=reusable)
-
-
-def _without(state: Brand, event: ContactsErased) -> Brand:
-    """Return *state* after people were erased.
+def _corrected(state: Brand, event: ContactsErased | ContactBounced) -> Brand:
+    """Return *state* after people were erased or a mailbox bounced.
 
     An answer without a verified e-mail is no answer any more (contract C11).
     """
-    people = (*event.people, "") if event.aged_out else event.people
-    erased = state.erased | {f"{event.lookup}#{person}" for person in people}
-    live, reusable = state.live, state.reusable
+    live, reusable, erased = state.live, state.reusable, state.erased
+    if isinstance(event, ContactsErased):
+        people = (*event.people, "") if event.aged_out else event.people
+        erased |= {f"{event.lookup}#{person}" for person in people}
     if live is not None and live.id == event.lookup:
         live = run.evolve(live, event)
     if reusable is not None and reusable.lookup == event.lookup and reusable.verified:

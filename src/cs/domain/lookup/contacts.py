@@ -22,25 +22,24 @@ from cs.domain.names.person_name import split_name
 PEOPLE = 100
 
 
-def new_people(state: Lookup, seen: Sequence[Sighting]) -> tuple[Person, ...]:
-    """Return those of *seen* who are new, numbered on; the same person twice is one."""
-    return people_among(seen, state.people)
-
-
 def people_among(seen: Sequence[Sighting], found: Sequence[Person] = ()) -> tuple[Person, ...]:
-    """Return who of *seen* is not among *found*, each once, numbered on from those."""
-    known = _KnownPeople()
-    for person in found:
-        known.add(person)
+    """Return who of *seen* is not among *found*, each once, numbered on from those.
+
+    A person is known by profile address, else by name and company: two people with different
+    profiles are two, whatever their names; a person without a profile is the one of that name
+    at that company, with a profile or without.
+    """
+    known = {key for person in found for key in _known_by(person)[1]}
     new: list[Person] = []
     for sighting in seen:
-        if len(found) + len(new) >= PEOPLE or known.has(sighting):
+        asked, own = _known_by(sighting)
+        if len(found) + len(new) >= PEOPLE or not known.isdisjoint(asked):
             continue
-        known.add(sighting)
+        known |= own
         first, last = split_name(sighting.full_name)
         new.append(
             Person(
-                **_shared_fields(sighting, Person)
+                **shared_fields(sighting, Person)
                 | {
                     "person": f"p{len(found) + len(new) + 1}",
                     "first_name": sighting.first_name or first,
@@ -52,40 +51,19 @@ def people_among(seen: Sequence[Sighting], found: Sequence[Person] = ()) -> tupl
     return tuple(new)
 
 
-def _shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str, Any]:
+def _known_by(who: Sighting | Person) -> tuple[set[str], set[str]]:
+    """Return the keys by which *who* may be known already, and those that *who* adds."""
+    name = f"{who.full_name.casefold()}|{(who.company or '').casefold()}"
+    if who.linkedin_url:
+        page = who.linkedin_url.casefold()
+        return {page, f"without page: {name}"}, {page, name}
+    return {name}, {name, f"without page: {name}"}
+
+
+def shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str, Any]:
     """Return what *value* has for fields of the same name of the shape *of*."""
     shared = set(value.__struct_fields__) & set(of.__struct_fields__)
     return {name: getattr(value, name) for name in shared}
-
-
-class _KnownPeople:
-    """Index of known people: by profile address, else by name and company.
-
-    Two people with different profiles are two, whatever their names; a person without a
-    profile is the one of that name at that company, with a profile or without.
-    """
-
-    def __init__(self) -> None:
-        self._urls: set[str] = set()
-        self._names: set[str] = set()
-        self._names_without_url: set[str] = set()
-
-    def has(self, who: Sighting | Person) -> bool:
-        if who.linkedin_url:
-            known = who.linkedin_url.casefold() in self._urls
-            return known or _name_of(who) in self._names_without_url
-        return _name_of(who) in self._names
-
-    def add(self, who: Sighting | Person) -> None:
-        if who.linkedin_url:
-            self._urls.add(who.linkedin_url.casefold())
-        else:
-            self._names_without_url.add(_name_of(who))
-        self._names.add(_name_of(who))
-
-
-def _name_of(who: Sighting | Person) -> str:
-    return f"{who.full_name.casefold()}|{(who.company or '').casefold()}"
 
 
 def contacts_of(state: Lookup) -> tuple[Contact, ...]:
@@ -132,7 +110,7 @@ def _contact(
     extras: dict[str, str] | None,
 ) -> Contact:
     return Contact(
-        **_shared_fields(person, Contact),
+        **shared_fields(person, Contact),
         title=ranked.title,
         email=checked.address if checked else None,
         email_status="verified" if checked else "not_found",
