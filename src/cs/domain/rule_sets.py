@@ -10,7 +10,7 @@ none, has ``None``: not recorded.
 """
 
 #: Choice and order of the people shown: `cs.domain.ranking`.
-RANKING = "ranking-11"
+RANKING = "ranking-12"
 #: Meaning of mail servers' replies: `cs.domain.mail.reply_meaning`, and the
 #: questions that `cs.verifiers.smtp` asks.
 MAIL_REPLIES = "mail-replies-3"

@@ -3,7 +3,7 @@
 import re
 
 from cs.domain.names.brand_match import LEGAL_FORMS
-from cs.domain.roles.labels import Family, family_named, is_bare, is_creator, is_work
+from cs.domain.roles.labels import is_bare, is_creator, is_work
 from cs.domain.roles.lexicon import LEVELS
 from cs.domain.roles.piece import SCOPE, piece
 from cs.domain.roles.segments import AT, is_tagline
@@ -23,11 +23,6 @@ _AT_AFTER = re.compile(
     r"^(?P<company>[^,|]{1,40}?)(?:\smein\s+|['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
     r"\s(?:bünyesinde|firmasında|şirketinde)\s+|(?:にて|で|での|所属の?)\s*|에서\s+|\sमें\s)(?P<role>.+)$",
     re.IGNORECASE,
-)
-#: Written together with the employer's name: Hebrew before it, Hungarian after it.
-_JOINED_AT = re.compile(
-    r"\sב(?:-|(?!כיר|ינלאומי|תחום|ניהול|חברת|אגף|מחלקת))(?P<before>[א-ת]{2}[^,|]*|[A-Z][^,|]*)$"
-    r"|\s(?:az?\s)?(?P<after>[^\W\d_a-zà-ÿ][^,|]*?)-?(?:nál|nél)$"
 )
 _OF_FIRM = re.compile(
     r"(?P<role>.*(?<!\w)(?:founder|owner|CEO|fondateur|fondatrice|gründer|gründerin|fundador|"
@@ -108,7 +103,9 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
             return role, None
         elif little not in _BEFORE_PLACES and _may_follow(little, firm) and not is_work(firm):
             return role, firm
-    return _joined_at(text)
+    if founder := _OF_FIRM.match(text):
+        return founder["role"], None if _NO_NAME.match(founder["firm"]) else founder["firm"]
+    return text, None
 
 
 def _at_hits(text: str) -> list[tuple[str, int, int]]:
@@ -135,42 +132,6 @@ def _holds_role(text: str, little: str) -> bool:
         or piece(text).has(*JOB)
         or (little not in _OF and may_be_calling(text))
     )
-
-
-def _joined_at(text: str) -> tuple[str, str | None]:
-    if joined := _JOINED_AT.search(text):
-        role = text[: joined.start()]
-        if piece(role).has_level or piece(role).has(*JOB):
-            return role, joined["before"] or joined["after"]
-    if founder := _OF_FIRM.match(text):
-        return founder["role"], None if _NO_NAME.match(founder["firm"]) else founder["firm"]
-    return text, None
-
-
-def name_at_end(role: str) -> tuple[str, str | None]:
-    """Split *role* from an employer that follows it unmarked: "Social Media Manager Wendy's".
-
-    All before the name must be words of titles, so that nothing else is taken for one.
-    """
-    words = role.split(" ")
-    for n in range(max(1, len(words) - 3), len(words)):
-        title, name = " ".join(words[:n]), " ".join(words[n:])
-        if piece(" ".join(words[n - 1 :])).is_scope and not piece(name).is_scope:
-            continue  # the end of a line of work: "Redes Sociales"
-        if _is_whole_title(title) and piece(name).is_name and not _has_known_word(name):
-            return title, name
-    return role, None
-
-
-def _is_whole_title(text: str) -> bool:
-    if not piece(text).has_level or not piece(text).is_title:
-        return False
-    return family_named(text) is not Family.OTHER or not (text.isascii() or is_bare(text))
-
-
-def _has_known_word(name: str) -> bool:
-    words = re.split(r"[\s/-]", name)
-    return is_work(name) or any(is_work(word) or len(word) < 2 for word in words)
 
 
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")

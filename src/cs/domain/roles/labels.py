@@ -61,7 +61,7 @@ def level_of(role: str) -> Level:
     if leaders:
         first = min(leaders, key=lambda hit: (hit.start, hit.kind == "director"))
         return Level.HEAD if first.kind == "head" else Level.DIRECTOR
-    if text.has("manager", "few") or "차장" in role:
+    if text.has("manager", "few"):
         if text.has("under"):
             return Level.COORDINATOR
         is_senior = text.has("senior") or _GROUP.search(text.flat)

@@ -8,7 +8,6 @@ from cs.domain.roles.lexicon import LEVELS, Hit, Token, covered, hits_in, lexico
 _FAMILIES = frozenset({"influencer", "social", "partnerships", "brand", "community"})
 SCOPE = _FAMILIES | {"trade", "place", "little"}
 _PLACE = frozenset({"place", "little"})
-_TITLE = SCOPE | LEVELS | {"senior", "under", "few"}
 
 _DOMAIN = re.compile(r"^the\s|\.(?:com|io|co|ai|net|org|de|fr|tv|app|me)$", re.IGNORECASE)
 _NAME = re.compile(
@@ -51,7 +50,7 @@ class Piece:
 
     @cached_property
     def has_level(self) -> bool:
-        return self.has(*LEVELS) or "차장" in self.text
+        return self.has(*LEVELS)
 
     def ends_in(self, *kinds: str) -> bool:
         end = self.tokens[-1].end if self.tokens else 0
@@ -94,11 +93,6 @@ class Piece:
         words = self.text.replace("-", " ").split()
         weighty = [word for word in words if word.casefold() not in lexicon().small]
         return 0 < len(words) <= 6 and bool(weighty) and all(map(_NAME.search, weighty))
-
-    @cached_property
-    def is_title(self) -> bool:
-        """Whether all of it is words of titles."""
-        return not self.left(_TITLE)
 
     @cached_property
     def is_offer(self) -> bool:

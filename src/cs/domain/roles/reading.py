@@ -15,7 +15,6 @@ from cs.domain.roles.employer import (
     JOB,
     LEGAL,
     may_be_calling,
-    name_at_end,
     split_at,
     unspaced_firm,
 )
@@ -73,12 +72,6 @@ class Item(msgspec.Struct, frozen=True):
 _NETWORK = re.compile(
     r"\s*(?:[|•·]|[-–—])\s*(?:LinkedIn|领英|領英|링크드인)(?:\s[^|]{0,30})?\s*$", re.IGNORECASE
 )
-#: "Manchester City: Partnership Manager".
-_BEFORE_COLON = re.compile(r"(?P<name>[^:,]{2,40}):\s(?P<rest>.+)$")
-_FOR_ROLES = re.compile(
-    r"(?P<own>\S+(?:\s\S+){0,2}?)\s(?:for|für|de perfiles|pour|per|para|voor|dla|di)\s.+$",
-    re.IGNORECASE,
-)
 #: Some firms write themselves small: "adidas".
 _ONE_WORD = re.compile(r"[a-z]{3,}")
 #: After a role, and no part of it: "for global brands", "with 10 years", to the employer.
@@ -106,7 +99,9 @@ def read(headline: str) -> HeadlineReading:
     items = [item for segment in segments(written) for item in _items(segment)]
     items = _join(_without_roles_to_fill(items))
     claims = tuple(
-        _claim(item, item.company or _neighbour(items, n))
+        ClaimedRole(
+            item.text, (item.company or _neighbour(items, n) or "").lstrip("@ ") or None
+        )
         for n, item in enumerate(items)
         if item.label is Label.ROLE
     )
@@ -127,16 +122,9 @@ def _guess(items: list[Item], headline: str) -> ClaimedRole | None:
         return None
     if len(said) == 1 and piece(headline).has("past", "no_role", "gone"):
         return ClaimedRole(said[0], is_guess=True)
-    if len(said) == 2 and piece(said[1]).is_name and not piece(said[1]).is_place:
+    if len(said) == 2 and piece(said[1]).is_name:
         return ClaimedRole(said[0], said[1].lstrip("@ "), is_guess=True)
     return None
-
-
-def _claim(item: Item, company: str | None) -> ClaimedRole:
-    if company is None:
-        role, company = name_at_end(item.text)
-        return ClaimedRole(role, company)
-    return ClaimedRole(item.text, company.lstrip("@ ") or None)
 
 
 def _neighbour(items: list[Item], n: int) -> str | None:
@@ -163,9 +151,6 @@ def _items(segment: Segment) -> list[Item]:
     """Return the items of a segment: mostly one, more if it names several employers."""
     items: list[Item] = []
     text, joint = segment.text, segment.joint
-    if (named := _BEFORE_COLON.match(text)) and _is_mere_name(named["name"]):
-        items.append(Item(Label.NAME, named["name"], None, joint))
-        text = named["rest"]
     for _ in range(6):
         role, company, rest = split_at(text)
         items += _role_items(role, company, joint)
@@ -177,14 +162,6 @@ def _items(segment: Segment) -> list[Item]:
     return items
 
 
-def _is_mere_name(text: str) -> bool:
-    return (
-        piece(text).is_name
-        and not piece(text).is_scope
-        and _label(text, marked=False) is Label.NAME
-    )
-
-
 def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     if is_tagline(text) and not _ends_in_role(text):
         return []
@@ -192,7 +169,9 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     if lead_in and (rest := _ARTICLE.match(text, lead_in.end)):
         text = text[rest.end() :]
     text = _without_tail(text).strip(" ,.:-–")
-    text, company = _recruiters_own(text, company)
+    own, colon, _ = text.partition(":")
+    if colon and piece(own).has("recruiter"):
+        text = own.strip()  # what follows are roles for others
     if not text:
         return [Item(Label.NAME, company, None, joint)] if company else []
     role, employer = _by_commas(text, marked=company is not None)
@@ -202,8 +181,6 @@ def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     if label is Label.ROLE and not (company or employer):
         employer, role = unspaced_firm(role)
         return [Item(label, role, employer, joint)]
-    if label is Label.NAME and employer:
-        return [Item(label, text, None, joint)]
     return [Item(label, role, company or employer, joint, is_loose=company is None)]
 
 
@@ -228,18 +205,6 @@ def is_sentence(text: str) -> bool:
     (True, False)
     """
     return piece(text.replace("ş", "sh")).has("sentence")
-
-
-def _recruiters_own(text: str, company: str | None) -> tuple[str, str | None]:
-    """Leave out the roles that a recruiter fills: "Recruiter for brand managers"."""
-    if ":" in text and piece(text.partition(":")[0]).has("recruiter"):
-        text = text.partition(":")[0].strip()
-    hit = _FOR_ROLES.match(text)
-    if hit is None or not piece(hit["own"]).has("recruiter"):
-        return text, company
-    last = text.rpartition(",")[2].strip() if "," in text else ""
-    is_firm = _is_mere_name(last) and not (piece(last).has("several") or piece(last).is_place)
-    return hit["own"], last if company is None and is_firm else company
 
 
 def _ends_in_role(text: str) -> bool:
