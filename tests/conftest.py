@@ -45,7 +45,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_asyncio_loop_factories(
     item: pytest.Item,
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    # Each on the loop that the roles of its kind run on (`cs.cli.process`);
+    # Each on the loop that the roles of its kind run on (`cs.cli.roles`);
     # `asyncio.run` in a test takes asyncio's.
     on_kafka = {"kafka", "own_kafka"} & set(getattr(item, "fixturenames", ()))
     return {"as served": asyncio.new_event_loop if on_kafka else uvloop.new_event_loop}

@@ -9,7 +9,7 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.cli.demo_year import OLDER_RULES
+from cs.cli.demo import OLDER_RULES
 from cs.domain.rule_sets import RANKING
 from cs.sandbox.year import BEGINS, CHAPTERS, UPDATE, WEEK, WEEKS
 

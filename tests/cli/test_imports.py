@@ -32,7 +32,6 @@ OF_CALLERS = {
     "cs.domain.names",
     "cs.domain.names.plain_text",
     "cs.runtime",
-    "cs.runtime.csv_records",
     "cs.runtime.durations",
     "cs.runtime.private_files",
 }

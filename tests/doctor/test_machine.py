@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.doctor import machine
-from cs.doctor.machine import (
+from cs import doctor as machine
+from cs.doctor import (
     CLOSE_S,
     FAR_S,
     check_clock,

@@ -6,8 +6,7 @@ from ipaddress import IPv4Network
 import msgspec
 import pytest
 
-from cs.doctor.finding import DoctorFinding
-from cs.doctor.sender import SenderSettings, check_sender
+from cs.doctor import DoctorFinding, SenderSettings, check_sender
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
 from verifiers.smtp.dns_server import Zone, dns_server

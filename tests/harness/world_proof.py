@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from cs.admin.sandbox_clock import PATIENT
-from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.cli.sandbox import SandboxService, sandbox_service
 from cs.client import AsyncClient, Done, Failed
 from cs.sandbox.shapes import Behaviour, World
 from cs.sandbox.world import WorldSearch, listing

@@ -10,9 +10,8 @@ import pytest
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.databases import read_key
 from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
-from cs.backup.backup import make
-from cs.backup.files import backup_folders
-from cs.cli.list_files import Journal, open_results
+from cs.backup import backup_folders, make
+from cs.cli.brand_list import Journal, Results
 from cs.paid_calls.current_work import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
@@ -78,7 +77,7 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
 def test_the_journal_and_the_results_of_a_list_are_their_owners(tmp_path: Path) -> None:
     with (
         Journal(tmp_path / "list.journal", "place"),
-        open_results(tmp_path / "list.csv", ()),
+        Results(tmp_path / "list.csv", ()),
     ):
         assert modes(tmp_path) == {"list.journal": 0o600, "list.csv": 0o600}
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cs.cli.sandbox_service import sandbox_service
+from cs.cli.sandbox import sandbox_service
 from cs.domain.source_cost import MICROS
 from cs.sandbox.providers.verifiers import MailboxTruth
 from cs.sandbox.world import listing, load

@@ -23,7 +23,7 @@ from cs.postgres.errors import DatabaseUnavailable
 
 #: Records the bounces of a body with at most so many rows; returns the result of each.  Raises
 #: ValueError if there are none or too many, LogUnavailable or KeysUnavailable.
-RecordBounces: TypeAlias = Callable[[bytes, int], Awaitable[msgspec.Struct]]
+RecordBounces: TypeAlias = Callable[[bytes, int], Awaitable[object]]
 
 #: Longest body of bounces, in bytes, and most rows: larger files go to `cs mailboxes bounced`.
 MAX_BODY, MAX_ROWS = 1 << 20, 1_000

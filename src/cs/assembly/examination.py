@@ -19,16 +19,18 @@ from cs.assembly.plugins import (
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.assembly.shared_settings import kafka_settings
 from cs.directory.errors import DirectoryUnavailable
-from cs.doctor.finding import DoctorFinding
-from cs.doctor.machine import (
+from cs.doctor import (
+    MAIL_DOMAINS,
+    DoctorFinding,
+    SenderSettings,
     check_brokers,
     check_clock,
     check_database,
     check_disk,
     check_open_files,
     check_secret_file,
+    check_sender,
 )
-from cs.doctor.sender import MAIL_DOMAINS, SenderSettings, check_sender
 from cs.domain.stages.table import OWN_STAGES, STAGES
 from cs.outside.http import TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from cs.assembly.folder_keys import folder_of
-from cs.backup.backup import make
-from cs.backup.backup import restore as bring_back
-from cs.backup.files import Manifest, backup_folders
+from cs.assembly.master_key import change, versions
+from cs.backup import Manifest, backup_folders, make
+from cs.backup import restore as bring_back
 from cs.cli.command import Invocation, Output, on_data
-from cs.cli.output import warn
+from cs.cli.output import Progress, warn
 from cs.projections.searches import instant
 from cs.runtime.clock import SystemClock
 from cs.settings import BadSettings, Settings
@@ -30,7 +30,7 @@ async def backup(
     *,
     keys: Keys = None,
     with_master_key: Annotated[
-        bool, Parameter(negative="", help="Put the master key next to the keys.")
+        bool, Parameter(help="Put the master key next to the keys.")
     ] = False,
 ) -> Output:
     """Back up the data folder, next to a running service or without one.
@@ -73,9 +73,8 @@ async def restore(
     Example: `cs restore /backup/monday --keys /safe/monday --master-key /vault/master.key`
     """
     target = folder_of(_embedded(at.settings()))
-    restored = await bring_back(backup_folders(directory, keys), target, master_key)
-    made = restored.manifest
-    if restored.keys_from != made.backup:
+    made, of_keys = await bring_back(backup_folders(directory, keys), target, master_key)
+    if of_keys.backup != made.backup:
         warn("the keys are of a later backup; people erased since then stay erased")
     _warn(made)
     return Output(
@@ -115,3 +114,53 @@ def _warn(made: Manifest) -> None:
         warn(f"the log breaks {made.violations} promises; see `cs log verify`")
     if made.keys_lost:
         warn(f"{made.keys_lost} data keys of people are lost; see `cs log verify`")
+
+
+master_key = App(name="master-key", help="Change the master key while the service runs.")
+
+
+@master_key.command
+@on_data
+async def rotate(at: Invocation) -> Output:
+    """Wrap every data key with a new master key, next to a running service or without one.
+
+    In a data folder it makes the new key itself, and puts it in the place of `master.key`
+    when every key is wrapped; the old one stays next to it under its own name, for backups
+    that were made before. A running service goes on and needs nothing.
+
+    Over several processes: make a key, give it to every role and to this command as
+    next_master_key_file, start the roles again one by one, and only then run this. When
+    it is done, name the new key as master_key_file and remove next_master_key_file.
+
+    If it is interrupted, nothing is lost: run it again.
+
+    Example: `cs master-key rotate --data-dir /var/lib/cs`
+    """
+    with Progress() as line:
+        done = await change(
+            at.settings(), lambda done, every: line.show(f"{done} of {every} keys")
+        )
+    text = [f"{done.keys} keys wrapped; the master key is now {done.version}"]
+    if done.kept is not None:
+        text.append(f"the old one is {done.kept}: delete it when no backup of before is left")
+    else:
+        text.append(
+            "set master_key_file to the new key everywhere and take next_master_key_file away;"
+            " the old one can go when no backup of before is left"
+        )
+    return Output([done], text)
+
+
+@master_key.command
+@on_data
+async def show(at: Invocation) -> Output:
+    """Show the short name of the master key in use, which reveals nothing about the key.
+
+    Example: `cs master-key show`
+    """
+    found = await versions(at.settings())
+    older = (
+        f"some keys are wrapped with {version} still: run `cs master-key rotate`"
+        for version in found.older
+    )
+    return Output([found], [f"in use: {found.in_use}", *older])

@@ -5,7 +5,7 @@ is an error that says where to find the known ones.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypeVar
@@ -13,13 +13,17 @@ from typing import Annotated, TypeVar
 import msgspec
 from cyclopts import Group, Parameter, Token
 
+from cs.assembly.operator_command import CommandContext
 from cs.cli.command import Invocation, Output, number
-from cs.cli.output import Table, errors, stop
+from cs.cli.output import Table, errors, reading, stop
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Query
+from cs.domain.disclosure import clean_reason
 from cs.domain.names.brand_names import canonical_domain, clean_brand
+from cs.domain.refusal import Refusal
 from cs.history.brands import BrandStream, UnknownBrand, brands_meant
 from cs.history.history import History
+from cs.history.identities import identities
 from cs.history.selection import BadSelection, Selection
 from cs.projections.searches import instant
 
@@ -40,8 +44,7 @@ def _as_time(said: str) -> datetime:
 
 
 At = Annotated[
-    str | None,
-    Parameter(help="As of this position or time (2026-03-01T12:00:00Z); else now."),
+    str | None, Parameter(help="As of this position or time (2026-03-01T12:00:00Z); else now.")
 ]
 Since = Annotated[
     datetime | None,
@@ -55,8 +58,7 @@ Brand = Annotated[
 Domain = Annotated[str | None, Parameter(help="Of the brand of this web domain.")]
 Lookup = Annotated[str | None, Parameter(help="Of this lookup, by its id.")]
 Last = Annotated[
-    int | None,
-    number(0, 10**9, "So many, the newest; 0: all. 100, but with --json all."),
+    int | None, number(0, 10**9, "So many, the newest; 0: all. 100, but with --json all.")
 ]
 
 #: Rows of a long list that are shown unless --last says more.
@@ -68,7 +70,7 @@ _WHICH = Group("Which events", help="All of them unless an option says otherwise
 
 def _several(name: str, about: str) -> Parameter:
     said = f"{about} Can be given several times."
-    return Parameter(name=name, negative="", show_default=False, help=said)
+    return Parameter(name=name, show_default=False, help=said)
 
 
 @Parameter(name="*", group=_WHICH)
@@ -267,3 +269,29 @@ def _left_out(said: str) -> timedelta:
     fraction = re.search(r"[.,](\d{1,6})", said)
     digits = len(fraction[1]) if fraction else 0
     return timedelta(microseconds=10 ** (6 - digits) - 1)
+
+
+def check_reason(_: object, why: str | None) -> None:
+    """Raise `ValueError` if *why* is given and is no reason."""
+    try:
+        if why is not None:
+            clean_reason(why)
+    except Refusal as refused:
+        raise ValueError(str(refused)) from refused
+
+
+Reveal = Annotated[
+    str | None,
+    Parameter(
+        validator=check_reason,
+        help="Open people, and say why in a sentence: it is stored with your name before "
+        "anything is shown. Name a ticket, not a person.",
+    ),
+]
+
+
+async def pseudonyms(data: CommandContext, people: Iterable[str]) -> Mapping[str, str]:
+    """Return the pseudonyms of *people*, ``<lookup>#p1``, by those; of erased people none."""
+    with reading("telling people apart") as progress:
+        async with identities(data.log, data.keys, progress) as people_known:
+            return await people_known.of(people)

@@ -36,8 +36,8 @@ T = TypeVar("T")
 
 Config = Annotated[Path | None, Parameter(help="Settings file (TOML); else CS_CONFIG's.")]
 DataDir = Annotated[Path | None, Parameter(help="Folder of the service's data.")]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
-Csv = Annotated[bool, Parameter(name="--csv", negative="", help="Print CSV.")]
+Json = Annotated[bool, Parameter(name="--json", help="Print JSON.")]
+Csv = Annotated[bool, Parameter(name="--csv", help="Print CSV.")]
 
 
 def check_folder(_: object, file: Path | None) -> None:
@@ -50,9 +50,7 @@ NewFile = Annotated[
     Path | None,
     Parameter(validator=(validators.Path(file_okay=False, dir_okay=False), check_folder)),
 ]
-DryRun = Annotated[
-    bool, Parameter(negative="", help="Only say what would change; write nothing.")
-]
+DryRun = Annotated[bool, Parameter(help="Only say what would change; write nothing.")]
 
 
 def number(least: int, most: int, help_line: str) -> Parameter:

@@ -7,10 +7,10 @@ from cyclopts import App, Parameter
 
 from cs.assembly.operator_command import CommandContext
 from cs.assembly.people_directory import open_directory
+from cs.cli.choosing import Reveal
 from cs.cli.command import Invocation, Output, number, on_data
 from cs.cli.output import Table, facts, stop
 from cs.cli.people import UNNAMED, Named
-from cs.cli.revealing import Reveal
 from cs.directory.person import DirectoryPerson
 from cs.directory.store import PeopleDirectory
 from cs.domain.contact import BrandFacts
@@ -124,9 +124,7 @@ async def remove(at: Invocation, *, named: Named = UNNAMED) -> Output:
 async def clear(
     at: Invocation,
     *,
-    yes: Annotated[
-        bool, Parameter(negative="", help="Do it: nothing brings them back.")
-    ] = False,
+    yes: Annotated[bool, Parameter(help="Do it: nothing brings them back.")] = False,
 ) -> Output:
     """Remove all people from the directory. Cannot be undone, so it takes --yes.
 

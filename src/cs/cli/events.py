@@ -15,11 +15,9 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from cs.assembly.operator_command import CommandContext
-from cs.cli.choosing import Chosen
+from cs.cli.choosing import Chosen, Reveal
 from cs.cli.command import Invocation, Output, check_folder, command, number, on_data
-from cs.cli.output import json_text, print_json, stop, styled
-from cs.cli.progress import reading
-from cs.cli.revealing import Reveal
+from cs.cli.output import json_text, print_json, reading, stop, styled
 from cs.domain.causation import MessageCause, OperatorCause, StartCause, TimerCause
 from cs.eventlog.stored_cause import cause_in
 from cs.history.causes import CausedEvent, Explanation, explain
@@ -75,8 +73,7 @@ async def export(
         ),
     ] = None,
     resume: Annotated[
-        bool,
-        Parameter(negative="", help="Go on after the last event that is in the file --out."),
+        bool, Parameter(help="Go on after the last event that is in the file --out.")
     ] = False,
     reveal: Reveal = None,
 ) -> Output:

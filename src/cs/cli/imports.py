@@ -11,19 +11,22 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import msgspec
-from cyclopts import Parameter
-from msgspec.structs import replace
+from cyclopts import App, Parameter
+from msgspec.structs import asdict, replace
 
 from cs.assembly.operator_command import CommandContext, open_command_context
 from cs.assembly.settings_of_plugins import of_source
 from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
 from cs.cli.directory import directory_of
-from cs.cli.output import facts, stop, warn
-from cs.cli.progress import Progress
+from cs.cli.output import Progress, facts, stop, warn
 from cs.directory.errors import DirectoryUnavailable
+from cs.domain.causation import OperatorCause
+from cs.operations.bounces.reading import read_bounces, read_sent
+from cs.operations.bounces.recording import BounceCounts, BounceRecorder
 from cs.operations.retention import MONTH
 from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
+from cs.runtime.table_text import is_hopeless
 from cs.sources.brand.brand_index import BrandIndex, IndexFault
 from cs.sources.brand.imported import COMPANIES, company_of
 from cs.sources.people_directory.importing import (
@@ -37,6 +40,8 @@ from cs.sources.tables.table_file import BadFile, TableFile, TableKind, batches
 
 #: Companies of one transaction: what is lost when an import is stopped, and imported again.
 BATCH = 5_000
+#: Rows of bounces of one step, after which progress is shown.
+ROWS = 500
 #: Refused rows that are shown one by one; of the others only their number.
 SHOWN = 20
 
@@ -48,7 +53,7 @@ class ImportOptions:
 
     column: Annotated[
         tuple[str, ...],
-        Parameter(help="FIELD=COLUMN where the guess is wrong; FIELD= for none.", negative=""),
+        Parameter(help="FIELD=COLUMN where the guess is wrong; FIELD= for none."),
     ] = ()
     encoding: Annotated[
         str | None, Parameter(help="Of the text, such as cp1252; UTF-8 and UTF-16 are seen.")
@@ -260,3 +265,91 @@ def _day(text: str | None, today: date, oldest: date) -> date:
     if not oldest <= day <= today:
         stop(f"--as-of {day}: from {oldest}, since when people are kept, to today", 2)
     return day
+
+
+mailboxes = App(name="mailboxes", help="Import bounces.")
+
+
+@mailboxes.command
+@on_data
+async def bounced(
+    at: Invocation,
+    file: Annotated[Path, Parameter(help="A table (CSV), or mails (.eml, .mbox); also .gz.")],
+    /,
+    *,
+    sent: Annotated[
+        Path | None,
+        Parameter(help="The messages you sent: columns message-id and recipient; for mails."),
+    ] = None,
+    dry_run: DryRun = False,
+) -> Output:
+    """Import bounces from the tool that sends your mail, and correct what searches return.
+
+    A permanent failure of the recipient (5.1.1 and its like) takes the e-mail out of what is
+    reused, and for 30 days no new search verifies it again. A temporary one (4.x.x, a full
+    mailbox), and one about you or your message (5.7.x, spam), is only counted. Nothing is
+    stored about a mailbox that no search here returned.
+
+    Columns are guessed by their names, and printed: e-mail, type (hard, soft, block), status
+    (5.1.1), code (550), the server's words, time. A bad row is printed with its line, the
+    others are imported all the same, and the exit code is 1. Importing the same file again
+    changes nothing.
+
+    Delivery status mails (RFC 3464) need --sent FILE, since anybody can forge one: a mail
+    counts for a recipient if it returns a message that was sent to that recipient according
+    to FILE. Others are counted as unproven and change nothing.
+
+    With --json one object: file, form, columns, dry_run, and counts: rows, bounces, ignored,
+    permanent, temporary, other, recorded, known, unproven, not_ours, corrected, undated, bad,
+    bad_rows, damaged.
+
+    Examples: `cs mailboxes bounced bounces.csv --dry-run`, or
+    `cs mailboxes bounced returned.mbox --sent sent.csv --json`
+    """
+    data = await at.data()
+    counts = BounceCounts()
+    cause = OperatorCause(command="mailboxes bounced", who=data.by)
+    reflected = data.view_runner().catch_up
+    recorder = BounceRecorder(
+        data.streams, data.keys, data.clock, reflected, caused_by=cause, dry_run=dry_run
+    )
+    try:
+        read = read_bounces(file, data.clock.now(), None if sent is None else read_sent(sent))
+        with Progress() as progress:
+            for batch in batches(read.rows, ROWS):
+                counts.add(await recorder.record(batch))
+                progress.show(f"{counts.rows} rows")
+                if is_hopeless(counts.rows, counts.bad):
+                    bad = counts.bad_rows[-1][1]
+                    told = f"nearly all of its {counts.rows} rows are bad: {bad}"
+                    stop(f"{told}; the {counts.rows} rows before are imported")
+    except BadFile as error:
+        so_far = f"; the {counts.rows} rows before are imported" if counts.rows else ""
+        stop(f"{error}{so_far}")
+    unit = "line" if read.columns else "row"
+    warn_of_rows(counts.bad_rows, counts.bad, unit, "more bad rows")
+    for line in _warnings(counts):
+        warn(line)
+    shown = {"file": str(file), "form": read.form, "columns": read.columns}
+    text = ["dry run: nothing is written"] if dry_run else []
+    text += [columns_line(read.columns)] if read.columns else []
+    return Output(
+        [{**shown, "counts": counts, "dry_run": dry_run}],
+        [*text, *facts({**asdict(counts), "bad_rows": None})],
+        code=1 if counts.bad or counts.damaged else 0,
+    )
+
+
+def _warnings(counts: BounceCounts) -> Iterator[str]:
+    if counts.damaged:
+        yield (
+            f"{counts.damaged} cannot be recorded until damaged streams are mended "
+            "(`cs log verify` lists them); then run this again"
+        )
+    if counts.unproven:
+        yield (
+            f"{counts.unproven} are not proven and change nothing: they return no message that "
+            "was sent to that recipient"
+        )
+    if counts.undated:
+        yield f"{counts.undated} without a time are taken to be of now"

@@ -8,9 +8,9 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from cs.assembly.operator_command import CommandContext
+from cs.cli.brand_list import BadList, Row, read_rows
 from cs.cli.choosing import query_of
 from cs.cli.command import Invocation, Output
-from cs.cli.list_files import BadList, Row, read_rows
 from cs.cli.output import stop
 from cs.domain.brand.brand import brand_stream
 from cs.domain.names.brand_names import Unacceptable

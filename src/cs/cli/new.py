@@ -29,9 +29,7 @@ def source(
     name: Name,
     /,
     *,
-    brands: Annotated[
-        bool, Parameter(negative="", help="A source of brands; else of people.")
-    ] = False,
+    brands: Annotated[bool, Parameter(help="A source of brands; else of people.")] = False,
     into: Into = Path(),
 ) -> Output:
     """Write a source: one outside service that knows people, or with --brands brands.

@@ -9,11 +9,13 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import msgspec
 from msgspec.structs import asdict
@@ -21,10 +23,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
+from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from cs.domain.names.plain_text import escaped_controls
+from cs.runtime.durations import in_words
 from cs.runtime.private_files import open_private
 
 if TYPE_CHECKING:  # most commands print no page
@@ -259,3 +263,54 @@ def write_new(file: Path, content: bytes) -> None:
         stop(f"{file} is there already: name another file", 2)
     except OSError as error:
         stop(f"{file} cannot be written: {error.strerror}")
+
+
+#: A pause from which on it is shown.
+SHOWN_S = 2.0
+#: How often a line is printed where there is no terminal; a pause as long is printed.
+LINE_EVERY_S = 10.0
+
+
+class Progress(AbstractContextManager["Progress"]):
+    """Use as ``with``; the line is gone afterwards."""
+
+    def __init__(self) -> None:
+        self._printed_at = time.monotonic()
+        self._text = "calling"
+        self._line = Status(self._text, console=errors)
+
+    def __enter__(self) -> Self:
+        if errors.is_terminal:
+            self._line.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._line.stop()
+
+    def show(self, text: str) -> None:
+        """Show *text* from now on."""
+        self._text = " ".join(harmless(text).split())
+        self._print(self._text)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep for *seconds*, and show a longer pause."""
+        if seconds >= SHOWN_S:
+            self._print(f"{self._text}, next call in {in_words(seconds)}")
+        time.sleep(seconds)
+        self._line.update(Text(self._text))
+
+    def _print(self, text: str) -> None:
+        self._line.update(Text(text))
+        now = time.monotonic()
+        if not errors.is_terminal and now - self._printed_at >= LINE_EVERY_S:
+            self._printed_at = now
+            errors.print(text)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield what shows how far the log was read for *what*."""
+    with Progress() as progress:
+        yield lambda position, upto: progress.show(
+            f"{what}: {position} of {upto} positions read"
+        )

@@ -3,19 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from cyclopts import App, Parameter
 from msgspec.structs import replace
 
 from cs.assembly.operator_command import CommandContext
+from cs.cli.choosing import check_reason
 from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
-from cs.cli.output import Table, facts, json_line, json_text, stop, warn, write_new
-from cs.cli.progress import reading
-from cs.cli.revealing import check_reason
+from cs.cli.output import Table, facts, json_line, json_text, reading, stop, warn, write_new
 from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
 from cs.domain.brand.brand import stream_of
@@ -27,7 +26,7 @@ from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.port import EventLog
 from cs.history.disclosures import HeldBy, disclosures_of
 from cs.history.identities import identities
-from cs.history.person import PersonRecord, held_on
+from cs.history.person import held_on
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.retention import MONTH
@@ -202,8 +201,7 @@ async def export(
     reveal: Annotated[
         str,
         Parameter(
-            validator=check_reason,
-            help="Why; stored with your name before anything is shown.",
+            validator=check_reason, help="Why; stored with your name before anything is shown."
         ),
     ] = ARTICLE_15,
 ) -> Output:
@@ -218,16 +216,15 @@ async def export(
     Example: `cs people export --profile https://www.linkedin.com/in/jane-doe-1a2b`
     """
     print_of = named.print_of
-    data, months = await at.data(), at.settings().people_kept_for
-    found = await person_export(data, print_of(data.keys), reveal, out, kept_for_months=months)
+    data, kept_for = await at.data(), MONTH * at.settings().people_kept_for
+    found = await _held(data, print_of(data.keys), reveal, out, kept_for=kept_for)
     text = json_text(found)
     if out is None:
         return Output([found], [text])
     write_new(out, json_line(found) if at.json else f"{text}\n".encode())
-    records = "1 record" if len(found.records) == 1 else f"{len(found.records)} records"
-    return Output(
-        [{"file": str(out), "records": len(found.records)}], [f"{records} written to {out}"]
-    )
+    count = len(found["records"])
+    records = "1 record" if count == 1 else f"{count} records"
+    return Output([{"file": str(out), "records": count}], [f"{records} written to {out}"])
 
 
 @contextmanager
@@ -303,44 +300,14 @@ async def may_hold(log: EventLog, people: Iterable[str]) -> Disclosures:
             return None
 
 
-class PersonExport(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is held on one person.
-
-    Attributes:
-        at: The time of the export, which covers the log up to ``position``.
-        known: Whether anything is held.
-        pseudonym: Their name in exports that hide people.
-        records: The data of each lookup.
-        unread: Lookups that hold data about them and cannot be read.
-        suppressed: Whether they are kept out of later searches.
-        suppressed_since: The date of that, if it was requested by this address or profile.
-        disclosures: Earlier disclosures that may contain them; ``None``: not known.
-        paid_calls: The stored answers of paid providers to these lookups; ``None``: the
-            settings do not name their database.
-        directory: Their entries in the operator's own directory; ``None``: the settings do not
-            name the directory or its key.
-    """
-
-    at: datetime
-    position: int
-    known: bool
-    pseudonym: str | None
-    records: Sequence[PersonRecord]
-    unread: Sequence[str]
-    suppressed: bool
-    suppressed_since: datetime | None
-    disclosures: Disclosures
-    paid_calls: Sequence[RememberedCall] | None
-    directory: Sequence[DirectoryPerson] | None
-
-
-async def person_export(
-    data: CommandContext, print_: str, why: str, out: Path | None, *, kept_for_months: int
-) -> PersonExport:
-    """Return what is held on the person with the fingerprint *print_*.
+async def _held(
+    data: CommandContext, print_: str, why: str, out: Path | None, *, kept_for: timedelta
+) -> dict[str, Any]:
+    """Return everything that is held on the person with the fingerprint *print_*.
 
     That their data is opened is stored first, with the reason *why*, and the file *out* if
-    it goes into one.
+    it goes into one.  ``None`` in the place of a list means that it is not known: some of the
+    log is damaged, or the settings do not name the store or its key.
 
     Raises:
         SystemExit: Several people go by that fingerprint.
@@ -357,11 +324,10 @@ async def person_export(
                     "on them: name the person by --profile"
                 )
             names = [name for who in pseudonyms for name in await people.records_of(who)]
-        asked = DisclosedEvents(
-            people=tuple(names) if len(names) <= _NAMED else (), upto=position
-        )
+        named = tuple(names) if len(names) <= _NAMED else ()
         before = await may_hold(data.log, names)
         upto = position if names else 0  # there is nothing to open
+        asked = DisclosedEvents(people=named, upto=position)
         file = out.name if out else None
         await data.operator.disclose("people export", why, asked, upto=upto, file=file)
         data.keys.forget()  # of a person who was erased meanwhile
@@ -369,20 +335,20 @@ async def person_export(
     directory = await _in_directory(data, print_)
     suppressions = Suppressions(data.streams, data.keys, data.clock)
     since = [each.since for each in await suppressions.listed(print_)]
-    kept_for = MONTH * kept_for_months
-    return PersonExport(
-        at=data.clock.now(),
-        position=position,
-        known=bool(held.records or held.unread or directory),
-        pseudonym=pseudonyms[0] if pseudonyms else None,
-        records=[replace(r, kept_until=r.forgotten_at(kept_for)) for r in held.records],
-        unread=held.unread,
-        suppressed=bool(await data.keys.suppressed([print_])),
-        suppressed_since=since[0] if since else None,
-        disclosures=before,
-        paid_calls=await _paid_calls(data, {name.rpartition("#")[0] for name in names}),
-        directory=directory,
-    )
+    return {
+        "at": data.clock.now(),
+        "position": position,  # of the log's last event that is covered
+        "known": bool(held.records or held.unread or directory),
+        "pseudonym": pseudonyms[0] if pseudonyms else None,  # in exports that hide people
+        "records": [replace(r, kept_until=r.forgotten_at(kept_for)) for r in held.records],
+        "unread": held.unread,  # lookups that hold data about them and cannot be read
+        "suppressed": bool(await data.keys.suppressed([print_])),
+        # If it was requested by this address or profile.
+        "suppressed_since": since[0] if since else None,
+        "disclosures": before,
+        "paid_calls": await _paid_calls(data, {name.rpartition("#")[0] for name in names}),
+        "directory": directory,
+    }
 
 
 async def _paid_calls(

@@ -9,11 +9,9 @@ import msgspec
 from cyclopts import App, Parameter
 
 from cs.assembly.view_replay import replay_views
-from cs.cli.choosing import At, Brand, Domain, chosen_brands, end_of, query_of
+from cs.cli.choosing import At, Brand, Domain, Reveal, chosen_brands, end_of, query_of
 from cs.cli.command import Invocation, Output, number, on_data
-from cs.cli.output import Table, facts, stop
-from cs.cli.progress import Progress, reading
-from cs.cli.revealing import Reveal
+from cs.cli.output import Progress, Table, facts, reading, stop
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.history import History
@@ -173,9 +171,7 @@ def _words(answer: Mapping[str, Any]) -> str:
 async def views(
     at: Invocation,
     *,
-    dry_run: Annotated[
-        bool, Parameter(negative="", help="Show what differs, and change nothing.")
-    ] = False,
+    dry_run: Annotated[bool, Parameter(help="Show what differs, and change nothing.")] = False,
 ) -> Output:
     """Make the views again from the log, next to those that the service reads.
 

@@ -1,20 +1,40 @@
 """``cs report``: a period of the service, in figures."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from msgspec.structs import replace
 from rich.text import Text
 
-from cs.cli.choosing import Since, Until, check_period
+from cs.assembly.operator_command import CommandContext
+from cs.cli.choosing import (
+    At,
+    Domain,
+    Reveal,
+    Since,
+    Until,
+    check_lookup,
+    check_period,
+    chosen_brands,
+    end_of,
+    pseudonyms,
+    query_of,
+)
 from cs.cli.command import Invocation, NewFile, Output, number, on_data
-from cs.cli.output import Table, sections_text, stop, styled, write_new
-from cs.cli.progress import Progress
+from cs.cli.output import Progress, Table, sections_text, stop, styled, write_new
+from cs.domain.brand.brand import stream_of
+from cs.domain.contact import Query
+from cs.domain.disclosure import DisclosedEvents
+from cs.history.brands import brands, of_one_brand
+from cs.history.comparing import PersonChange, compared, one_after_another, shown
+from cs.history.history import History
 from cs.history.pages import Page, page_html
 from cs.history.report.figures import Report, make_report
 from cs.history.report.rendering import BY, report_page
+from cs.history.runs import Run
+from cs.projections.searches import instant
 
 #: The period without --since.
 USUAL = timedelta(days=30)
@@ -87,3 +107,144 @@ def _parts(found: Report, page: Page) -> Iterator[str | Text | Table]:
     yield styled(line, page.lead, found.position, found.events)
     yield from (styled("[yellow]{}[/]", note) for note in page.notes)
     yield from sections_text(page.sections)
+
+
+@on_data
+async def compare(
+    call: Invocation,
+    first: Annotated[
+        str | None, Parameter(help="A brand by its name, or a lookup's id.", show_default=False)
+    ] = None,
+    second: Annotated[
+        str | None,
+        Parameter(help="A later lookup's id, where the first is one.", show_default=False),
+    ] = None,
+    /,
+    *,
+    domain: Domain = None,
+    all_brands: Annotated[bool, Parameter(help="Every brand that was looked up.")] = False,
+    at: At = None,
+    reveal: Reveal = None,
+) -> AsyncIterator[Output]:
+    """Show who joined, who left, and whose title, level or address changed between two runs.
+
+    Of a brand: between each of its runs and the one before, however it was asked for. People
+    are named by pseudonyms that are the same in all runs, unless --reveal.
+
+    Example: `cs compare Nike --at 2026-03-01`, and `cs compare LOOKUP LOOKUP --json`
+    """
+    lookups = _lookups(first, second, domain, all_brands=all_brands)
+    data = await call.data()
+    history = History(data.log)
+    # What is appended from here on the disclosure does not cover, so it is not read.
+    upto = await end_of(history, at)
+    groups: Sequence[Sequence[str]]
+    if lookups:
+        groups = [sorted({stream_of(lookup) for lookup in lookups})]
+    elif all_brands:
+        groups = of_one_brand(await brands(history, upto))
+    else:
+        query = query_of(first, domain) or Query()
+        groups = [[each.stream for each in await chosen_brands(history, query, upto)]]
+    if reveal is not None:
+        streams = () if all_brands else tuple(sorted(groups[0]))
+        of_all = ("brand",) if all_brands else ()
+        asked = DisclosedEvents(streams=streams, categories=of_all)
+        await data.operator.disclose("compare", reveal, asked, upto=upto)
+    any_pair = False
+    for group in groups:
+        if lookups:
+            ended = [await _ended(history, each, upto, now=at is None) for each in lookups]
+            pairs = [(ended[0], ended[1])]
+        else:
+            runs = [run for stream in group for run in await history.runs(stream, upto)]
+            pairs = [*one_after_another(sorted(runs, key=lambda run: run.position))]
+        if all_brands and pairs:
+            query = pairs[-1][1].query
+            yield Output(text=[styled("[bold]{}[/]", query.brand or query.domain)])
+        who = await _who(data, pairs) if pairs else {}
+        for before, after in pairs:
+            changes, same = compared(before, after, who, reveals=reveal is not None)
+            yield Output(rows=changes, text=_text(before, after, changes, same))
+        any_pair = any_pair or bool(pairs)
+    if not any_pair:
+        stop("fewer than two lookups have an answer: nothing to compare")
+
+
+def _lookups(
+    first: str | None, second: str | None, domain: str | None, *, all_brands: bool
+) -> Sequence[str]:
+    """Return the two lookups that are named; none: a brand is, or all are.
+
+    Raises:
+        SystemExit: What is named cannot be compared.
+    """
+    named = [said for said in (first, second) if said is not None]
+    if all_brands and (named or domain is not None):
+        stop("--all-brands: without a brand, domain or lookup", 2)
+    if not named and domain is None and not all_brands:
+        stop("name a brand, a --domain, two lookups, or --all-brands", 2)
+    lookups = [said for said in named if said.startswith("brand-") and "." in said]
+    if len(lookups) == 1:
+        stop("name two lookups, or a brand; `cs searches list --json` shows lookups", 2)
+    if second is not None and not lookups:
+        stop(f"one brand at a time; {second!r} is no lookup", 2)
+    if lookups and domain is not None:
+        stop("--domain: lookups say which brand is meant", 2)
+    return lookups
+
+
+async def _ended(history: History, lookup: str, upto: int, *, now: bool) -> Run:
+    run = await history.run(lookup, upto)
+    if run is None and now:
+        await check_lookup(history, lookup)
+    if run is None:
+        stop(f"{lookup} had not begun by then")
+    if run.finished_at is None:
+        stop(f"{lookup} {'has not ended yet' if now else 'had not ended by then'}")
+    return run
+
+
+async def _who(data: CommandContext, pairs: Sequence[tuple[Run, Run]]) -> Mapping[str, str]:
+    """Return whose each record of the runs of *pairs* is."""
+    runs = {run.lookup: run for pair in pairs for run in pair}.values()
+    return await pseudonyms(data, [each["person"] for run in runs for each in shown(run)])
+
+
+def _text(before: Run, after: Run, changes: Sequence[PersonChange], same: int) -> Iterator[str]:
+    yield f"{_about(before)} -> {_about(after)}"
+    joined, left, changed = (
+        sum(each.change == change for each in changes)
+        for change in ("joined", "left", "changed")
+    )
+    yield f"  joined {joined}, left {left}, changed {changed}, the same {same}"
+    yield from (f"  {_line(change)}" for change in changes)
+
+
+def _about(run: Run) -> str:
+    ended = "" if run.finished_at is None else f", {instant(run.finished_at)}"
+    return f"{run.lookup} ({run.outcome}{ended})"
+
+
+def _line(change: PersonChange) -> str:
+    was, now = change.was, change.now
+    one = now or was
+    assert one is not None
+    who = one["name"] or change.who or one["person"]
+    if was is not None and now is not None:
+        fields = "; ".join(_field(name, was, now) for name in change.changed)
+        return f"{change.change} {who}: {fields}"
+    said = [one[name] for name in ("title", "family", "level", "address") if one[name]]
+    if one["address"] is None:
+        said.append("verified" if one["verified"] else "no verified address")
+    return f"{change.change} {who}: {', '.join(said)}"
+
+
+def _field(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return what of *name* changed: in words where they may be shown."""
+    before, after = was[name], now[name]
+    if name == "address" and was["verified"] != now["verified"]:
+        return "address verified" if now["verified"] else "address not verified any more"
+    if before == after:  # hidden
+        return f"another {name}"
+    return f"{name} {before or 'none'} -> {after or 'none'}"

@@ -3,21 +3,32 @@
 A command imports its own role when it is called, and no other.
 """
 
-from collections.abc import Callable
+import asyncio
+import gc
+import os
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
+from structlog import get_logger
 
+from cs.admin.app import build as admin_app
 from cs.assembly.process import RunningRole
 from cs.cli.command import Invocation, Output, command
-from cs.cli.process import Process
+from cs.cli.errors import USAGE_ERRORS, USER_ERRORS, first_cause
+from cs.cli.output import errors, stop
 from cs.domain.service import World
 from cs.domain.stages.table import OWN_STAGES
+from cs.http_server.serving import address, listen, on_signal, serving
 from cs.plugins.entry_points import Group, installed_plugins, names_of
-from cs.settings import Settings
+from cs.runtime import failpoints, logs
+from cs.runtime.redaction import without_secrets
+from cs.settings import BadSettings, Settings
+
+log = get_logger()
 
 Run = Callable[[Settings, World], AbstractAsyncContextManager[RunningRole]]
 
@@ -35,7 +46,7 @@ class RoleOptions:
         int | None, Parameter(help="Port for health checks; 0: any free one.")
     ] = None
     sandbox: Annotated[
-        bool, Parameter(negative="", help="Belong to a sandbox: `cs sandbox run` is its world.")
+        bool, Parameter(help="Belong to a sandbox: `cs sandbox run` is its world.")
     ] = False
 
 
@@ -131,21 +142,114 @@ def stage(
 def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given: Any) -> Output:
     """Serve the role *name*, which *run* runs; settings *given* are options of this role."""
     chosen = at.settings(admin_port=options.admin_port, **given)
-    world: World = "sandbox" if options.sandbox else "live"
     calls = name == "api"
 
-    async def start(stack: AsyncExitStack) -> RunningRole:
-        return await stack.enter_async_context(run(chosen, world))
+    async def serve() -> None:
+        await serve_role(
+            chosen,
+            lambda: run(chosen, "sandbox" if options.sandbox else "live"),
+            calls=calls,
+            runs=f"{name} runs{' at {{api}}/v1' if calls else ''}, health at {{admin}}/readyz",
+            leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
+        )
 
-    Process(
-        name=name,
-        settings=chosen,
-        start=start,
-        calls=calls,
-        runs=lambda api, admin: (
-            f"{name} runs{f' at {api}/v1' if calls else ''}, health at {admin}/readyz"
-        ),
-        leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
-        advice="start it again",
-    ).run(sandbox=options.sandbox)
+    run_process(
+        name, chosen, serve, calls=calls, sandbox=options.sandbox, advice="start it again"
+    )
     return Output()
+
+
+def run_process(
+    name: str,
+    chosen: Settings,
+    serve: Callable[[], Coroutine[Any, Any, None]],
+    *,
+    calls: bool,
+    sandbox: bool,
+    advice: str,
+) -> None:
+    """Run *serve* with log and fail points set up; only a *sandbox* may have fail points.
+
+    Args:
+        name: Of the process, for people.
+        chosen: Its settings; no secret of them is repeated.
+        serve: Returns the coroutine to run.
+        calls: Whether it answers calls.
+        sandbox: Whether it belongs to a sandbox.
+        advice: What follows from an error, or what to do.
+
+    Raises:
+        SystemExit: An error ended it that no user can fix.
+    """
+    logs.configure(chosen.log_level, chosen.log_format, chosen.secrets())
+    arm_faults(sandbox=sandbox)
+    try:
+        import uvloop  # noqa: PLC0415  not for every command
+
+        # uvloop serves callers with a third less processor time.  Elsewhere an open
+        # connection to Kafka would keep it from closing, for 30 seconds.
+        (uvloop.run if calls else asyncio.run)(serve())
+    except Exception as error:
+        cause = first_cause(error)
+        if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
+            raise
+        log.critical("role_failed", role=name, exc_info=error)
+        said = f"{name} has ended, {type(cause).__name__}: {cause}; {advice}"
+        stop(without_secrets(said, chosen.secrets()))
+
+
+async def serve_role(
+    chosen: Settings,
+    run: Callable[[], AbstractAsyncContextManager[RunningRole]],
+    *,
+    calls: bool,
+    runs: str,
+    leaves: str,
+) -> None:
+    """Serve the role that *run* runs until SIGTERM or SIGINT; while it starts they cancel it.
+
+    Args:
+        chosen: Settings with the ports, which are taken before the role starts.
+        run: Runs the role.
+        calls: Whether it answers calls, on a port other than the admin port.
+        runs: A line to print once it runs; ``{api}`` and ``{admin}`` are the addresses.
+        leaves: A line to print at the end.
+    """
+    starting = asyncio.current_task()
+    assert starting is not None, "runs in a task"
+    async with AsyncExitStack() as stack:
+        stack.enter_context(on_signal(starting.cancel))
+        api = stack.enter_context(listen(chosen.host, chosen.port)) if calls else None
+        admin = stack.enter_context(
+            listen(chosen.admin_host, chosen.admin_port, what="admin_port")
+        )
+        role = await stack.enter_async_context(run())
+        apps = [(role.app, api)] if role.app is not None and api is not None else []
+        names = {chosen.admin_host, *chosen.admin_names}
+        checks = admin_app(role.ready, role.clock_advancer, names, role.bounces)
+        draining = role.draining or asyncio.Event()
+        await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
+        gc.freeze()  # what has been loaded stays
+        ending = asyncio.Event()
+        with on_signal(ending.set):
+            where = {"api": address(api) if api is not None else "", "admin": address(admin)}
+            errors.print(runs.format(**where))
+            await ending.wait()
+        errors.print(leaves)
+
+
+def arm_faults(*, sandbox: bool) -> None:
+    """Arm the fail points that the environment names.
+
+    Raises:
+        BadSettings: There are some, and this is no sandbox, or they are unknown.
+    """
+    if text := os.environ.get(failpoints.VARIABLE):
+        named = f"environment variable {failpoints.VARIABLE}: "
+        if not sandbox:
+            why = "it kills the service on purpose; unset it, or serve with --sandbox"
+            raise BadSettings(f"{named}{why}")
+        try:
+            failpoints.arm(text)
+        except failpoints.BadFailPoint as error:
+            raise BadSettings(f"{named}{error}") from error

@@ -1,23 +1,35 @@
-"""``cs sandbox run``: a made-up world for a service that runs as several processes."""
+"""``cs sandbox run``: a made-up world by itself; and a service in one, for `cs demo`."""
 
 import asyncio
 import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from cyclopts import App, Parameter
 
-from cs.admin.sandbox_clock import SandboxClock
+from cs import settings
+from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.assembly.databases import keep_time, open_shared_time, open_stages_pool
+from cs.assembly.folder import open_paid_calls, sandbox_clock
+from cs.assembly.one_process import RunningService, clock_advance, run_embedded
+from cs.assembly.plugins import open_plugins
 from cs.assembly.sandbox_plugins import plugins_in_sandbox
 from cs.assembly.sandbox_world import providers_url, run_sandbox
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors
-from cs.http_server.serving import on_signal
+from cs.http_server.serving import address, listen, on_signal, serving
+from cs.operations.operator import Operator
+from cs.paid_calls.budgets import UNLIMITED, Budgets
+from cs.paid_calls.paid import EVERY_TIME
+from cs.plugins.stages import Stage
 from cs.postgres.clock import DatabaseTime
 from cs.runtime.private_files import temporary_folder
 from cs.sandbox import ADAPTERS
+from cs.sandbox.shapes import World
 from cs.sandbox.world import load
 from cs.settings import Settings
 
@@ -26,20 +38,16 @@ app = App(
     help="Made-up worlds for a service that runs as several processes.",
 )
 
-WorldFile = Annotated[Path | None, Parameter(help="A world file; the bundled one if left out.")]
-
 
 @app.command
 @command("config")
 async def run(
     at: Invocation,
-    world: WorldFile = None,
+    world: Annotated[Path | None, Parameter(help="A world file, not the bundled one.")] = None,
     /,
     *,
     write: Annotated[Path, Parameter(help="File for the settings of its roles (TOML).")],
-    providers: Annotated[
-        bool, Parameter(negative="", help="Play providers with a key, too.")
-    ] = False,
+    providers: Annotated[bool, Parameter(help="Play providers with a key, too.")] = False,
 ) -> Output:
     """Run a world by itself, for a service that runs as several processes.
 
@@ -102,3 +110,87 @@ def write_settings(
     new.write_text("\n".join(lines) + "\n")
     new.replace(file)  # roles may be waiting for it
     return set(tables)
+
+
+#: The plug-ins of a sandbox, named so that no other one reaches the real outside; and those
+#: that ask the played providers.
+FREE: Mapping[str, tuple[str, ...]] = {
+    "brand_sources": ("wikidata", "website"),
+    "people_sources": ("searxng",),
+    "verifiers": ("smtp",),
+}
+PAID: Mapping[str, tuple[str, ...]] = {
+    "brand_sources": ("pdl", "serper"),
+    "people_sources": tuple(ADAPTERS["sources"]),
+    "verifiers": tuple(ADAPTERS["verifiers"]),
+}
+
+
+class SandboxService(msgspec.Struct, frozen=True):
+    """A service that runs in a made-up world; *base_url* ends in ``/v1``."""
+
+    base_url: str
+    settings: Settings
+    service: RunningService
+    operator: Operator
+    clock: SandboxClock
+    clock_advancer: ClockAdvancer
+    providers_url: str | None = None
+
+
+@asynccontextmanager
+async def sandbox_service(
+    world: World,
+    *,
+    folder: Path | None = None,
+    clock: SandboxClock | None = None,
+    stages: Sequence[Stage] = (),
+    providers: bool = False,
+    budgets: Budgets = UNLIMITED,
+) -> AsyncIterator[SandboxService]:
+    """Serve *world*; SIGTERM and SIGINT cancel the calling task.
+
+    Settings come from their defaults alone: nothing here may reach the real outside.
+
+    Args:
+        world: The outside world.
+        folder: Holds ``data`` and certificates; by default one that is removed afterwards.
+        clock: Of service and world; by default that of the data.
+        stages: Do the work of stages of the service.
+        providers: Play the sources and verifiers with a key, too; calls to them are made
+            once, and counted in *budgets*.
+        budgets: Where they are counted.
+    """
+    caller = asyncio.current_task()
+    assert caller is not None, "runs in a task"
+    async with AsyncExitStack() as stack:
+        stack.enter_context(on_signal(caller.cancel))
+        if folder is None:
+            parent = Path(tempfile.gettempdir())
+            folder = stack.enter_context(temporary_folder(parent, "cs-sandbox-"))
+        asked = {name: free + (PAID[name] if providers else ()) for name, free in FREE.items()}
+        given = {"data_dir": folder / "data", "port": 0, **asked}
+        chosen = settings.load(environment={}, given=given)
+        api_socket = stack.enter_context(listen(chosen.host, chosen.port))
+        clock = clock or sandbox_clock(chosen.data_dir)
+        chosen = await stack.enter_async_context(
+            run_sandbox(chosen, world, folder / "certificates", clock, providers=providers)
+        )
+        opened = stack.enter_async_context
+        paid = await opened(open_paid_calls(chosen)) if providers else EVERY_TIME
+        tools = await opened(
+            open_plugins(chosen, clock, paid, budgets=budgets, world="sandbox")
+        )
+        if stages:
+            tools = msgspec.structs.replace(tools, stages=stages)
+        service = await opened(run_embedded(chosen, tools, "sandbox", clock))
+        await opened(serving([(service.app, api_socket)], service.api.draining))
+        yield SandboxService(
+            f"{address(api_socket)}/v1",
+            chosen,
+            service,
+            Operator(service.streams, clock),
+            clock,
+            clock_advance(service, clock),
+            providers_url(chosen) if providers else None,
+        )

@@ -3,20 +3,67 @@
 import uuid
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 from cyclopts import Parameter
+from rich.text import Text
 
-from cs.cli.app import FAILED
+from cs.cli.app import FAILED, LIMITED, NO_QUOTA
 from cs.cli.command import Invocation, Output, Server, command
-from cs.cli.list_files import is_json
-from cs.cli.list_search import ListOptions, search_list
-from cs.cli.output import harmless, stop, warn
-from cs.cli.progress import Progress
-from cs.cli.search_record import COLUMNS, describe, exit_code, record_lines, rows
-from cs.client import Client, ClientError, Failed, Other, Patience, Running, Search, Unsendable
+from cs.cli.output import (
+    Progress,
+    Table,
+    console,
+    csv_cell,
+    facts,
+    harmless,
+    stop,
+    styled,
+    warn,
+)
+from cs.client import (
+    Client,
+    ClientError,
+    Contact,
+    Failed,
+    Other,
+    Patience,
+    QuotaExceeded,
+    Running,
+    Search,
+    TooManyRequests,
+    Unavailable,
+    Unsendable,
+)
+from cs.runtime.durations import in_words
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of a search for a whole list."""
+
+    file: Annotated[
+        Path | None,
+        Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
+    ] = None
+    results: Annotated[
+        Path | None, Parameter(help="Where a list's results go: .csv or .jsonl.")
+    ] = None
+    ask_again: Annotated[
+        bool,
+        Parameter(help="List: ask for rows lost a day ago or by another key; may be charged."),
+    ] = False
+    retry_failed: Annotated[
+        bool, Parameter(help="List: search again what the service could not finish.")
+    ] = False
+    estimate: Annotated[
+        bool, Parameter(help="List: estimate its cost from the service's data; search nothing.")
+    ] = False
+
 
 HERE, NO_LIST = Server(), ListOptions()
 
@@ -61,7 +108,9 @@ def search(
     if listed.file is not None:
         if named or idempotency_key or not wait:
             stop("--file takes the brands from the file: name no other, and wait", 2)
-        results = _results(at, listed.file, listed.results)
+        from cs.cli.brand_list import results_path, search_list  # noqa: PLC0415  imports this
+
+        results = results_path(at, listed.file, listed.results)
         identity = f"{server.url.rstrip('/')} {server.key}"
         with Progress() as progress, _client(server, progress) as client:
             return search_list(
@@ -133,17 +182,6 @@ def _client(server: Server, progress: Progress, name: str = "") -> Iterator[Clie
         _stop(error, name)
 
 
-def _results(at: Invocation, file: Path, results: Path | None) -> Path:
-    """Return where the results of the list *file* go, ``brands.results.csv`` by default."""
-    if not file.name or (results is not None and not results.name):
-        stop("--file and --results are names of files", 2)
-    form = "jsonl" if at.json else "csv"
-    path = results or file.with_name(f"{file.stem}.results.{form}")
-    if (at.json and not is_json(path)) or (at.csv and is_json(path)):
-        stop(f"the name of the results says their form, and {path.name} says another", 2)
-    return path
-
-
 def _shown(found: Search, code: int = 0) -> Output:
     return Output(
         [found],
@@ -161,3 +199,111 @@ def _stop(error: ClientError, name: str) -> NoReturn:
         warn(f"the search may go on; ask for it with --idempotency-key={name}")
     is_usage = isinstance(error, Unsendable)
     stop(str(error) if is_usage else describe(error), 2 if is_usage else exit_code(error))
+
+
+#: Columns of a terminal that has room for the location.
+WIDE = 100
+
+_SEARCH = ("id", "status", "reason", "cached", "charged", "searched_at")
+_BRAND = {
+    "domain": "Web site",
+    "linkedin_company_url": "LinkedIn",
+    "parent_company": "Parent company",
+    "instagram": "Instagram",
+    "tiktok": "TikTok",
+}
+_PERSON = tuple(name for name in Contact.__struct_fields__ if name != "extras")
+#: Columns of `rows`.
+COLUMNS = ("brand", *_SEARCH, *(f"brand_{field}" for field in _BRAND), *_PERSON)
+#: Advice for each reason of a failed search (contract text 7).
+ADVICE = {
+    "no_linkedin": "the company could not be pinned down; a full name or a domain may help",
+    "no_contacts": "the company was found, but no person in a marketing role",
+    "no_emails": "people were found, but no e-mail could be verified for any",
+    "scrape_error": "a service we ask did not answer; try again in a few minutes",
+    "timeout": "it took too long; try again in a few minutes",
+    "error": "the service could not do its part; if it still fails in a few minutes, its "
+    "operator has to repair it",
+}
+
+
+def record_lines(record: dict[str, Any]) -> Iterator[str | Text | Table]:
+    """Yield the facts about the brand, then the people, verified ones first."""
+    yield Text("  ").join([styled("[bold]{}[/]", record["brand"]), _status(record)])
+    yield from facts((label, record.get(field)) for field, label in _BRAND.items())
+    if contacts := record.get("contacts"):
+        yield _people(contacts)
+    usage = record["usage"]
+    line = "[dim]{}  used {} of {} searches, {} left[/]"
+    yield styled(line, record["id"], *(usage[n] for n in ("used", "quota", "remaining")))
+
+
+def rows(search: Search) -> list[list[str]]:
+    """Return a row for each contact; one without a person if there are none."""
+    fields = msgspec.to_builtins(search)
+    fields["status"] = search.status
+    ahead = [csv_cell(fields.get(field)) for field in ("brand", *_SEARCH, *_BRAND)]
+    people = () if isinstance(search, Running) else search.contacts
+    found = [[csv_cell(getattr(person, field)) for field in _PERSON] for person in people]
+    return [[*ahead, *cells] for cells in found or [[""] * len(_PERSON)]]
+
+
+def _status(record: dict[str, Any]) -> Text:
+    if record["status"] == "running":
+        return styled("[yellow]running[/], ask again: cs get {}", record["id"])
+    how = _how(record)
+    match record["status"]:
+        case "done":
+            return styled("[green]done[/]{}", how)
+        case "failed":
+            reason = record["reason"]
+            advice = ADVICE.get(reason, "a reason that this version does not know")
+            return styled("[red]{}[/]: {}{}", reason, advice, how)
+        case unknown:
+            text = "[yellow]{}[/], a status that this version does not know{}"
+            return styled(text, unknown, how)
+
+
+def _how(record: dict[str, Any]) -> str:
+    """Return in brackets how it was searched, as far as the record has it."""
+    words: dict[str, dict[bool | None, str]] = {
+        "cached": {True: "from reuse", False: "searched live"},
+        "charged": {True: "1 search charged", False: "not charged"},
+    }
+    said = [says.get(record.get(field)) for field, says in words.items()]
+    remarks = ", ".join(word for word in said if word)
+    return f" ({remarks})" if remarks else ""
+
+
+def _people(contacts: list[dict[str, Any]]) -> Table:
+    # Addresses are there to be copied: other columns fold, this one does not.
+    columns = ("Name", "Title", "E-mail", "Where")[: 4 if console.width >= WIDE else 3]
+    cells = []
+    for contact in contacts:
+        verified = contact.get("email_status") == "verified"
+        style = "[green]{}[/]" if verified else "[dim]not found[/]"
+        row = [
+            contact.get("full_name") or "",
+            contact.get("title") or "",
+            styled(style, contact.get("email") or ""),
+            contact.get("location") or "",
+        ]
+        cells.append(row[: len(columns)])
+    return Table(columns, cells, ["Name", "Title", "Where"])
+
+
+def exit_code(error: ClientError) -> int:
+    """Return the exit code of the command after *error*."""
+    match error:
+        case QuotaExceeded():
+            return NO_QUOTA
+        case TooManyRequests() | Unavailable():
+            return LIMITED
+        case _:
+            return 1
+
+
+def describe(error: ClientError) -> str:
+    """Return *error* as one sentence."""
+    wait = f" (try again in {in_words(error.retry_after_s)})" if error.retry_after_s else ""
+    return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

@@ -1,7 +1,7 @@
 """``cs serve``: the whole service in one process."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -19,7 +19,7 @@ from cs.assembly.service_checks import open_budgets
 from cs.assembly.setup_lines import setup_lines
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
-from cs.cli.process import Process
+from cs.cli.roles import run_process, serve_role
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import DataFolder
@@ -45,11 +45,10 @@ def serve(
         int | None, Parameter(help="Port for health checks; 0: any free one.")
     ] = None,
     sandbox: Annotated[
-        bool, Parameter(negative="", help="Talk to a made-up world on this machine.")
+        bool, Parameter(help="Talk to a made-up world on this machine.")
     ] = False,
     providers: Annotated[
-        bool,
-        Parameter(negative="", help="With --sandbox: the world plays providers with a key."),
+        bool, Parameter(help="With --sandbox: the world plays providers with a key.")
     ] = False,
 ) -> Output:
     """Run the service: API, stages and views in one process, on SQLite.
@@ -76,7 +75,14 @@ def serve(
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
     enter = _sandbox(world, providers=providers) if sandbox else None
-    service(chosen, enter, providers=providers).run(sandbox=sandbox)
+    run_process(
+        f"the service on {chosen.data_dir}",
+        chosen,
+        partial(serve_embedded, chosen, enter, providers=providers),
+        calls=True,
+        sandbox=sandbox,
+        advice="running searches go on at the next start",
+    )
     return Output()
 
 
@@ -92,68 +98,69 @@ def _sandbox(world: Path | None, *, providers: bool) -> RunWorld:
     )
 
 
-def service(
-    chosen: Settings, enter: RunWorld | None = None, *, providers: bool = False
-) -> Process:
-    """Return the service, in the world that *enter* runs; without one in the live world."""
-    return Process(
-        name=f"the service on {chosen.data_dir}",
-        settings=chosen,
-        start=partial(_start, chosen, enter, providers=providers),
+async def serve_embedded(
+    chosen: Settings, enter: RunWorld | None, *, providers: bool = False
+) -> None:
+    """Serve in the world that *enter* runs; without one in the live world."""
+    await serve_role(
+        chosen,
+        partial(_run, chosen, enter, providers=providers),
         calls=True,
-        runs=lambda api, admin: (
-            f"serving {api}/v1, health at {admin}/readyz, data in {chosen.data_dir}"
-        ),
+        runs=f"serving {{api}}/v1, health at {{admin}}/readyz, data in {chosen.data_dir}",
         leaves="leaving: held calls are answered, running searches go on at the next start",
-        advice="running searches go on at the next start",
     )
 
 
-async def _start(
-    given: Settings, enter: RunWorld | None, stack: AsyncExitStack, *, providers: bool
-) -> RunningRole:
-    """Start the service in the world that *enter* runs, in the live one without."""
+@asynccontextmanager
+async def _run(
+    given: Settings, enter: RunWorld | None, *, providers: bool
+) -> AsyncIterator[RunningRole]:
+    """Run the service in the world that *enter* runs, in the live one without."""
     world: World = "live" if enter is None else "sandbox"
     chosen, clock = given, None
-    if enter is not None:
-        clock = sandbox_clock(given.data_dir)
-        parent = DataFolder(given.data_dir).path
-        certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
-        chosen = await stack.enter_async_context(enter(given, certificates, clock))
-    metrics = Metrics(await stack.enter_async_context(open_traces(chosen, "serve")))
-    directory = await stack.enter_async_context(open_asked_directory(chosen, world, clock))
-    plugins = await stack.enter_async_context(
-        open_plugins(
-            chosen,
-            clock,
-            await stack.enter_async_context(open_paid_calls(chosen, metrics)),
-            budgets=await stack.enter_async_context(open_budgets(chosen, world)),
-            directory=directory,
-            world=world,
-            metrics=metrics,
+    async with AsyncExitStack() as stack:
+        opened = stack.enter_async_context
+        if enter is not None:
+            clock = sandbox_clock(given.data_dir)
+            parent = DataFolder(given.data_dir).path
+            certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
+            chosen = await opened(enter(given, certificates, clock))
+        metrics = Metrics(await opened(open_traces(chosen, "serve")))
+        directory = await opened(open_asked_directory(chosen, world, clock))
+        paid = await opened(open_paid_calls(chosen, metrics))
+        budgets = await opened(open_budgets(chosen, world))
+        plugins = await opened(
+            open_plugins(
+                chosen,
+                clock,
+                paid,
+                budgets=budgets,
+                directory=directory,
+                world=world,
+                metrics=metrics,
+            )
         )
-    )
-    service = await stack.enter_async_context(
-        run_embedded(chosen, plugins, world, clock, metrics)
-    )
-    people = await status_if_readable(directory)
-    lines = setup_lines(chosen, plugins, people) if enter is None else ()
-    if enter is not None:
-        notices = sandbox_notices(given, plugins.names, providers=providers)
-        if providers:
-            # Imported here: a live service starts sooner without.
-            from cs.assembly.sandbox_world import providers_url  # noqa: PLC0415
+        service = await opened(run_embedded(chosen, plugins, world, clock, metrics))
+        if enter is None:
+            lines = setup_lines(chosen, plugins, await status_if_readable(directory))
+        else:
+            notices = sandbox_notices(given, plugins.names, providers=providers)
+            if providers:
+                # Imported here: a live service starts sooner without.
+                from cs.assembly.sandbox_world import providers_url  # noqa: PLC0415
 
-            notices.append(f"the bill of the played providers: {providers_url(chosen)}/bill")
-        lines = [f"sandbox: {'; '.join(notices)}"] if notices else ()
-    for line in lines:
-        errors.print(line)
-    for name, why in plugins.misconfiguration.reasons.items():
-        warn(f"{name}: {why}")
-    return RunningRole(
-        service.ready,
-        service.app,
-        service.api.draining,
-        clock_advance(service, clock) if clock else None,
-        service.bounces,
-    )
+                notices.append(
+                    f"the bill of the played providers: {providers_url(chosen)}/bill"
+                )
+            lines = [f"sandbox: {'; '.join(notices)}"] if notices else []
+        for line in lines:
+            errors.print(line)
+        for name, why in plugins.misconfiguration.reasons.items():
+            warn(f"{name}: {why}")
+        yield RunningRole(
+            service.ready,
+            service.app,
+            service.api.draining,
+            clock_advance(service, clock) if clock else None,
+            service.bounces,
+        )

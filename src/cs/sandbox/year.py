@@ -1,7 +1,7 @@
 """A made-up year: how the bundled world changes while the service is used.
 
 People change jobs, brands come up, mail servers change their ways, and one week goes badly.
-What callers and the operator do meanwhile is in `cs.cli.demo_year`.
+What callers and the operator do meanwhile is in `cs.cli.demo`.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -13,10 +13,10 @@ import msgspec
 
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
+from cs.cli.brand_list import RowState, search_list
 from cs.cli.command import Invocation
-from cs.cli.list_files import RowState
-from cs.cli.list_search import ListOptions, search_list
-from cs.cli.progress import Progress
+from cs.cli.output import Progress
+from cs.cli.search import ListOptions
 from cs.client import Client, Patience
 from cs.client.retries import NO_RETRIES
 

@@ -9,7 +9,7 @@ import pytest
 from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
 from cli.command import Ran, started
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.progress import LINE_EVERY_S, Progress
+from cs.cli.output import LINE_EVERY_S, Progress
 
 pytestmark = pytest.mark.slow
 
@@ -265,10 +265,11 @@ def test_the_daily_limit_wins_over_what_comes_after_it(desk: Desk) -> None:
 
 
 def test_progress_is_shown_now_and_then_without_a_terminal(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    progress = Progress(lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = Progress()
     for searched in range(1, 31):
         now += 1.0
         progress.show(f"{searched} of 30 searched")

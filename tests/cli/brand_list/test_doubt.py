@@ -7,7 +7,7 @@ import pytest
 
 from cli.brand_list.list_desk import KEY, Desk, Service
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.list_files import RowState, hashed
+from cs.cli.brand_list import RowState, hashed
 from cs.client import Patience
 
 pytestmark = pytest.mark.slow

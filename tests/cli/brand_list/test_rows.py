@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.cli.list_files import MAX_BYTES, BadList, read_rows
+from cs.cli.brand_list import MAX_BYTES, BadList, read_rows
 
 
 @pytest.mark.parametrize(

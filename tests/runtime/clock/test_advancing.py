@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from cs.admin.sandbox_clock import MOST, SandboxClock
-from cs.cli.sandbox_service import SandboxService, sandbox_service
+from cs.cli.sandbox import SandboxService, sandbox_service
 from cs.domain.brand.events import AttemptFailed, LookupFinished, StageIssued
 from cs.domain.codec import AnyEvent
 from cs.eventlog.follow import follow

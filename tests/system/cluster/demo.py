@@ -12,7 +12,7 @@ import httpx
 from rich.console import Console
 
 from cs.cli.output import print_parts
-from cs.cli.search_record import record_lines
+from cs.cli.search import record_lines
 from system.cluster.cluster import Cluster, Tell, running_cluster
 
 T = TypeVar("T")

@@ -19,8 +19,8 @@ import uvloop
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
-from cs.cli.process import arm_faults
-from cs.cli.serve import service
+from cs.cli.roles import arm_faults
+from cs.cli.serve import serve_embedded
 from cs.runtime import logs
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.world import load
@@ -74,7 +74,7 @@ def main() -> None:
     chosen = settings(given=given)
     logs.configure(chosen.log_level, chosen.log_format)
     arm_faults(sandbox=True)
-    uvloop.run(service(chosen, enter).serve())
+    uvloop.run(serve_embedded(chosen, enter))
 
 
 def _path(kind: type, value: Any) -> Path:

@@ -11,9 +11,9 @@ Nothing is stored of a bounce of a mailbox that no search of this service return
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -41,8 +41,7 @@ from cs.eventlog.fingerprints import email_print
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.operations.bounces.reading import Row, rows_in
-from cs.operations.bounces.status_mail import Unproven
+from cs.operations.bounces.reading import Row, Unproven, rows_in
 from cs.operations.brand_streams import (
     by_stream,
     change_by_events,
@@ -51,15 +50,11 @@ from cs.operations.brand_streams import (
     results_of,
 )
 from cs.runtime.clock import Clock
-from cs.runtime.table_text import is_hopeless
-from cs.sources.tables.table_file import BadFile
 
 #: The cause of bounces that are posted to the admin port.
 POSTED = OperatorCause(command="POST /mailboxes/bounced")
 #: Characters of the mail server's words that are kept.
 DIAGNOSTIC = 500
-#: Rows of one step of an import, after which progress is shown.
-BATCH = 500
 #: Bad rows that are listed one by one; of the others only their number.
 LISTED = 20
 
@@ -119,24 +114,19 @@ class BounceCounts(msgspec.Struct, kw_only=True):
     bad_rows: list[tuple[int, str]] = []
     damaged: int = 0
 
-    def add(self, each: RowResult) -> None:
-        self.rows += 1
-        names = [each.result]
-        if each.kind is not None:
-            names += ["bounces", each.kind.value]  # type: ignore[list-item]
-        for name in names:
-            setattr(self, name, getattr(self, name) + 1)
-        self.corrected += each.corrected or 0
-        self.undated += each.undated
-        if each.error is not None and len(self.bad_rows) < LISTED:
-            self.bad_rows.append((each.row, each.error))
-
-
-class RecordedBody(msgspec.Struct, frozen=True):
-    """The results of all rows of a body."""
-
-    counts: BounceCounts
-    results: list[RowResult]
+    def add(self, results: Iterable[RowResult]) -> None:
+        for each in results:
+            names: list[str] = (
+                [each.result]
+                if each.kind is None
+                else [each.result, "bounces", each.kind.value]
+            )
+            for name in ("rows", *names):
+                setattr(self, name, getattr(self, name) + 1)
+            self.corrected += each.corrected or 0
+            self.undated += each.undated
+            if each.error is not None and len(self.bad_rows) < LISTED:
+                self.bad_rows.append((each.row, each.error))
 
 
 class BounceRecorder:
@@ -167,48 +157,25 @@ class BounceRecorder:
         # The effect of the rows before in a dry run: reports by stream, and corrections.
         self._reported: dict[str, list[BounceReported]] = {}
         self._corrected: set[tuple[str, str]] = set()
-        # One body at a time: threads that read others would take the interpreter from calls.
-        self._reading = asyncio.Lock()
 
-    async def record_file(
-        self,
-        rows: Iterator[tuple[int, Row]],
-        counts: BounceCounts,
-        progress: Callable[[int], None] = lambda _rows: None,
-    ) -> None:
-        """Record *rows*, batch by batch, and add their results to *counts*.
-
-        Raises as `record`, and whatever *rows* raises; `BadFile` if nearly all rows are bad.
-        """
-        for batch in iter(lambda: list(islice(rows, BATCH)), []):
-            for each in await self.record(batch):
-                counts.add(each)
-            progress(counts.rows)
-            if is_hopeless(counts.rows, counts.bad):
-                raise BadFile(
-                    f"nearly all of its {counts.rows} rows are bad: {counts.bad_rows[-1][1]}"
-                )
-
-    async def record_body(self, body: bytes, max_rows: int) -> RecordedBody:
+    async def record_body(self, body: bytes, max_rows: int) -> Mapping[str, Any]:
         """Record the bounces of *body*, JSON with at most *max_rows* rows.
 
-        Raises as `record`, and `ValueError` if there are none or too many.
+        Returns counts and the results of all rows.  Raises as `record`, and `ValueError` if
+        there are none or too many.
         """
 
-        def read() -> list[tuple[int, Row]]:
-            rows = list(islice(rows_in(body, self._clock.now()), max_rows + 1))
-            if not rows:
-                raise ValueError("there is no row")
-            if len(rows) > max_rows:
-                raise ValueError(f"there are more than {max_rows} rows")
-            return list(enumerate(rows, 1))
+        def read() -> list[Row]:
+            return list(islice(rows_in(body, self._clock.now()), max_rows + 1))
 
-        async with self._reading:
-            rows = await asyncio.to_thread(read)
-        done = RecordedBody(BounceCounts(), await self.record(rows))
-        for each in done.results:
-            done.counts.add(each)
-        return done
+        rows = await asyncio.to_thread(read)  # a service answers calls meanwhile
+        if not rows:
+            raise ValueError("there is no row")
+        if len(rows) > max_rows:
+            raise ValueError(f"there are more than {max_rows} rows")
+        results, counts = await self.record(list(enumerate(rows, 1))), BounceCounts()
+        counts.add(results)
+        return {"counts": counts, "results": results}
 
     async def record(self, rows: Sequence[tuple[int, Row]]) -> list[RowResult]:
         """Record the bounces in *rows*; return the result of each, in their order.

@@ -1,10 +1,11 @@
-"""``cs topics``: the topics on Kafka, created, shown and described."""
+"""``cs topics`` and ``cs db``: the topics and databases of several machines."""
 
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
 
+import asyncpg
 import msgspec
 from cyclopts import App, Parameter
 from msgspec.structs import replace
@@ -16,10 +17,13 @@ from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import OUTCOMES, PARTITIONS, TOPICS, read_document
 from cs.cli.command import Invocation, Output, number, on_settings, printing
 from cs.cli.output import Table, stop
+from cs.postgres.errors import DatabaseUnavailable, WrongSchema
+from cs.postgres.pool import check_address, connected, open_pool
+from cs.postgres.schema import Store, migrate, missing
 from cs.runtime.durations import in_words
 from cs.settings import Settings
 
-app = App(
+topics = App(
     name="topics",
     help="Create the topics that the service needs on Kafka, show and describe them.\n\n"
     "Brokers create none by themselves here: a mistyped name would be a topic of its own.",
@@ -50,7 +54,7 @@ class Brokers:
 CONFIGURED = Brokers()
 
 
-@app.command(name="apply")
+@topics.command(name="apply")
 @on_settings
 async def apply_topics(
     at: Invocation,
@@ -77,7 +81,7 @@ async def apply_topics(
         yield Output([each], [done, *left_alone])
 
 
-@app.command(name="show")
+@topics.command(name="show")
 @on_settings
 async def show_topics(at: Invocation, *, brokers: Brokers = CONFIGURED) -> Output:
     """Show the topics that exist, with partitions, replicas and settings.
@@ -92,13 +96,13 @@ async def show_topics(at: Invocation, *, brokers: Brokers = CONFIGURED) -> Outpu
     return Output(states, [table], problem=problem if missing else None)
 
 
-@app.command(name="acls")
+@topics.command(name="acls")
 @on_settings
 async def show_acls(
     at: Invocation,
     *,
     brokers: Brokers = CONFIGURED,
-    apply: Annotated[bool, Parameter(negative="", help="Give them these rights.")] = False,
+    apply: Annotated[bool, Parameter(help="Give them these rights.")] = False,
 ) -> Output:
     """Print the rights that the user of each role needs on brokers that check them.
 
@@ -129,7 +133,7 @@ async def show_acls(
     )
 
 
-@app.command(name="describe")
+@topics.command(name="describe")
 @printing
 def describe_topics(_: Invocation) -> Output:
     """Describe the messages on the topics, for other teams and stages in other languages.
@@ -159,3 +163,76 @@ def _kafka(chosen: Settings) -> KafkaSettings:
     if not chosen.kafka:
         stop("name brokers: --bootstrap kafka-1:9092, or set CS_KAFKA", 2)
     return kafka_settings(chosen)
+
+
+db = App(
+    name="db",
+    help="The PostgreSQL databases of a service that runs on several machines.\n\n"
+    "A service in one process keeps its data in a folder and needs none of this.",
+)
+
+
+@db.command(name="migrate")
+@on_settings
+async def migrate_(
+    at: Invocation,
+    *,
+    service: Annotated[str | None, Parameter(help="Address of the service's database.")] = None,
+    keys: Annotated[str | None, Parameter(help="Address of the key store's database.")] = None,
+    stages: Annotated[str | None, Parameter(help="Address of the stages' database.")] = None,
+    check: Annotated[
+        bool, Parameter(help="Change nothing; exit code 1 if a step is missing.")
+    ] = False,
+) -> AsyncIterator[Output]:
+    """Update the schema of each database that is named, and show the steps applied.
+
+    Without --service, --keys and --stages: those of the settings postgres, keys_postgres
+    and stages_postgres. Several may run at once: the others wait, then find nothing to do.
+    A version of the service that still runs goes on: steps only add.
+
+    Example: `cs db migrate --service postgresql://cs@db.internal/cs`
+    """
+    chosen = at.settings()
+    given: dict[Store, str | None] = {"service": service, "keys": keys, "stages": stages}
+    if not any(given.values()):
+        given = {
+            "service": chosen.postgres,
+            "keys": chosen.keys_postgres,
+            "stages": chosen.stages_postgres,
+        }
+    named = {store: dsn for store, dsn in given.items() if dsn is not None}
+    if not named:
+        stop(
+            "name a database: --service, --keys or --stages,"
+            " or set CS_POSTGRES, CS_KEYS_POSTGRES or CS_STAGES_POSTGRES",
+            2,
+        )
+    for store, dsn in named.items():  # before anything is changed
+        try:
+            check_address(dsn, insecure=chosen.insecure_postgres)
+        except ValueError as error:
+            stop(f"--{store}: {error}", 2)
+    for store, dsn in named.items():
+        yield await _one(store, dsn, check=check, insecure=chosen.insecure_postgres)
+
+
+async def _one(store: Store, dsn: str, *, check: bool, insecure: bool) -> Output:
+    """Migrate one database, or with *check* return code 1 if a step is missing."""
+    try:
+        async with (
+            open_pool(dsn, role="db", insecure=insecure) as pool,
+            connected(pool) as connection,
+        ):
+            found = await (missing if check else migrate)(connection, store)
+    except (DatabaseUnavailable, WrongSchema) as error:
+        stop(f"{store}: {error}")
+    except asyncpg.PostgresError as error:
+        stop(f"{store}: PostgreSQL refused a step, which was undone: {error}")
+    steps = [{"number": step.number, "name": step.name} for step in found]
+    said = ", ".join(f"{step.number} {step.name}" for step in found)
+    row = {"store": store, "applied": None, "missing": steps}
+    text = f"lacks {said}" if said else "nothing is missing"
+    if not check:
+        row = {"store": store, "applied": steps, "missing": None}
+        text = f"applied {said}" if said else "nothing to do"
+    return Output([row], [f"{store}: {text}"], code=bool(check and steps))

@@ -5,14 +5,18 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from cs.cli.command import Invocation, Output, number, on_data
+from cs.cli.choosing import query_of
+from cs.cli.command import DryRun, Invocation, Output, number, on_data
 from cs.cli.output import Table, facts, stop, styled
+from cs.domain.brand.brand import brand_stream
 from cs.domain.operator_actions import OperatorAct
+from cs.history.brands import unknown_brand, words_of
 from cs.operations.operator import DEFAULT_QUOTA, NewSecret
+from cs.projections.brands import BrandRow
 from cs.projections.searches import instant
 from cs.projections.usage import UsageRow
 
-app = App(
+keys = App(
     name="keys",
     help="Create, list, rotate and revoke API keys, and give them quota.\n\n"
     "Works on the data folder or the databases, next to a running service or without one; "
@@ -25,7 +29,7 @@ MOST = 1_000_000_000
 KeyId = Annotated[str, Parameter(help="Id of the key, key_...; see `cs keys list`.")]
 
 
-@app.command
+@keys.command
 @on_data
 async def create(
     at: Invocation,
@@ -48,7 +52,7 @@ async def create(
     return Output([row], [f"{new.id}  {label}  quota {quota}", _secret(new)])
 
 
-@app.command(name="list")
+@keys.command(name="list")
 @on_data
 async def list_keys(at: Invocation) -> Output:
     """List every key with its quota and use, never a secret.
@@ -57,13 +61,13 @@ async def list_keys(at: Invocation) -> Output:
     """
     reading = await (await at.data()).reading()
     found = sorted(await reading.keys(), key=lambda entry: entry[1].issued_at)
-    shown = [_shown(key_id, row) for key_id, row in found]
+    shown = [_key(key_id, row) for key_id, row in found]
     return Output(
         shown, [Table.of(shown, "id label last4 quota used running revoked", "label")]
     )
 
 
-@app.command
+@keys.command
 @on_data
 async def show(at: Invocation, key_id: KeyId, /) -> Output:
     """Show one key: its quota, use and running searches, and every change by an operator.
@@ -73,13 +77,13 @@ async def show(at: Invocation, key_id: KeyId, /) -> Output:
     row = await (await (await at.data()).reading()).usage(key_id)
     if row is None:
         stop(f"no key with the id {key_id!r}; `cs keys list` shows them all")
-    shown = _shown(key_id, row)
+    shown = _key(key_id, row)
     known = {name: value for name, value in shown.items() if name != "history"}
     acts = [f"{instant(act.at)}  {act_words(act)}  by {act.by or '?'}" for act in row.acts]
     return Output([shown], [*facts(known), *acts])
 
 
-@app.command
+@keys.command
 @on_data
 async def rotate(at: Invocation, key_id: KeyId, /) -> Output:
     """Give a key a new secret; the old one stops working, quota and history stay.
@@ -90,7 +94,7 @@ async def rotate(at: Invocation, key_id: KeyId, /) -> Output:
     return Output([{"id": new.id, "key": new.key}], [new.id, _secret(new)])
 
 
-@app.command
+@keys.command
 @on_data
 async def revoke(at: Invocation, key_id: KeyId, /) -> Output:
     """Revoke a key for good. Its running searches still end and are settled.
@@ -104,7 +108,7 @@ async def revoke(at: Invocation, key_id: KeyId, /) -> Output:
     )
 
 
-@app.command
+@keys.command
 @on_data
 async def grant(
     at: Invocation,
@@ -138,7 +142,7 @@ def _secret(new: NewSecret) -> Text:
     return styled("[bold]{}[/]\n[dim]Keep it now: it is not shown again.[/]", new.key)
 
 
-def _shown(key_id: str, row: UsageRow) -> dict[str, Any]:
+def _key(key_id: str, row: UsageRow) -> dict[str, Any]:
     return {
         "id": key_id,
         "label": row.label,
@@ -152,3 +156,99 @@ def _shown(key_id: str, row: UsageRow) -> dict[str, Any]:
         "revoked": row.revoked,
         "history": row.acts,
     }
+
+
+brands = App(
+    name="brands", help="Import brands; see which are answered from reuse, and forget one."
+)
+brands.command("cs.cli.imports:import_brands", name="import")
+
+
+@brands.command(name="list")
+@on_data
+async def list_brands(at: Invocation) -> Output:
+    """List every brand searched, how its last lookup ended and until when it is reused.
+
+    Example: `cs brands list --json`, one line a brand.
+    """
+    reading = await (await at.data()).reading()
+    shown = [_brand(row) for _, row in await reading.brands()]
+    fields = "brand domain running outcome verified reused_until"
+    return Output(shown, [Table.of(shown, fields, "brand domain")])
+
+
+@brands.command
+@on_data
+async def forget(
+    at: Invocation,
+    brand: Annotated[str | None, Parameter(help="The brand as it was searched.")] = None,
+    /,
+    *,
+    domain: Annotated[str | None, Parameter(help="The domain it was searched with.")] = None,
+    dry_run: DryRun = False,
+) -> Output:
+    """Make the next search for a brand a live one. Cannot be undone.
+
+    With --dry-run it says what would be forgotten. A brand that was never searched is an
+    error.
+
+    Example: `cs brands forget Veltrana`, or `cs brands forget --domain veltrana.test` if
+    that is how it was searched.
+    """
+    query = query_of(brand, domain)
+    if query is None:
+        stop("name a brand, a --domain, or both, as the search did", 2)
+    data = await at.data()
+    rows = dict(await (await data.reading()).brands())
+    row = rows.get(brand_stream(query))
+    if row is None:
+        stop(unknown_brand(query, [words_of(each.query) for each in rows.values()]))
+    answer = {"brand": query.brand, "domain": query.domain, "forgotten": False}
+    if dry_run:
+        until = (
+            f"{row.verified} verified, reused until {instant(row.reused_until)}"
+            if row.reused_until
+            else "nothing that is reused"
+        )
+        return Output(
+            [answer | {"dry_run": True, "found": _brand(row)}],
+            [f"nothing is changed; it would forget: {row.outcome or '-'}, {until}"],
+        )
+    answer["forgotten"] = changed = await data.operator.forget_brand(query)
+    return Output([answer], ["forgotten" if changed else "there was nothing to forget"])
+
+
+def _brand(row: BrandRow) -> dict[str, Any]:
+    return {
+        "brand": row.query.brand,
+        "domain": row.query.domain,
+        "running": row.live is not None,
+        "outcome": row.outcome,
+        "verified": row.verified,
+        "reused_until": instant(row.reused_until) if row.reused_until else None,
+    }
+
+
+@on_data
+async def pause(at: Invocation) -> Output:
+    """Refuse new searches with 503 `api_disabled`; reading and running searches go on.
+
+    Works next to a running service, which sees it within a second.
+
+    Example: `cs pause --data-dir /var/lib/cs`
+    """
+    return _switched("paused", changed=await (await at.data()).operator.pause())
+
+
+@on_data
+async def resume(at: Invocation) -> Output:
+    """Accept new searches again, after `cs pause`.
+
+    Example: `cs resume --data-dir /var/lib/cs`
+    """
+    return _switched("resumed", changed=await (await at.data()).operator.resume())
+
+
+def _switched(state: str, *, changed: bool) -> Output:
+    said = f"the API is {state}" if changed else f"the API was {state} before"
+    return Output([{"api": state, "changed": changed}], [said])

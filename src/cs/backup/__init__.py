@@ -1,1 +1,0 @@
-"""Backups of a data folder: made next to a running service, checked, restored."""

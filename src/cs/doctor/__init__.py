@@ -1,1 +1,0 @@
-"""The checks of ``cs doctor``: each returns findings and raises nothing."""
