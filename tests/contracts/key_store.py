@@ -36,7 +36,7 @@ class KeyStoreContract:
     async def test_asking_for_nothing_gives_nothing(self, keys: KeyStore) -> None:
         assert await keys.ensure([]) == {}
         assert await keys.find([]) == {}
-        await keys.index([])
+        await keys.ensure_indexed((), [])
         await keys.destroy([])
 
     async def test_many_keys_at_once(self, keys: KeyStore) -> None:
@@ -87,8 +87,8 @@ class KeyStoreContract:
     async def test_an_index_entry_may_be_written_twice(self, keys: KeyStore) -> None:
         entries = [(keys.fingerprint("email", "jo@acme.example"), "a")]
 
-        await keys.index(entries)
-        await keys.index(entries)
+        await keys.ensure_indexed((), entries)
+        await keys.ensure_indexed((), entries)
 
     async def test_whoever_is_indexed_and_has_a_key_made_at_once_is_refused_if_suppressed(
         self, keys: KeyStore
@@ -147,11 +147,11 @@ class KeyStoreContract:
         bo = keys.fingerprint("email", "bo@acme.example")
         await keys.suppress([jo, bo])
         await keys.ensure(["a"])
-        await keys.index([(jo, "a")])
+        await keys.ensure_indexed((), [(jo, "a")])
 
         await keys.unsuppress([jo, "never suppressed"])
         await keys.ensure(["b"])
-        await keys.index([(jo, "b")])
+        await keys.ensure_indexed((), [(jo, "b")])
 
         assert await keys.suppressed([jo, bo]) == {bo}
         assert (await keys.find(["a", "b"])).keys() == {"b"}, "what was destroyed stays so"
@@ -159,14 +159,14 @@ class KeyStoreContract:
     async def test_a_suppressed_fingerprint_refuses_every_name_under_it(
         self, keys: KeyStore
     ) -> None:
-        await keys.index([("f1", "old"), ("f2", "old"), ("f2", "b"), ("f3", "c")])
+        await keys.ensure_indexed((), [("f1", "old"), ("f2", "old"), ("f2", "b"), ("f3", "c")])
         await keys.ensure(["old", "b", "c", "new"])
         assert await keys.matching(["f1", "f9"]) == {"old"}
         assert await keys.matching(["f1", "f2"]) == {"old", "b"}
 
         await keys.suppress(["f1", "f4"])
         await keys.destroy(["old"])
-        await keys.index([("f4", "new"), ("f4", "never")])
+        await keys.ensure_indexed((), [("f4", "new"), ("f4", "never")])
 
         assert await keys.suppressed(["f1", "f3", "f4"]) == {"f1", "f4"}
         assert await keys.matching(["f1"]) == {"old"}, "destroyed ones are found"
@@ -174,7 +174,7 @@ class KeyStoreContract:
         assert set(await keys.find(["new", "b", "c"])) == {"b", "c"}
 
     async def test_many_fingerprints_at_once(self, keys: KeyStore) -> None:
-        await keys.index([(f"f{n}", f"n{n}") for n in range(1_200)])
+        await keys.ensure_indexed((), [(f"f{n}", f"n{n}") for n in range(1_200)])
         await keys.suppress([f"f{n}" for n in range(1_200)])
 
         assert len(await keys.matching([f"f{n}" for n in range(1_200)])) == 1_200

@@ -14,13 +14,13 @@ from contracts.event_log_people import NoRoom
 from cs.domain.brand.events import PeopleFound
 from cs.domain.person import PersonErased
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
 
-Open: TypeAlias = Callable[[DataKeys], AbstractAsyncContextManager[EventLog]]
+Open: TypeAlias = Callable[[KeyStore], AbstractAsyncContextManager[EventLog]]
 
 
 class AwayKeys(MemoryKeyStore):

@@ -559,7 +559,7 @@ async def test_damaged_views_are_made_anew_while_the_service_runs(tmp_path: Path
             size = file.seek(0, os.SEEK_END)
             file.seek(4 * PAGE)
             file.write(os.urandom(size - 4 * PAGE))
-        here.database.file.db.execute("PRAGMA shrink_memory")
+        here.database.db.execute("PRAGMA shrink_memory")
 
         with pytest.raises(LogUnavailable, match="views were damaged; they are made anew"):
             await here.quotas()
@@ -599,8 +599,8 @@ async def test_views_on_a_full_disk_are_told_and_go_on(tmp_path: Path) -> None:
     async with followed(tmp_path) as here:
         issued = golden_event("key.issued.v1")
         page = [RecordedEvent(301 + n, f"key-{300 + n}", 0, issued) for n in range(1000)]
-        limit = here.database.file.db.execute("PRAGMA page_count").fetchone()[0]
-        here.database.file.db.execute(f"PRAGMA max_page_count={limit}")
+        limit = here.database.db.execute("PRAGMA page_count").fetchone()[0]
+        here.database.db.execute(f"PRAGMA max_page_count={limit}")
 
         for _ in range(2):
             with pytest.raises(LogUnavailable, match="views cannot be used: database or disk"):
@@ -608,7 +608,7 @@ async def test_views_on_a_full_disk_are_told_and_go_on(tmp_path: Path) -> None:
         assert await here.views.position() == 300
         assert len(await here.quotas()) == 300
 
-        here.database.file.db.execute("PRAGMA max_page_count=100000")
+        here.database.db.execute("PRAGMA max_page_count=100000")
         assert await here.views.apply(page, lambda _, body: body) == 1300
         assert len(await here.quotas()) == 1300
 

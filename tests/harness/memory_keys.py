@@ -24,22 +24,16 @@ class MemoryKeyStore:
     async def ensure_indexed(
         self, names: Iterable[str], entries: Iterable[tuple[str, str]]
     ) -> Mapping[str, bytes]:
-        await self.index(entries)
+        new = set(entries)
+        self._index |= new
+        await self.destroy(name for print_, name in new if print_ in self._suppressed)
         return await self.ensure(names)
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return {name: key for name in names if (key := self._keys.get(name)) is not None}
 
-    def held(self, name: str) -> bytes | None:
-        return self._keys.get(name)
-
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         return {name: self._keys[name] for name in names if name in self._keys}
-
-    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        new = set(entries)
-        self._index |= new
-        await self.destroy(name for print_, name in new if print_ in self._suppressed)
 
     async def secret(self, name: str) -> bytes:
         return self._secrets.setdefault(name, os.urandom(32))

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
-from cs.eventlog.mapper import DataKeys, NewEvent, domain_form, readable, store_form
+from cs.eventlog.mapper import NewEvent, domain_form, readable, store_form
 from cs.eventlog.port import (
     EVERYBODY,
     NO_STREAM,
@@ -19,10 +19,11 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.recent import RecentEvents
 from cs.eventlog.table_log import joined
+from cs.keystore.port import KeyStore
 
 
 class MemoryEventLog:
-    def __init__(self, keys: DataKeys) -> None:
+    def __init__(self, keys: KeyStore) -> None:
         self._keys = keys
         self._events: list[NewEvent] = []
         self._streams: dict[str, list[int]] = {}  # where the events of each are

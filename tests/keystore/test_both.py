@@ -118,7 +118,7 @@ async def test_what_another_process_does_holds_once_memory_is_forgotten(
     keys.forget()
 
     assert set(await keys.find(["a", "b"])) == {"b"}
-    await keys.index([("f1", "c")])
+    await keys.ensure_indexed((), [("f1", "c")])
     assert await keys.ensure(["a", "c"]) == {}
     assert await keys.suppressed(["f1"]) == {"f1"}
 

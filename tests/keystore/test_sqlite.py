@@ -139,7 +139,7 @@ async def test_the_index_holds_fingerprints_and_names_only(
 ) -> None:
     told = keys.fingerprint("email", "jo@acme.example")
 
-    await keys.index([(told, "brand-a.1#p1"), (told, "brand-b.1#p4")])
+    await keys.ensure_indexed((), [(told, "brand-a.1#p1"), (told, "brand-b.1#p4")])
 
     with closing(sqlite3.connect(path)) as other:
         rows = other.execute("SELECT * FROM person_index ORDER BY name").fetchall()
@@ -152,10 +152,10 @@ async def test_the_index_holds_fingerprints_and_names_only(
 @contextmanager
 def no_more_pages(keys: SqliteKeyStore, _: Path) -> Iterator[None]:
     """Let the file have no page more: found full while it is written."""
-    (pages,) = keys._file.file.db.execute("PRAGMA page_count").fetchone()
-    keys._file.file.db.execute(f"PRAGMA max_page_count={pages}")
+    (pages,) = keys._file.db.execute("PRAGMA page_count").fetchone()
+    keys._file.db.execute(f"PRAGMA max_page_count={pages}")
     yield
-    keys._file.file.db.execute("PRAGMA max_page_count=100000")
+    keys._file.db.execute("PRAGMA max_page_count=100000")
 
 
 @contextmanager
@@ -177,14 +177,14 @@ async def test_a_full_disk_is_told_each_time_and_the_store_goes_on_when_there_is
     path: Path, keys: SqliteKeyStore, full: Any, told: str
 ) -> None:
     made = await keys.ensure(["a"])
-    await keys.index([("print", "a")])
+    await keys.ensure_indexed((), [("print", "a")])
     many = [f"n{n}" for n in range(500)]
     with full(keys, path):
         for _ in range(2):
             with pytest.raises(KeysUnavailable, match=told):
                 await keys.ensure(many)
             with pytest.raises(KeysUnavailable, match=told):
-                await keys.index([(f"print {name}", name) for name in many])
+                await keys.ensure_indexed((), [(f"print {name}", name) for name in many])
             with pytest.raises(KeysUnavailable, match=told):
                 await keys.suppress(f"print {name}" for name in many)
         keys.forget()
@@ -203,10 +203,10 @@ async def test_what_goes_wrong_while_undoing_does_not_hide_what_went_wrong_first
     keys: SqliteKeyStore,
 ) -> None:
     def fail() -> None:
-        keys._file.file.db.close()  # nothing can be undone any more
+        keys._file.db.close()  # nothing can be undone any more
         raise sqlite3.OperationalError("the first")
 
-    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._file.file.db):
+    with pytest.raises(sqlite3.Error, match="the first"), transaction(keys._file.db):
         fail()
 
 
@@ -232,10 +232,10 @@ def test_a_file_that_holds_no_key_is_refused(tmp_path: Path) -> None:
 
 async def test_keys_that_are_made_together_share_a_transaction(keys: SqliteKeyStore) -> None:
     commits = list[str]()
-    keys._file.file.db.set_trace_callback(commits.append)
+    keys._file.db.set_trace_callback(commits.append)
 
     async def make(name: str) -> None:
-        await keys.index([(keys.fingerprint("email", name), name)])
+        await keys.ensure_indexed((), [(keys.fingerprint("email", name), name)])
         await keys.ensure([name])
 
     names = [f"key-{number}" for number in range(40)]

@@ -49,7 +49,7 @@ def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[Budgets]:
     else:
         budgets = Budgets.in_file(file)
         yield budgets
-        budgets._database.file.close()  # type: ignore[attr-defined]
+        budgets._database.close_file()  # type: ignore[attr-defined]
 
 
 def in_postgres(pool: Pool) -> Budgets:
@@ -205,7 +205,7 @@ async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:
     async with Budgets.in_file(file) as budgets:
         assert await budgets.spending() == []
         await budgets.resume("acme")
-        assert not budgets._database.file.exists  # type: ignore[attr-defined]
+        assert not budgets._database.exists  # type: ignore[attr-defined]
 
 
 async def test_an_account_that_cannot_be_used_lets_nobody_ask(

@@ -62,7 +62,7 @@ def opened(request: pytest.FixtureRequest, file: Path) -> Iterator[Opened]:
 
     yield in_file
     for each in registers:
-        each._database.file.close()  # type: ignore[attr-defined]
+        each._database.close_file()  # type: ignore[attr-defined]
 
 
 @pytest.fixture

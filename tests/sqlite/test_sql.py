@@ -51,7 +51,7 @@ async def test_those_that_wait_share_a_transaction_and_are_durable_on_return(
     database: SqliteDatabase, path: Path
 ) -> None:
     statements: list[str] = []
-    database.file.db.set_trace_callback(statements.append)
+    database.db.set_trace_callback(statements.append)
 
     async def saying(word: str) -> list[str]:
         await database.transact(say(word))

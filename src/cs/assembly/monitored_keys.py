@@ -54,21 +54,8 @@ class MonitoredKeyStore:
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         return await self._watched(lambda: self._keys.find(names), reads=True)
 
-    def held(self, name: str) -> bytes | None:
-        if self._away:
-            return None  # `find` says why
-        if self._file is not None:
-            try:
-                self._file.check()
-            except LogUnavailable:
-                return None
-        return self._keys.held(name)
-
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         return await self._watched(lambda: self._keys.look(names), reads=True)
-
-    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        await self._watched(lambda: self._keys.index(entries))
 
     async def secret(self, name: str) -> bytes:
         return await self._watched(lambda: self._keys.secret(name))

@@ -68,7 +68,7 @@ class SqliteDirectory(PeopleDirectory):
 
     async def _delete(self, condition: str, value: Any, *, rewrite: bool = True) -> int:
         gone = 0
-        if self._sqlite.file.exists:
+        if self._sqlite.exists:
             gone = await self._database.transact(_forget(condition, value))
         # Also the bytes of people that could not be wiped before.
         await self._sqlite.wipe(rewrite=rewrite)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -38,30 +38,8 @@ from cs.eventlog.sealing import (
 )
 from cs.eventlog.stored_cause import cause_in, with_cause
 from cs.keystore.errors import KeysUnavailable
-from cs.keystore.lost import LostValue, LostValues
-
-
-class DataKeyReader(Protocol):
-    """What is needed of the key store (`cs.keystore.port.KeyStore`)."""
-
-    async def find(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
-    async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]: ...
-
-
-class DataKeys(DataKeyReader, Protocol):
-    """What the mapper needs of the key store (`cs.keystore.port.KeyStore`)."""
-
-    @property
-    def lost(self) -> LostValues: ...
-    async def ensure(self, names: Iterable[str]) -> Mapping[str, bytes]: ...
-    async def ensure_indexed(
-        self, names: Iterable[str], entries: Iterable[tuple[str, str]]
-    ) -> Mapping[str, bytes]: ...
-    def held(self, name: str) -> bytes | None: ...
-    def fingerprint(self, kind: str, value: str) -> str: ...
-    async def suppressed(self, fingerprints: Iterable[str]) -> frozenset[str]: ...
-    def forget(self) -> None: ...
-
+from cs.keystore.lost import LostValue
+from cs.keystore.port import KeyStore
 
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]
@@ -105,7 +83,7 @@ class StoreForm(NamedTuple):
     as_given: bool
 
 
-async def store_form(keys: DataKeys, appends: Sequence[Append]) -> StoreForm:
+async def store_form(keys: KeyStore, appends: Sequence[Append]) -> StoreForm:
     """Return the events of *appends* ready to store.
 
     The data keys they need, and the index that finds a person's keys, are durable on
@@ -157,7 +135,7 @@ def readable(events: Sequence[E], topic_of: Callable[[E], str]) -> Sequence[E]:
 
 
 async def domain_form(
-    keys: DataKeys, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
+    keys: KeyStore, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
 ) -> list[RecordedEvent]:
     """Return the events in *rows*, of each what is *wanted*.
 
@@ -197,7 +175,7 @@ async def domain_form(
     return found
 
 
-def _kinds(keys: DataKeys, rows: Sequence[StoredRow]) -> Sequence[type[AnyEvent]]:
+def _kinds(keys: KeyStore, rows: Sequence[StoredRow]) -> Sequence[type[AnyEvent]]:
     kinds = list[type[AnyEvent]]()
     for position, stream, _, topic, _ in rows:
         kind = event_of(topic)
@@ -211,7 +189,7 @@ def _kinds(keys: DataKeys, rows: Sequence[StoredRow]) -> Sequence[type[AnyEvent]
 
 
 async def recorded(
-    keys: DataKeys, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
+    keys: KeyStore, rows: Sequence[StoredRow], wanted: EventNeeds = EVERYBODY
 ) -> Sequence[RecordedEvent]:
     """Return what `domain_form` does.
 
@@ -234,7 +212,7 @@ async def recorded(
         raise DamagedEvent(position, stream, version, why) from error
 
 
-async def held_keys(keys: DataKeyReader, needs: Iterable[KeyReference]) -> HeldKeys:
+async def held_keys(keys: KeyStore, needs: Iterable[KeyReference]) -> HeldKeys:
     """Return what is known of the keys that *needs* refer to.
 
     The store is asked again for what is not there or is another key than the one needed:

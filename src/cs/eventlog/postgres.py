@@ -30,10 +30,10 @@ from cs.eventlog.errors import (
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.lookup_starts import STARTS_KEPT
-from cs.eventlog.mapper import DataKeys, NewEvent
+from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import Ceiling
 from cs.eventlog.table_log import LAST_POSITION, PreparedAppend, TableLog
+from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import Listener
@@ -66,6 +66,9 @@ _ANSWER_S = 2.0
 #: Wait before the next connection is tried.
 _RETRY_S = 0.25
 
+#: How long starts stay in their table: twice what the ceiling counts, as clocks step back.
+STARTS_KEPT = 2 * DAY
+
 Answer: TypeAlias = int | Exception
 
 
@@ -82,7 +85,7 @@ class PostgresEventLog(TableLog):
     def __init__(
         self,
         pool: Pool,
-        keys: DataKeys,
+        keys: KeyStore,
         *,
         waiting: int | None = None,
         metrics: Metrics | None = None,

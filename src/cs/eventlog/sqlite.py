@@ -19,7 +19,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,12 +28,15 @@ from eventsourcing.persistence import PersistenceError
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 from structlog import get_logger
 
+from cs.domain.brand.events import LookupStarted
+from cs.domain.codec import every_version
+from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.lookup_starts import LookupStarts
-from cs.eventlog.mapper import DataKeys, NewEvent, StoredRow
+from cs.eventlog.mapper import NewEvent, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling
 from cs.eventlog.recent import RecentEvents
 from cs.eventlog.table_log import PreparedAppend, TableLog
+from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.private_files import make_private
@@ -50,6 +53,16 @@ POLL_S = 0.25
 _SMALLEST = 512
 #: Events stored by one statement.
 _ROWS = 500
+#: Every `LookupStarted`, also of versions to come: they have started a lookup, too.
+_STARTED = f"topic GLOB '{every_version(LookupStarted)}[0-9]*'"
+#: So that the daily ceiling is found without reading other events.
+_STARTS_INDEX = (
+    f"CREATE INDEX IF NOT EXISTS lookup_started_any ON stored_events (topic) WHERE {_STARTED}"
+)
+_START = f"""
+SELECT state FROM stored_events WHERE {_STARTED}
+ORDER BY topic DESC, rowid DESC LIMIT 1 OFFSET ?
+"""  # noqa: S608
 #: What Python's ``sqlite3`` says of text that is damaged (``pysqlite_fetch_one_row``).
 _NO_UTF_8 = "Could not decode to UTF-8"
 
@@ -140,22 +153,8 @@ class BatchRecorder(SQLiteApplicationRecorder):
             )
         )
 
-    @cached_property
-    def _starts(self) -> LookupStarts:
-        return LookupStarts(self.events_table_name)
-
     def construct_create_table_statements(self) -> list[str]:
-        return [*super().construct_create_table_statements(), *self._starts.statements()]
-
-    def create_table(self) -> None:
-        """Make what is missing; make again what the log knows better."""
-        super().create_table()
-        with self.datastore.transaction(commit=False) as cursor:
-            if self._starts.is_complete(cursor.sqlite_cursor):
-                return
-        with self._writing() as cursor:
-            if not self._starts.is_complete(cursor):  # else another process was first
-                log.info("lookup_starts_rebuilt", starts=self._starts.rebuild(cursor))
+        return [*super().construct_create_table_statements(), _STARTS_INDEX]
 
     def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
         """Store each request or say why not; all that are stored commit together."""
@@ -188,12 +187,14 @@ class BatchRecorder(SQLiteApplicationRecorder):
         """
         streams = {append.stream for request in requests for append in request.appends}
         versions = self._versions(cursor, streams)
-        refusals, stored = list[Exception | None](), list[NewEvent]()
+        refusals, stored, starts = list[Exception | None](), list[NewEvent](), list[datetime]()
         for request in requests:
-            refusal = self._refusal(cursor, request, versions)
+            refusal = self._refusal(cursor, request, versions, starts)
             refusals.append(refusal)
             if refusal is None:
                 stored += request.stored
+                if request.ceiling is not None:
+                    starts.append(request.ceiling.at)
                 for append in request.appends:
                     versions[append.stream] = append.expected + len(append.events)
         position = self._insert(cursor, stored) - len(stored)
@@ -206,18 +207,51 @@ class BatchRecorder(SQLiteApplicationRecorder):
         return answers
 
     def _refusal(
-        self, cursor: sqlite3.Cursor, request: PreparedAppend, versions: Mapping[str, int]
+        self,
+        cursor: sqlite3.Cursor,
+        request: PreparedAppend,
+        versions: Mapping[str, int],
+        starts: Sequence[datetime],
     ) -> Exception | None:
-        """Return why *request* is not stored; ``None`` if it is, its start numbered."""
+        """Return why *request* is not stored; ``None`` if it is.
+
+        Args:
+            cursor: Of the open transaction.
+            request: The next request of the batch.
+            versions: Of the streams, with the requests before it stored.
+            starts: When the requests before it start their lookups.
+        """
         for append in request.appends:
             found = versions.get(append.stream, NO_STREAM)
             if found != append.expected:
                 return WrongExpectedVersion(append.stream, append.expected, found)
         if request.ceiling is not None:
-            opens_at = self._starts.opens_at(cursor, request.ceiling)
+            opens_at = self._opens_at(cursor, request.ceiling, starts)
             if opens_at is not None:
                 return CeilingReached(opens_at)
-            self._starts.add(cursor, request.ceiling.at)
+        return None
+
+    def _opens_at(
+        self, cursor: sqlite3.Cursor, ceiling: Ceiling, starts: Sequence[datetime] = ()
+    ) -> datetime | None:
+        """Return when the next lookup may start; ``None`` if it may now.
+
+        *starts* are about to be stored.  The start that decides is the last but ``limit``, or
+        the first one after it that is not damaged: what is newer is inside the window too.
+        """
+        if ceiling.limit is None:
+            return None
+        if ceiling.limit == 0:
+            return ceiling.at + DAY
+        if len(starts) >= ceiling.limit:
+            return opens_after(starts[-ceiling.limit], ceiling.at)
+        for newer in reversed(range(ceiling.limit - len(starts))):
+            row = cursor.execute(_START, (newer,)).fetchone()
+            if row is None:
+                return None
+            with suppress(msgspec.MsgspecError, TypeError):
+                start = _decode_start(row[0])
+                return opens_after(start.clock or start.at, ceiling.at)
         return None
 
     def _versions(self, cursor: sqlite3.Cursor, streams: Collection[str]) -> dict[str, int]:
@@ -244,7 +278,7 @@ class BatchRecorder(SQLiteApplicationRecorder):
 
     def opens_at(self, ceiling: Ceiling) -> datetime | None:
         with self.datastore.transaction(commit=False) as cursor:
-            return self._starts.opens_at(cursor.sqlite_cursor, ceiling)
+            return self._opens_at(cursor.sqlite_cursor, ceiling)
 
     def fetch(self, sql: str, parameters: Sequence[object]) -> list[StoredRow]:
         """Return plain tuples: the library's notification objects cost more than reading."""
@@ -263,6 +297,16 @@ class BatchRecorder(SQLiteApplicationRecorder):
                 return cursor.execute(_spelled(sql), given).fetchall()
             finally:
                 cursor.connection.text_factory = str
+
+
+class _Start(msgspec.Struct):
+    """The fields read of a stored `LookupStarted`, whichever its version."""
+
+    at: datetime
+    clock: datetime | None = None
+
+
+_decode_start = msgspec.json.Decoder(_Start).decode
 
 
 @lru_cache(maxsize=1_000)
@@ -296,7 +340,7 @@ class SqliteEventLog(TableLog):
     def __init__(
         self,
         path: Path,
-        keys: DataKeys,
+        keys: KeyStore,
         *,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
         waiting: int | None = None,

@@ -32,7 +32,6 @@ from cs.eventlog.errors import (
 )
 from cs.eventlog.mapper import (
     FORGETTING,
-    DataKeys,
     NewEvent,
     StoredRow,
     readable,
@@ -52,6 +51,7 @@ from cs.eventlog.port import (
 )
 from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.batcher import Batcher, BatcherClosed, BatcherFull
@@ -137,7 +137,7 @@ class TableLog(ABC):
     """
 
     def __init__(
-        self, keys: DataKeys, *, waiting: int | None, metrics: Metrics | None = None
+        self, keys: KeyStore, *, waiting: int | None, metrics: Metrics | None = None
     ) -> None:
         self.wanted = EVERYBODY
         self._keys = keys

@@ -9,7 +9,7 @@ import msgspec
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
 from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.mapper import DataKeys, recorded
+from cs.eventlog.mapper import recorded
 from cs.eventlog.port import (
     EVERYTHING,
     NO_STREAM,
@@ -20,6 +20,7 @@ from cs.eventlog.port import (
 from cs.eventlog.streams import PAGE
 from cs.history.runs import Run, runs
 from cs.history.selection import Selection
+from cs.keystore.port import KeyStore
 
 #: Positions that are read at once: the bound of memory, and the work of a store between two
 #: reports of progress.
@@ -313,7 +314,7 @@ def _history_event(stored: SealedEvent) -> HistoryEvent:
 
 
 async def opened(
-    keys: DataKeys, events: Sequence[SealedEvent | HistoryEvent], unreadable: Unreadable
+    keys: KeyStore, events: Sequence[SealedEvent | HistoryEvent], unreadable: Unreadable
 ) -> list[RecordedEvent]:
     """Return *events* with the people in them opened, all in memory at once.
 

@@ -35,26 +35,21 @@ class KeyStore(Protocol):
     async def ensure_indexed(
         self, names: Iterable[str], entries: Iterable[tuple[str, str]]
     ) -> Mapping[str, bytes]:
-        """Do as `index` with *entries*, then as `ensure` with *names*, at once if it can be."""
+        """Index *entries*, then do as `ensure` with *names*, at once if it can be.
+
+        Entries are (fingerprint, name) pairs, so that a person's keys can be found.
+        Fingerprints are made with `fingerprint`; they are durable on return.  The key of a
+        name that is indexed under a suppressed fingerprint is destroyed.
+        """
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return the keys of those of *names* that have one."""
-
-    def held(self, name: str) -> bytes | None:
-        """Return the key of *name* if `find` has it in memory."""
 
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         """Return what the store itself has of *names*, whatever is cached.
 
         The key; ``None`` for one that was destroyed.  A name that the store knows nothing
         of is left out: its key was never made, or is lost.
-        """
-
-    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        """Remember (fingerprint, name) pairs, so that a person's keys can be found.
-
-        Fingerprints are made with `fingerprint`; they are durable on return.  The key of
-        a name that is indexed under a suppressed fingerprint is destroyed.
         """
 
     async def secret(self, name: str) -> bytes:

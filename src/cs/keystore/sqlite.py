@@ -39,7 +39,7 @@ class SqliteKeyStore(StoredKeys):
         try:
             return self._file.transact_here(self._opened(name))
         finally:
-            self._file.file.close()
+            self._file.close_file()
 
 
 def _away(error: Exception) -> KeysUnavailable:

@@ -108,9 +108,6 @@ class StoredKeys:
 
         return await self._open.get(names, load)
 
-    def held(self, name: str) -> bytes | None:
-        return self._open.held(name)
-
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
         stored, _ = await self._open.read_anew(names, self._stored_keys)
         return stored
@@ -154,9 +151,6 @@ class StoredKeys:
         return stored
 
     # The index of fingerprints.
-
-    async def index(self, entries: Iterable[tuple[str, str]]) -> None:
-        await self._indexed(entries, ())
 
     async def matching(self, fingerprints: Iterable[str]) -> frozenset[str]:
         return await self._column(_MATCHING, fingerprints)
@@ -371,13 +365,6 @@ class OpenKeys:
             if before == self._forgotten:  # else it may have been destroyed since
                 self._keys.update(loaded)
         return found
-
-    def held(self, name: str) -> bytes | None:
-        """Return the key of *name* if it is here."""
-        key = self._keys.use(name)
-        if key is not None:
-            self._counters.hits.inc()
-        return key
 
     async def read_anew(
         self,

@@ -19,10 +19,10 @@ from cs.domain.brand.events import (
 from cs.domain.cause import fault
 from cs.eventlog.damage import UnreadableEvent
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventNeeds, RecordedEvent
 from cs.eventlog.sealing import seal_bytes
 from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeyStore
 from cs.projections.builds import Build
 from cs.projections.searches import key_of
 from cs.projections.set_aside import ASIDE, AsideRow, row_id
@@ -119,7 +119,7 @@ def _after(
         return None
 
 
-async def sealer(keys: DataKeys, page: Sequence[RecordedEvent]) -> SealBody:
+async def sealer(keys: KeyStore, page: Sequence[RecordedEvent]) -> SealBody:
     """Return what seals the bodies of *page*; their data keys are durable by then.
 
     Raises:

@@ -15,10 +15,11 @@ from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated, SearchSettled
 from cs.domain.messages import Event
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.mapper import DataKeys, recorded
+from cs.eventlog.mapper import recorded
 from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
 from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
 from cs.eventlog.streams import FoldedState, Streams
+from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.projections.brands import BRANDS, BrandRow
 from cs.projections.following import Follower
@@ -93,7 +94,7 @@ class Reading:
         events: EventLog,
         views: Views,
         follower: Follower,
-        keys: DataKeys,
+        keys: KeyStore,
         *,
         metrics: Metrics | None = None,
         streams: Streams | None = None,
@@ -351,7 +352,7 @@ class KeySecrets:
     """Looks secrets up in the views, and in what the log has beyond them."""
 
     def __init__(
-        self, events: EventLog, views: Views, follower: Follower, keys: DataKeys
+        self, events: EventLog, views: Views, follower: Follower, keys: KeyStore
     ) -> None:
         self._events = events
         self._views = views

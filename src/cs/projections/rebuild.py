@@ -17,8 +17,8 @@ from cryptography.exceptions import InvalidTag
 
 from cs.eventlog.damage import read_past
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog
+from cs.keystore.port import KeyStore
 from cs.projections.builds import tables_of
 from cs.projections.folding import sealer
 from cs.projections.search_record import open_contacts
@@ -118,7 +118,7 @@ class ViewRebuild:
         self,
         events: EventLog,
         running: Views,
-        keys: DataKeys,
+        keys: KeyStore,
         projections: Sequence[Projection],
         *,
         progress: Callable[[ReplayProgress], None] = lambda _: None,

@@ -13,8 +13,8 @@ from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.damage import DamagedStreams, RetrySchedule, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import VersionGate, retry_while_unavailable
-from cs.eventlog.mapper import DataKeys
 from cs.eventlog.port import EventLog, RecordedEvent
+from cs.keystore.port import KeyStore
 from cs.projections.folding import SHOWN, sealer
 from cs.projections.following import Listener, Reads
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow, damage_of
@@ -53,7 +53,7 @@ class ViewRunner:
         self,
         events: EventLog,
         views: Views,
-        keys: DataKeys,
+        keys: KeyStore,
         *,
         epoch: int | None = None,
         watch_s: float = WATCH_S,

@@ -4,7 +4,6 @@ The one place that shapes them: the API sends them, and the history shows what i
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -12,10 +11,11 @@ from cryptography.exceptions import InvalidTag
 from cs.domain.admission import RETRY_AFTER
 from cs.domain.key import Key
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.mapper import DataKeys, held_keys
+from cs.eventlog.mapper import held_keys
 from cs.eventlog.sealing import key_reference_of, open_bytes, why_lost
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
+from cs.keystore.port import KeyStore
 from cs.projections.searches import ResultRow, SearchRow
 from cs.projections.usage import UsageRow
 
@@ -71,7 +71,7 @@ def spliced(result: ResultRow, contacts: bytes) -> bytes:
     return result.head[:-1] + b',"contacts":' + contacts + b"}"
 
 
-async def open_contacts(keys: DataKeys, result: ResultRow) -> bytes | None:
+async def open_contacts(keys: KeyStore, result: ResultRow) -> bytes | None:
     """Return the contacts in *result*; ``None`` if their key was destroyed or is lost.
 
     Raises:
@@ -79,10 +79,6 @@ async def open_contacts(keys: DataKeys, result: ResultRow) -> bytes | None:
     """
     if not result.sealed:
         return None
-    key = keys.held(result.key)
-    if key is not None:
-        with suppress(InvalidTag):  # damaged, or sealed with another key of that name
-            return open_bytes(key, result.key, result.sealed)
     need = key_reference_of(result.key, result.sealed)
     try:
         held = await held_keys(keys, [need])

@@ -65,12 +65,12 @@ class SqliteViewDatabase(SqliteDatabase):
         self._lock = Lock()  # held while the file is used
         self._moved = Broadcast()
         try:
-            self.file.db.execute(self.tables)
+            self.db.execute(self.tables)
         except OSError as error:
             raise _unavailable(error) from error
         except sqlite3.Error as error:
             self._without_damage(error)
-            self.file.db.execute(self.tables)  # raises it again if there is no damage
+            self.db.execute(self.tables)  # raises it again if there is no damage
 
     async def transact(self, work: Work[T]) -> T:
         done = await super().transact(work)
@@ -110,7 +110,7 @@ class SqliteViewDatabase(SqliteDatabase):
         if _code(answer) not in _DAMAGED_FILE:
             return answer
         log.warning("views_damaged", error=str(answer))
-        self.file.remove()
+        self.remove()
         return BuildGone(f"the file of the views was damaged: {answer}")
 
     async def listen(self) -> Wait:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from cs.runtime.batcher import Batcher, BatcherFull
+from cs.runtime.private_files import make_private
 from cs.runtime.sql import Many, Rows, Statement, Work
-from cs.sqlite.database import LOCK_TIMEOUT_S, FileOnDemand, transaction, wipe
+from cs.sqlite.database import LOCK_TIMEOUT_S, DatabaseThreads, connect, transaction, wipe
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 #: Transactions of callers that are one transaction of the file.
@@ -33,11 +35,21 @@ _SPELLINGS = (
 
 
 class SqliteDatabase:
-    """The file at *path*, made when something is first stored; in memory without a path.
+    """The file at *path* (mode 0600), and the one thread that works with it.
 
     Transactions of callers that wait together are one, since a commit costs the same for all
     as for one; what one of them raises is undone by itself and leaves the others alone.
-    The parameters are those of `FileOnDemand`.
+
+    Args:
+        path: Of the file, made when something is first stored; ``None``: it is in memory, and
+            gone when it is closed.
+        schema: Statements executed whenever it is opened: its tables, if they are not there.
+        thread: A name for the thread.
+        unavailable: The error to raise in the place of one of SQLite's or the system's.
+        make_folder: Make the folder of the file too (mode 0700).
+        secure_delete: What is deleted is overwritten with zeros.
+        synchronous: As in `cs.sqlite.database.connect`.
+        lock_timeout_s: How long to wait for another process's transaction.
     """
 
     def __init__(
@@ -52,24 +64,21 @@ class SqliteDatabase:
         synchronous: Literal["FULL", "NORMAL"] = "FULL",
         lock_timeout_s: int = LOCK_TIMEOUT_S,
     ) -> None:
-        self.file = FileOnDemand(
-            path,
-            schema,
-            thread=thread,
-            unavailable=unavailable,
-            make_folder=make_folder,
-            secure_delete=secure_delete,
-            synchronous=synchronous,
-            lock_timeout_s=lock_timeout_s,
-            prepare=_add_functions,
-        )
+        self._path = path
+        self._schema = schema
+        self._thread = DatabaseThreads(thread)
         self._unavailable = unavailable
+        self._make_folder = make_folder
+        self._secure_delete = secure_delete
+        self._synchronous = synchronous
+        self._lock_timeout_s = lock_timeout_s
+        self._connection: sqlite3.Connection | None = None
         self._transactions = Batcher[Work[Any], Any](
             self._transact_batch, size=BATCH, waiting=WAITING
         )
 
     async def fetch(self, sql: str, *parameters: Any) -> Rows:
-        return await self.file.run(self._fetch, sql, parameters)
+        return await self._in_thread(self._fetch, sql, parameters)
 
     async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Rows:
         return await self.transact(_many(sql, rows))
@@ -87,16 +96,16 @@ class SqliteDatabase:
     def transact_here(self, work: Work[T]) -> T:
         """Run *work* in this thread; for a user of the file from no other."""
         try:
-            with transaction(self.file.db):
+            with transaction(self.db):
                 return self._run(work)
         except (sqlite3.Error, OSError) as error:
             raise self._unavailable(error) from error
 
     async def purge(self, table: str, column: str, values: Sequence[str]) -> int:
-        return await self.file.run(self._purge, table, column, values)
+        return await self._in_thread(self._purge, table, column, values)
 
     async def wipe(self, *, rewrite: bool = False) -> None:
-        await self.file.run(self._wipe, rewrite)
+        await self._in_thread(self._wipe, rewrite)
 
     async def wipe_parts(
         self, table: str, column: str, values: Sequence[str] | None = None
@@ -105,12 +114,67 @@ class SqliteDatabase:
         await self.wipe()
 
     async def close(self) -> None:
-        self.file.close()
+        self.close_file()
+
+    def close_file(self) -> None:
+        """Wait for what runs, and close the file."""
+        self._thread.close()
+        if self._connection is not None:
+            self._connection.close()
+
+    async def _in_thread(
+        self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        try:
+            return await self._thread.run(function, *args, **kwargs)
+        except (sqlite3.Error, OSError) as error:
+            raise self._unavailable(error) from error
 
     # What runs in the thread.
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file; reading then makes none."""
+        return self._connection is not None or (self._path is not None and self._path.exists())
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The connection, opened when it is first used."""
+        if self._connection is None:
+            self._connection = self._open()
+        return self._connection
+
+    def remove(self) -> None:
+        """Close the file and delete it; `db` makes a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._path is not None:
+            for suffix in ("", "-wal", "-shm"):  # a log must not be read into the new file
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._path is not None:
+            if self._make_folder:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._path)
+        connection = connect(
+            self._path,
+            synchronous=self._synchronous,
+            secure_delete=self._secure_delete,
+            lock_timeout_s=self._lock_timeout_s,
+        )
+        try:
+            _add_functions(connection)
+            for statement in self._schema:
+                connection.execute(statement)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
     def _fetch(self, sql: str, parameters: Sequence[Any]) -> Rows:
-        return self._execute((sql, *parameters)) if self.file.exists else ()
+        return self._execute((sql, *parameters)) if self.exists else ()
 
     def _execute(self, statement: Statement) -> Rows:
         if isinstance(statement, Many):
@@ -121,28 +185,28 @@ class SqliteDatabase:
         if sql.startswith("LOCK TABLE"):
             return ()
         named = {str(n): bound(value) for n, value in enumerate(parameters, 1)}
-        return self.file.db.execute(spelled(sql), named).fetchall()
+        return self.db.execute(spelled(sql), named).fetchall()
 
     async def _transact_batch(self, works: Sequence[Work[Any]]) -> Sequence[Any | Exception]:
-        return await self.file.run(self._transact_together, works)
+        return await self._in_thread(self._transact_together, works)
 
     def _transact_together(self, works: Sequence[Work[Any]]) -> list[Any | Exception]:
         try:
-            with transaction(self.file.db):
+            with transaction(self.db):
                 return [self._transact_one(work) for work in works]
         except Exception as error:  # noqa: BLE001  raised to each caller
             return [error] * len(works)
 
     def _transact_one(self, work: Work[Any]) -> Any | Exception:
-        self.file.db.execute("SAVEPOINT one")
+        self.db.execute("SAVEPOINT one")
         try:
             answer = self._run(work)
         except Exception as error:
-            if not self.file.db.in_transaction:  # a full disk has ended it, for all
+            if not self.db.in_transaction:  # a full disk has ended it, for all
                 raise
-            self.file.db.execute("ROLLBACK TO one")
+            self.db.execute("ROLLBACK TO one")
             answer = error
-        self.file.db.execute("RELEASE one")
+        self.db.execute("RELEASE one")
         return answer
 
     def _run(self, work: Work[T]) -> T:
@@ -155,17 +219,17 @@ class SqliteDatabase:
             return done
 
     def _purge(self, table: str, column: str, values: Sequence[str]) -> int:
-        if not self.file.exists:
+        if not self.exists:
             return 0
         statement = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608  names of ours
-        with transaction(self.file.db):
-            gone = sum(self.file.db.execute(statement, (v,)).rowcount for v in values)
-        wipe(self.file.db, rewrite=True)  # also of what could not be wiped before
+        with transaction(self.db):
+            gone = sum(self.db.execute(statement, (v,)).rowcount for v in values)
+        wipe(self.db, rewrite=True)  # also of what could not be wiped before
         return gone
 
     def _wipe(self, rewrite: bool) -> None:
-        if self.file.exists:
-            wipe(self.file.db, rewrite=rewrite)
+        if self.exists:
+            wipe(self.db, rewrite=rewrite)
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:

@@ -145,9 +145,9 @@ async def watched(kafka: str, topic_prefix: str) -> KafkaSettings:
 
 async def hang(records: KafkaSubscription) -> None:
     """End what fetches in the client, as if it hung; nothing else there notices."""
-    while records._consumer.rebalancing:
+    while records.rebalancing:
         await asyncio.to_thread(int)
-    records._consumer._consumer._fetcher._fetch_task.cancel()
+    records._consumer._fetcher._fetch_task.cancel()
 
 
 async def fetch_nothing(_fetcher: Fetcher) -> None:

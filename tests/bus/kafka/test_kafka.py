@@ -118,7 +118,7 @@ async def test_what_a_killed_process_had_in_flight_comes_to_another_member(
 async def test_work_of_a_partition_taken_away_may_end_late(
     bus: KafkaBus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.bus.kafka.consumer.REVOKE_S", 0.05)
+    monkeypatch.setattr("cs.bus.kafka.subscription.REVOKE_S", 0.05)
     await publish(bus, b"1")
     async with bus.subscribe(TOPIC, group="a") as one:
         (held,) = await take(one, 1)
@@ -138,7 +138,7 @@ async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: KafkaBu
         first, second = await take(one, 2)
 
         async def end() -> None:
-            while not one._consumer.rebalancing:
+            while not one.rebalancing:
                 await asyncio.to_thread(int)
             await one.commit(first)
             await one.commit(second)
@@ -174,7 +174,7 @@ async def test_a_broker_that_is_not_there_is_told_in_time() -> None:
 async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it(
     bus: KafkaBus, settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.bus.kafka.consumer.TOPIC_S", 0.1)
+    monkeypatch.setattr("cs.bus.kafka.subscription.TOPIC_S", 0.1)
     late = "cs.late.v1"
 
     async def read() -> list[Record]:

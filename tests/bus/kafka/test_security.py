@@ -19,8 +19,8 @@ from cs.assembly.shared_settings import kafka_settings
 from cs.bus.errors import BusRefused, BusUnavailable
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.consumer import lag
 from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.subscription import lag
 from cs.bus.kafka.topics import describe
 from cs.bus.topics import TopicPlan
 from cs.sandbox.certificates import Authority

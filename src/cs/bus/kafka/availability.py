@@ -202,23 +202,3 @@ class Outage:
                 "kafka_back", after_s=round(self._monotonic() - self._since), **self._about
             )
         self.why = None
-
-
-async def wait_until_available(settings: KafkaSettings, outage: Outage) -> None:
-    """Return once Kafka has let us in, however long that takes; *outage* logs the wait.
-
-    Raises:
-        BusRefused: It turned us away.
-        BadKafkaSettings: A file of certificates or keys cannot be used.
-    """
-    while True:
-        try:
-            await check_available(settings)
-        except BusRefused:
-            raise
-        except BusUnavailable as error:
-            outage.report(error)
-            await asyncio.sleep(RETRY_S)
-        else:
-            outage.end()
-            return

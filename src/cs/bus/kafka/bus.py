@@ -3,18 +3,18 @@
 No transactions: a record may come twice, and the second time is quiet.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
+from contextlib import asynccontextmanager
 from typing import Self
 
 import msgspec
 from structlog import get_logger
 
-from cs.bus.errors import BadKafkaSettings, BusUnavailable
-from cs.bus.kafka.availability import Outage, check_available, wait_until_available
+from cs.bus.errors import BadKafkaSettings, BusRefused, BusUnavailable
+from cs.bus.kafka.availability import RETRY_S, Outage, check_available
 from cs.bus.kafka.producer import Publisher
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription, SubscriptionMeasures
@@ -45,20 +45,13 @@ class KafkaBus:
         self._settings = settings
         self._publisher = Publisher(settings)
         self._subscriptions: list[KafkaSubscription] = []
-        self._opened = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         route_client_log()
-        await self._opened.enter_async_context(self._publisher.opened())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._opened.__aexit__(kind, error, trace)
+    async def __aexit__(self, *_: object) -> None:
+        await self._publisher.close()
 
     async def publish(
         self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str] = NO_HEADERS
@@ -86,7 +79,18 @@ class KafkaBus:
         Raises:
             BusRefused: It turned us away.
         """
-        await wait_until_available(self._settings, Outage())
+        outage = Outage()
+        while True:
+            try:
+                await check_available(self._settings)
+            except BusRefused:
+                raise
+            except BusUnavailable as error:
+                outage.report(error)
+                await asyncio.sleep(RETRY_S)
+            else:
+                outage.end()
+                return
 
     async def measure(self) -> BusMeasures:
         """Return figures of every subscription of this process."""

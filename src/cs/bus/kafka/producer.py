@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 
 from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped,unused-ignore]
 from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
@@ -41,16 +41,12 @@ class Publisher:
         self._discards: set[asyncio.Task[None]] = set()
         self._published_at = time.monotonic()
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator["Publisher"]:
-        """Yield this publisher; what it has taken is handed over on leaving, if it can be."""
-        try:
-            yield self
-        finally:
-            producer, self._producer = self._producer, None
-            if producer is not None:
-                await discard(producer)
-            await asyncio.gather(*self._discards)
+    async def close(self) -> None:
+        """Hand over what was taken, if it can be."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await discard(producer)
+        await asyncio.gather(*self._discards)
 
     async def publish(
         self, topic: str, *, key: bytes, value: bytes, headers: Mapping[str, str]
