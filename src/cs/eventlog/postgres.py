@@ -19,7 +19,6 @@ from datetime import datetime
 from typing import Any, Self, TypeAlias
 
 import asyncpg
-import msgspec
 from structlog import get_logger
 
 from cs.domain.messages import STANDS_STILL
@@ -295,53 +294,33 @@ def _refused(error: Exception) -> LogUnavailable:
     return refused
 
 
-class Batch(msgspec.Struct, frozen=True):
-    """The arguments of ``append_events`` (migration 0001), each a column, in their order.
+def arguments(requests: Sequence[PreparedAppend]) -> tuple[object, ...]:
+    """Return what ``append_events`` (migration 0001) takes for *requests*, each a column.
 
     Requests, parts and streams count from 1.
     """
-
-    streams: list[str] = msgspec.field(default_factory=list)  # each once
-    part_request: list[int] = msgspec.field(default_factory=list)
-    part_stream: list[int] = msgspec.field(default_factory=list)
-    part_expected: list[int] = msgspec.field(default_factory=list)
-    part_events: list[int] = msgspec.field(default_factory=list)
-    starts_at: list[datetime | None] = msgspec.field(default_factory=list)
-    starts_limit: list[int | None] = msgspec.field(default_factory=list)
-    event_request: list[int] = msgspec.field(default_factory=list)
-    event_stream: list[str] = msgspec.field(default_factory=list)
-    event_version: list[int] = msgspec.field(default_factory=list)
-    event_topic: list[str] = msgspec.field(default_factory=list)
-    event_state: list[bytes] = msgspec.field(default_factory=list)
-
-    def add(self, request: PreparedAppend, numbers: dict[str, int]) -> None:
-        """Add *request*; *numbers* are those of the streams so far."""
-        self.starts_at.append(None if request.ceiling is None else request.ceiling.at)
-        self.starts_limit.append(None if request.ceiling is None else request.ceiling.limit)
-        number = len(self.starts_at)
-        for append in request.appends:
-            if append.stream not in numbers:
-                self.streams.append(append.stream)
-                numbers[append.stream] = len(self.streams)
-            self.part_request.append(number)
-            self.part_stream.append(numbers[append.stream])
-            self.part_expected.append(append.expected)
-            self.part_events.append(len(append.events))
-        for event in request.stored:
-            self.event_request.append(number)
-            self.event_stream.append(event.stream)
-            self.event_version.append(event.version)
-            self.event_topic.append(event.topic)
-            self.event_state.append(event.state)
-
-
-def arguments(requests: Sequence[PreparedAppend]) -> tuple[object, ...]:
-    """Return what ``append_events`` takes for *requests*."""
-    batch = Batch()
     numbers: dict[str, int] = {}
-    for request in requests:
-        batch.add(request, numbers)
-    return msgspec.structs.astuple(batch)
+    parts = [
+        (number, numbers.setdefault(each.stream, len(numbers) + 1), each.expected, each.events)
+        for number, request in enumerate(requests, 1)
+        for each in request.appends
+    ]
+    ceilings = [request.ceiling for request in requests]
+    events = [
+        (number, *event)
+        for number, request in enumerate(requests, 1)
+        for event in request.stored
+    ]
+    return (
+        list(numbers),
+        [number for number, _, _, _ in parts],
+        [stream for _, stream, _, _ in parts],
+        [expected for _, _, expected, _ in parts],
+        [len(appended) for _, _, _, appended in parts],
+        [ceiling.at if ceiling else None for ceiling in ceilings],
+        [ceiling.limit if ceiling else None for ceiling in ceilings],
+        *([event[column] for event in events] for column in range(5)),
+    )
 
 
 APPEND = """

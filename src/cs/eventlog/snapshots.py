@@ -25,7 +25,7 @@ log = get_logger()
 
 #: Events of a stream between two snapshots: what a cold start folds at most, about 10 ms.
 EVERY = 500
-#: Streams whose snapshots may wait to be written; further ones are dropped.
+#: Snapshots that may wait to be written; further ones are dropped.
 WAITING = 1_000
 #: How long to wait for another writer of the log's file.
 LOCK_TIMEOUT_S = 2
@@ -64,10 +64,9 @@ class Snapshots:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: dict[str, Snapshot] = {}
-        self._some = asyncio.Event()
+        self._turn = asyncio.Lock()
+        self._writing: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._task: asyncio.Task[None] | None = None
 
     @classmethod
     def in_file(cls, path: Path, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
@@ -83,24 +82,18 @@ class Snapshots:
         )
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._drain(), name="snapshots")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Write what still waits."""
-        assert self._task is not None
         self._closed = True
-        self._some.set()
         try:
-            await self._task
+            await asyncio.gather(*self._writing)
         finally:
             await self._database.close()
 
     async def find(self, stream: str, rules: str) -> Snapshot | None:
         """Return the newest snapshot of *stream* by *rules*, if there is one to be had."""
-        waiting = self._waiting.get(stream)
-        if waiting is not None and waiting.rules == rules:
-            return waiting
         try:
             rows = await self._database.fetch(_NEWEST, stream, rules)
         except SnapshotsUnavailable as error:
@@ -122,30 +115,21 @@ class Snapshots:
 
     def submit(self, snapshot: Snapshot) -> None:
         """Keep *snapshot* soon, in the place of older ones of its stream, or not at all."""
-        full = len(self._waiting) >= WAITING and snapshot.stream not in self._waiting
-        if full or self._closed:
-            return
-        self._waiting[snapshot.stream] = snapshot
-        self._some.set()
+        if not self._closed and len(self._writing) < WAITING:
+            writing = asyncio.create_task(self._write(snapshot), name="snapshot")
+            self._writing.add(writing)
+            writing.add_done_callback(self._writing.discard)
 
-    async def _drain(self) -> None:
-        while self._waiting or not self._closed:
-            await self._some.wait()
-            if not self._closed:
-                self._some.clear()
-            batch, self._waiting = list(self._waiting.values()), {}
-            if not batch:
-                continue
-            try:
-                await self._database.transact(_write(batch))
-            except SnapshotsUnavailable as error:
-                log.warning("snapshots_not_written", streams=len(batch), why=str(error))
+    async def _write(self, snapshot: Snapshot) -> None:
+        def write() -> Work[None]:
+            yield _ADD, snapshot.stream, snapshot.version, snapshot.rules, snapshot.state
+            yield _DROP_OLD, snapshot.stream, snapshot.version
 
-
-def _write(snapshots: list[Snapshot]) -> Work[None]:
-    for each in sorted(snapshots, key=lambda each: each.stream):  # in one order everywhere
-        yield _ADD, each.stream, each.version, each.rules, each.state
-        yield _DROP_OLD, each.stream, each.version
+        try:
+            async with self._turn:  # a crowd of them takes one connection
+                await self._database.transact(write())
+        except SnapshotsUnavailable as error:
+            log.warning("snapshot_not_written", stream=snapshot.stream, why=str(error))
 
 
 _SQLITE_TABLE = """

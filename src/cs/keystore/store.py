@@ -2,8 +2,8 @@
 
 What it stores is useless without the master key, which is in no database.
 
-Statements that store a wrap name the master key in use and how it was wrapped, and store
-nothing if the store says something else by then: it is read again and wrapped again.
+Statements that store a wrap name the master key in use, and store nothing if the store says
+something else by then: it is read again and wrapped again.
 """
 
 import os
@@ -60,7 +60,6 @@ class StoredKeys:
         self._masters = MasterKeys.of(master)
         self._where = where
         self._wrapping = self._masters.first  # as the store said when it was last asked
-        self._named = False
         self._open = OpenKeys(metrics=metrics)
         self._secrets: dict[str, bytes] = {}
 
@@ -224,14 +223,12 @@ class StoredKeys:
     # The master key.
 
     def _read_master(self) -> Work[None]:
-        ((proof, named),) = yield (_MASTER,)
+        ((proof,),) = yield ("SELECT proof FROM master",)
         self._wrapping = self._masters.in_use(self._where, proof)
-        self._named = bool(named)
 
-    def _wrapped(self, name: str, key: bytes) -> tuple[bytes, bytes, bool]:
+    def _wrapped(self, name: str, key: bytes) -> tuple[bytes, bytes]:
         """Return *key*, wrapped, and what `_IN_USE` is to find in the store."""
-        wrapped = self._wrapping.wrapped(name, key, named=self._named)
-        return wrapped, self._wrapping.proof, self._named
+        return self._wrapping.wrapped(name, key), self._wrapping.proof
 
     async def versions(self) -> Sequence[str]:
         """Return the master key in use, then those that keys are wrapped with still."""
@@ -296,7 +293,7 @@ class StoredKeys:
             yield "UPDATE master SET proof = $1, named = true", new.proof
 
         await self._database.transact_locking(begin)
-        self._wrapping, self._named = new, True
+        self._wrapping = new
 
     async def rewrap(self, after: str, limit: int) -> tuple[str, int]:
         """Wrap up to *limit* keys again, by name after *after*; return the last, how many."""
@@ -330,7 +327,7 @@ class StoredKeys:
             yield from self._read_master()
             for name, old in (yield ("SELECT name, wrapped FROM secret FOR UPDATE",)):
                 secret = self._masters.unwrapped(secret_name(name), old)
-                wrapped, *_ = self._wrapped(secret_name(name), secret)
+                wrapped, _ = self._wrapped(secret_name(name), secret)
                 yield "UPDATE secret SET wrapped = $2 WHERE name = $1", name, wrapped
 
         await self._database.transact_locking(rewrap_secrets)
@@ -405,8 +402,8 @@ def _existing(keys: Mapping[str, bytes | None]) -> dict[str, bytes]:
 
 
 _LOOK = "SELECT name, wrapped FROM data_key WHERE name = ANY($1::text[])"
-#: Nothing is wrapped with a master key that is in use no more, or in a way that is.
-_IN_USE = "WHERE EXISTS (SELECT 1 FROM master WHERE proof = $3 AND named = $4)"
+#: Nothing is wrapped with a master key that is in use no more.
+_IN_USE = "WHERE EXISTS (SELECT 1 FROM master WHERE proof = $3)"
 _MAKE = f"""
 INSERT INTO data_key SELECT $1, $2::bytea {_IN_USE}
 ON CONFLICT DO NOTHING RETURNING name
@@ -424,11 +421,10 @@ _UNSUPPRESS = "DELETE FROM suppressed WHERE fingerprint = ANY($1::text[])"
 _SECRET = "SELECT wrapped FROM secret WHERE name = $1"  # noqa: S105
 _KEEP_SECRET = f"INSERT INTO secret SELECT $1, $2::bytea {_IN_USE} ON CONFLICT DO NOTHING"
 
-_MASTER = "SELECT proof, named FROM master"
 _MAKE_MASTER = "INSERT INTO master (one, proof) VALUES (1, $1) ON CONFLICT DO NOTHING"
 _OLDER = "SELECT proof FROM older_master"
 _ADD_OLDER = "INSERT INTO older_master VALUES ($1) ON CONFLICT DO NOTHING"
-#: Before the first rotation an unnamed wrap is one of the master key in use.
+#: Before the first rotation (``named``) an unnamed wrap is one of the master key in use.
 _OTHERWISE = f"""
 wrapped IS NOT NULL AND substr(wrapped, 1, 5) <> $1
 AND ((SELECT named FROM master) OR length(wrapped) <> {UNNAMED_SIZE})

@@ -49,9 +49,8 @@ UNNAMED_SIZE = _NONCE + 32 + 16
 class Wrapping:
     """What a 32-byte master key does (AES-256-GCM).
 
-    A wrap is named if it begins with the version of its master key; bound are that and the
-    name of what is wrapped.  An unnamed one is nonce and ciphertext, the name bound: all that
-    the version before can read (docs/deploy.md, "Wrapped keys").
+    A wrap begins with the version of its master key; bound are that and the name of what is
+    wrapped.  Older stores have unnamed wraps too: nonce and ciphertext, the name bound.
     """
 
     def __init__(self, master: bytes) -> None:
@@ -61,10 +60,9 @@ class Wrapping:
         #: What every named wrap of it begins with.
         self.mark = _NAMED + bytes.fromhex(self.version)
 
-    def wrapped(self, name: str, key: bytes, *, named: bool) -> bytes:
+    def wrapped(self, name: str, key: bytes) -> bytes:
         nonce = os.urandom(_NONCE)
-        mark = self.mark if named else b""
-        return mark + nonce + self._wrap.encrypt(nonce, key, mark + name.encode())
+        return self.mark + nonce + self._wrap.encrypt(nonce, key, self.mark + name.encode())
 
     def unwrapped(self, name: str, wrapped: bytes) -> bytes:
         """Return the key called *name*.
