@@ -44,11 +44,6 @@ def test_work_says_which_it_is_and_until_when_it_counts() -> None:
     }
 
 
-def test_work_that_is_published_again_has_the_same_headers() -> None:
-    assert work_headers(replace(WORK)) == work_headers(WORK)
-    assert work_headers(replace(WORK, attempt=3)) != work_headers(WORK)
-
-
 def test_all_of_a_lookup_is_one_trace_and_each_message_a_place_in_it() -> None:
     all_work = [replace(work, lookup="brand-a.1") for work in works().values()]
     parents = [work_headers(work)["traceparent"].split("-") for work in all_work]
@@ -145,9 +140,3 @@ def test_an_event_of_a_lookup_is_in_the_trace_of_its_work() -> None:
         "schema": "cs.event.v1",
         "event": "brand.resolved.v1",
     }
-
-
-def test_an_event_of_no_lookup_is_in_the_trace_of_its_stream() -> None:
-    headers = event_headers(event(b'{"units":5}', "key-a"))
-
-    assert headers["traceparent"].split("-")[1] == trace_id(NO_HEADERS, "key-a")

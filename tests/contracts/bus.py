@@ -61,16 +61,6 @@ class BusContract:
             async with bus.subscribe(TOPIC, group=group) as records:
                 assert values(await take(records, 2)) == [b"1", b"2"]
 
-    async def test_a_subscriber_waits_for_what_is_not_there_yet(self, bus: Bus) -> None:
-        async with bus.subscribe(TOPIC, group="a") as records:
-            waiting = asyncio.create_task(take(records, 1))
-            await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-            assert not waiting.done()
-
-            await publish(bus, b"1")
-
-            assert values(await waiting) == [b"1"]
-
     async def test_what_was_not_committed_comes_again_and_the_rest_does_not(
         self, bus: Bus
     ) -> None:
@@ -122,17 +112,6 @@ class BusContract:
                 each.cancel()
 
         assert sorted(done) == sorted(sent)
-
-    async def test_what_a_leaving_member_did_not_finish_goes_to_one_that_stays(
-        self, bus: Bus
-    ) -> None:
-        await publish(bus, b"1", b"2")
-        async with bus.subscribe(TOPIC, group="a") as leaves:
-            first, _second = await take(leaves, 2)
-            await leaves.commit(first)
-
-        async with bus.subscribe(TOPIC, group="a") as stays:
-            assert values(await take(stays, 1)) == [b"2"]
 
     async def test_who_leaves_waits_for_what_is_in_hand_if_asked_to(self, bus: Bus) -> None:
         await publish(bus, b"1", b"2")

@@ -76,15 +76,6 @@ class EventLogContract:
             (3, "key-a"),
         ]
 
-    async def test_a_stream_is_read_after_a_version(self, log: EventLog) -> None:
-        await log.append([Append("key-a", NO_STREAM, units(1, 2, 3))])
-        await log.append([Append("key-b", NO_STREAM, units(9))])
-
-        assert said(await log.read("key-a")) == [1, 2, 3]
-        assert said(await log.read("key-a", 0)) == [2, 3]
-        assert said(await log.read("key-a", 2)) == []
-        assert said(await log.read("key-never")) == []
-
     async def test_a_stream_is_read_in_pages(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(*range(4)))])
         await log.append([Append("key-b", NO_STREAM, units(9))])
@@ -96,18 +87,6 @@ class EventLogContract:
         assert said(await log.read("key-a", 6, 3)) == []
         assert said(await log.read("key-a", limit=0)) == []
         assert said(await log.read("key-a", limit=None)) == list(range(7))
-
-    async def test_reads_at_once_get_each_what_it_asked_for(self, log: EventLog) -> None:
-        await log.append([Append("key-a", NO_STREAM, units(*range(4)))])
-        await log.append([Append("key-b", NO_STREAM, units(8, 9))])
-        asked = (("key-a", 0, 9), ("key-b", 0, 9), ("key-a", 2, 9), ("key-never", 0, 9))
-
-        found = await asyncio.gather(
-            *(log.read(stream, after, most) for stream, after, most in asked),
-            log.read("key-a", 0, 1),
-        )
-
-        assert [said(each) for each in found] == [[1, 2, 3], [9], [3], [], [1]]
 
     async def test_events_are_selected_by_topic_and_by_stream(self, log: EventLog) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1, 2))])

@@ -25,12 +25,6 @@ async def start(log: EventLog, n: int, at: datetime, limit: int | None) -> int:
 class CeilingContract:
     """Inherit, and give a fixture ``log``, an empty log."""
 
-    async def test_no_ceiling_lets_everybody_start(self, log: EventLog) -> None:
-        for n in range(5):
-            await start(log, n, AT, None)
-
-        assert await log.ceiling_opens_at(Ceiling(AT, None)) is None
-
     async def test_a_ceiling_of_none_at_all_lets_nobody_start(self, log: EventLog) -> None:
         with pytest.raises(CeilingReached):
             await start(log, 1, AT, 0)

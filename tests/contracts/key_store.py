@@ -18,12 +18,6 @@ class KeyStoreContract:
         assert len(set(again.values())) == 3
         assert (again["a"], again["b"]) == (first["a"], first["b"])
 
-    async def test_finding_makes_nothing(self, keys: KeyStore) -> None:
-        made = await keys.ensure(["a"])
-
-        assert await keys.find(["a", "b"]) == made
-        assert await keys.find(["b"]) == {}
-
     async def test_looking_tells_destroyed_keys_from_those_nobody_made(
         self, keys: KeyStore
     ) -> None:
@@ -32,12 +26,6 @@ class KeyStoreContract:
 
         assert await keys.look(["a", "b", "c", "d"]) == {"a": made["a"], "b": None, "c": None}
         assert await keys.look([]) == {}
-
-    async def test_asking_for_nothing_gives_nothing(self, keys: KeyStore) -> None:
-        assert await keys.ensure([]) == {}
-        assert await keys.find([]) == {}
-        await keys.ensure_indexed((), [])
-        await keys.destroy([])
 
     async def test_many_keys_at_once(self, keys: KeyStore) -> None:
         names = [f"brand-a.1#p{n}" for n in range(1_200)]
@@ -84,12 +72,6 @@ class KeyStoreContract:
         assert keys.fingerprint("email", "jo@acme.example") in prints
         assert all(set(text) <= set("0123456789abcdef") for text in prints)
 
-    async def test_an_index_entry_may_be_written_twice(self, keys: KeyStore) -> None:
-        entries = [(keys.fingerprint("email", "jo@acme.example"), "a")]
-
-        await keys.ensure_indexed((), entries)
-        await keys.ensure_indexed((), entries)
-
     async def test_whoever_is_indexed_and_has_a_key_made_at_once_is_refused_if_suppressed(
         self, keys: KeyStore
     ) -> None:
@@ -114,11 +96,6 @@ class KeyStoreContract:
         assert len(first) == 32
         assert await keys.secret("a") == first
         assert await keys.secret("b") != first
-
-    async def test_callers_at_once_get_one_secret(self, keys: KeyStore) -> None:
-        answers = await asyncio.gather(*(keys.secret("a") for _ in range(20)))
-
-        assert len(set(answers)) == 1
 
     async def test_a_secret_is_no_data_key(self, keys: KeyStore) -> None:
         secret = await keys.secret("a")
@@ -172,10 +149,3 @@ class KeyStoreContract:
         assert await keys.matching(["f1"]) == {"old"}, "destroyed ones are found"
         assert set(await keys.ensure(["old", "new", "never", "b", "c"])) == {"b", "c"}
         assert set(await keys.find(["new", "b", "c"])) == {"b", "c"}
-
-    async def test_many_fingerprints_at_once(self, keys: KeyStore) -> None:
-        await keys.ensure_indexed((), [(f"f{n}", f"n{n}") for n in range(1_200)])
-        await keys.suppress([f"f{n}" for n in range(1_200)])
-
-        assert len(await keys.matching([f"f{n}" for n in range(1_200)])) == 1_200
-        assert len(await keys.suppressed([f"f{n}" for n in range(1_300)])) == 1_200

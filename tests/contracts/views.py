@@ -83,12 +83,6 @@ class ViewsContract:
 
     # Pages.
 
-    async def test_views_without_events_are_at_0_and_empty(self, views: Views) -> None:
-        assert await views.position() == 0
-        assert (await views.checkpoint()).last_event == ""
-        assert await all_rows(views) == []
-        assert await views.get(SEARCHES, "s-done") is None
-
     @pytest.mark.parametrize("page", [1, 2, 7, 500])
     async def test_however_the_log_is_cut_the_rows_are_those_of_a_replay(
         self, views: Views, history: History, page: int

@@ -101,15 +101,6 @@ async def test_a_file_that_was_cut_is_told_when_it_is_opened(path: Path, left: i
     assert size_of(path) == left  # and left to whoever mends it
 
 
-async def test_one_byte_less_is_told_too(path: Path) -> None:
-    await filled(path)
-    os.truncate(path, size_of(path) - 1)
-
-    with pytest.raises(LogUnavailable, match="damaged"):
-        async with opened(path) as log:
-            await everything(log)
-
-
 @pytest.mark.parametrize("left", [0, 1, 100, 511])
 async def test_an_emptied_file_is_not_begun_anew(path: Path, left: int) -> None:
     await filled(path)

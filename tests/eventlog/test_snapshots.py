@@ -148,14 +148,6 @@ async def test_a_snapshot_ahead_of_its_stream_is_not_trusted(path: Path) -> None
         assert len(events) == 1
 
 
-async def test_no_snapshot_to_be_had_is_no_reason_to_fail(path: Path) -> None:
-    await _grow(path, EVERY + 1)
-
-    async with started(path) as (streams, _):
-        _sql(path, "DROP TABLE snapshots")
-        assert (await streams.key("a")).state.quota == EVERY
-
-
 async def test_a_brand_is_snapshotted_only_while_it_holds_nobody(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

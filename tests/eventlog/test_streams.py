@@ -50,13 +50,6 @@ async def test_a_change_is_decided_and_stored(log: MemoryEventLog) -> None:
     assert [r.event for r in await log.tail(1)] == list(events)
 
 
-async def test_nothing_to_say_stores_nothing(log: MemoryEventLog) -> None:
-    await _issue(log)
-
-    assert await Streams(log).change("key-a", grant(0), caused_by=StartCause()) == ((), 0)
-    assert await log.head() == 1
-
-
 async def test_a_refusal_stores_nothing(log: MemoryEventLog) -> None:
     with pytest.raises(Refusal):
         await Streams(log).change("key-never", grant(1), caused_by=StartCause())
@@ -164,30 +157,6 @@ async def test_states_kept_are_bounded_and_a_dropped_one_is_folded_again(
     assert list(folded._cache["key"]) == ["key-b", "key-c"]
 
 
-async def test_the_state_used_longest_ago_goes_first(
-    log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _bound(monkeypatch, "key", 2)
-    folded = Streams(log)
-    for key_id in ("a", "b", "a", "c"):
-        await folded.key(key_id)
-
-    assert list(folded._cache["key"]) == ["key-a", "key-c"]
-
-
-async def test_a_crowd_of_brands_drives_no_key_out(
-    log: MemoryEventLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _bound(monkeypatch, "brand", 2)
-    folded = Streams(log)
-    await folded.key("a")
-    for number in range(9):
-        await folded.brand(f"brand-{number}")
-
-    assert list(folded._cache["key"]) == ["key-a"]
-    assert list(folded._cache["brand"]) == ["brand-7", "brand-8"]
-
-
 class Counting(MemoryEventLog):
     """Tells how many events were read."""
 
@@ -203,17 +172,13 @@ class Counting(MemoryEventLog):
 
 
 class Paged(MemoryEventLog):
-    """Tells how long each page was, and how many turns somebody else had had before it.
-
-    Between the first two, somebody may append.
-    """
+    """Tells how long each page was, and how many turns somebody else had had before it."""
 
     def __init__(self, keys: MemoryKeyStore) -> None:
         super().__init__(keys)
         self.pages: list[int] = []
         self.turns_before: list[int] = []
         self.turns = 0
-        self.between: Append | None = None
 
     async def read(
         self, stream: str, after: int = NO_STREAM, limit: int | None = None
@@ -222,9 +187,6 @@ class Paged(MemoryEventLog):
         asyncio.get_running_loop().call_soon(self._turn)
         found = await super().read(stream, after, limit)
         self.pages.append(len(found))
-        if self.between is not None:
-            append, self.between = self.between, None
-            await self.append([append])
         return found
 
     def _turn(self) -> None:
@@ -257,18 +219,6 @@ async def test_while_a_long_stream_is_folded_others_get_their_turns() -> None:
     assert events == (QuotaGranted(units=-long, at=AT),)  # decided on the whole of it
     with pytest.raises(Refusal):
         await Streams(log).change("key-a", grant(-1), caused_by=StartCause())
-
-
-async def test_what_is_appended_while_a_long_stream_is_folded_is_part_of_the_decision() -> None:
-    log = Paged(MemoryKeyStore())
-    await _issue(log)
-    await log.append([Append("key-a", 0, [QuotaGranted(units=1, at=AT)] * 2 * PAGE)])
-    log.between = Append("key-a", 2 * PAGE, [QuotaGranted(units=-2 * PAGE, at=AT)])
-
-    with pytest.raises(Refusal):
-        await Streams(log).change("key-a", grant(-1), caused_by=StartCause())
-
-    assert log.between is None
 
 
 class Held(MemoryEventLog):
@@ -324,30 +274,6 @@ async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
     await asyncio.gather(hold("key-a"), hold("key-b"))
     assert most == 2
     assert len(folded._stream_locks) == 0
-
-
-@pytest.mark.parametrize(
-    ("stream", "events"),
-    [("key-a", [ISSUED]), ("service", []), ("mail-domain-acme.example", []), ("person-x", [])],
-)
-async def test_every_category_of_stream_can_be_loaded(
-    log: MemoryEventLog, stream: str, events: list[AnyEvent]
-) -> None:
-    if events:
-        await log.append([Append(stream, NO_STREAM, events)])
-
-    assert (await Streams(log).load(stream)).version == len(events) - 1
-
-
-async def test_what_is_dropped_is_folded_anew(log: MemoryEventLog) -> None:
-    folded = Streams(log)
-    await _issue(log)
-    before = await folded.key("a")
-
-    folded.drop("key-a")
-
-    assert "key-a" not in folded._cache["key"]
-    assert (await folded.key("a")).state == before.state
 
 
 class Reads(MemoryEventLog):

@@ -230,21 +230,6 @@ def test_a_file_that_holds_no_key_is_refused(tmp_path: Path) -> None:
         master_key(tmp_path / "master.key")
 
 
-async def test_keys_that_are_made_together_share_a_transaction(keys: SqliteKeyStore) -> None:
-    commits = list[str]()
-    keys._file.db.set_trace_callback(commits.append)
-
-    async def make(name: str) -> None:
-        await keys.ensure_indexed((), [(keys.fingerprint("email", name), name)])
-        await keys.ensure([name])
-
-    names = [f"key-{number}" for number in range(40)]
-    await asyncio.gather(*map(make, names))
-
-    assert commits.count("COMMIT") <= 8, "80 writes"
-    assert set(await keys.find(names)) == set(names)
-
-
 async def test_a_key_read_before_it_was_destroyed_is_not_kept_after(path: Path) -> None:
     async with SqliteKeyStore(path, MASTER) as keys:
         await keys.ensure(["a"])

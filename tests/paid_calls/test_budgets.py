@@ -161,12 +161,6 @@ async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
     assert (await only(budgets)).paused_why == ""
 
 
-async def test_nobody_was_asked_is_an_empty_account(budgets: Budgets) -> None:
-    await budgets.resume("acme")
-
-    assert await budgets.spending() == []
-
-
 async def test_what_was_spent_outlives_the_process(file: Path) -> None:
     async with Budgets.in_file(file) as before:
         reserved(await reserve(before, "acme", FREE, 70))
@@ -309,14 +303,6 @@ def test_a_cap_says_when_its_period_ends() -> None:
     assert (by_day.cap, by_day.left_s) == ("day", 23 * 3600)
     assert isinstance(by_month, OverCap)
     assert (by_month.cap, by_month.left_s) == ("month", 31 * 86_400)
-
-
-def test_a_refused_call_takes_nothing_out_of_the_bucket() -> None:
-    limits = ServiceLimits(calls_per_s=1, micros_per_day=0)
-    state = BudgetState()
-    assert asked(state, limits, micros=1)[0] == state
-    paused = BudgetState(0.0, MAY + 5, "why")
-    assert asked(paused, limits) == (paused, ServicePaused(5.0, "why"))
 
 
 def asked(

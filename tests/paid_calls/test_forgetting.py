@@ -34,11 +34,3 @@ async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() 
         await calls.idle.wait()
 
     assert calls.went[:4] == [0, PAGE, 5, 0]
-
-
-async def test_forgetting_ends_with_whoever_uses_the_register() -> None:
-    calls = Counting.in_file(None, lambda: bytes(32))
-    async with forget_expired_calls(calls):
-        pass
-
-    assert not [task for task in asyncio.all_tasks() if task.get_name() == "forgetting-calls"]

@@ -107,21 +107,6 @@ async def test_the_second_attempt_hears_the_first_one_s_answer(paid: PaidCalls) 
     assert len(provider.keys) == 1
 
 
-async def test_another_lookup_provider_or_question_is_asked(paid: PaidCalls) -> None:
-    provider = saying(b"said")
-
-    for lookup, name, request in (
-        ("brand-a.1", "acme", ["Ada"]),
-        ("brand-a.2", "acme", ["Ada"]),
-        ("brand-a.1", "other", ["Ada"]),
-        ("brand-a.1", "acme", ["Bo"]),
-    ):
-        with set_current_lookup(lookup):
-            await paid.once(name, request, provider)
-
-    assert len(set(provider.keys)) == 4
-
-
 async def test_outside_a_lookup_nothing_is_remembered(paid: PaidCalls) -> None:
     provider = saying(b"said")
 
@@ -172,16 +157,6 @@ async def test_a_call_under_way_elsewhere_that_is_never_answered_is_waited_for_a
         with pytest.raises(Unanswered):
             await PaidCalls(register).once("acme", "Ada", provider)
     assert provider.keys == []
-
-
-async def test_waiting_for_another_ends_whatever_its_lease_says(
-    register: CallRegister,
-) -> None:
-    call = PaidCall("brand-a.1", "acme", b'"Ada"')
-    await register.begin(call, lease_s=3600, again=False)
-
-    with set_current_lookup("brand-a.1"), pytest.raises(Unanswered):
-        await PaidCalls(register, lease_s=0.1).once("acme", "Ada", saying(b"said"))
 
 
 async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(

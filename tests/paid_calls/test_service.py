@@ -199,14 +199,6 @@ async def test_a_question_with_json_is_posted() -> None:
     assert asked.headers["content-type"] == "application/json"
 
 
-async def test_a_posted_question_is_not_sent_on_to_anybody_else() -> None:
-    elsewhere = saying(status=307, headers={"Location": "https://x.example/"})
-    async with asking(elsewhere) as world:
-        found = await world.problem(Question(path="/find", json={"q": "Ada"}))
-
-    assert found.kind is K.UNREACHABLE
-
-
 async def test_a_cap_is_kept_before_the_call() -> None:
     async with asking(GOOD, usd_per_day=0.05) as world:
         with set_current_lookup("brand-a.1"):

@@ -27,15 +27,6 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_database_and_is_not_read
     assert not times.ready
 
 
-async def test_a_machine_half_a_second_off_is_ready(pool: Pool) -> None:
-    times = DatabaseTime(pool, wall=lambda: datetime.now(UTC) - timedelta(seconds=0.5))
-
-    await times.ask()
-
-    assert times.skew_s == pytest.approx(-0.5, abs=0.3)
-    assert times.ready
-
-
 async def test_the_time_goes_on_while_the_database_is_away(pool: Pool) -> None:
     monotonic = 100.0
     times = DatabaseTime(pool, monotonic=lambda: monotonic)

@@ -25,29 +25,6 @@ async def test_what_one_process_heard_another_knows(pool: Pool) -> None:
     assert 0 <= silent < 5
 
 
-async def test_silence_is_counted_from_the_last_sign(pool: Pool) -> None:
-    heartbeats = PostgresHeartbeats(pool)
-    await heartbeats.record("brand-a.1", "ranking", "", 1)
-    await pool.execute("UPDATE signs_of_life SET heard_at = heard_at - interval '30 seconds'")
-    assert (await heartbeats.silent_for("brand-a.1", "ranking", "", 1) or 0) >= 30
-
-    await heartbeats.record("brand-a.1", "ranking", "", 1)
-
-    assert (await heartbeats.silent_for("brand-a.1", "ranking", "", 1) or 99) < 5
-
-
-async def test_a_sign_of_another_attempt_or_item_is_none(pool: Pool) -> None:
-    heartbeats = PostgresHeartbeats(pool)
-    await heartbeats.record("brand-a.1", "verification", "acme.example", 2)
-    await heartbeats.record("brand-a.1", "verification", "acme.example", 1)  # late
-
-    assert await heartbeats.silent_for("brand-a.1", "verification", "acme.example", 1) is None
-    assert await heartbeats.silent_for("brand-a.1", "verification", "", 2) is None
-    assert (
-        await heartbeats.silent_for("brand-a.1", "verification", "acme.example", 2) is not None
-    )
-
-
 async def test_a_database_that_is_away_loses_signs_and_nothing_else(pool: Pool) -> None:
     heartbeats = PostgresHeartbeats(pool)
     pool.terminate()

@@ -79,19 +79,6 @@ async def test_one_leads_at_a_time_and_the_next_begins_when_it_leaves(pool: Pool
     assert (first.epochs, second.epochs) == ([1], [2])
 
 
-async def test_two_names_have_two_leaders(pool: Pool) -> None:
-    first, second = Worker(), Worker()
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-        running = [
-            tasks.create_task(Leader(pool, name, "me", worker).run())
-            for name, worker in (("x", first), ("y", second))
-        ]
-        await first.began.wait()
-        await second.began.wait()
-        for task in running:
-            task.cancel()
-
-
 async def test_a_lease_that_was_taken_away_stops_the_work(pool: Pool) -> None:
     worker = Worker()
     leader = asyncio.create_task(Leader(pool, "x", "one", worker, every_s=0.02).run())

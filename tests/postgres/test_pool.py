@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from cs.postgres.errors import DatabaseUnavailable
-from cs.postgres.pool import DedicatedConnection, Pool, connected, open_pool, transaction
+from cs.postgres.pool import DedicatedConnection, connected, open_pool
 from cs.sandbox.certificates import Authority
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import account, running_postgres
@@ -44,47 +44,6 @@ async def test_a_database_that_is_not_there_is_away(postgres: str) -> None:
         with pytest.raises(DatabaseUnavailable, match="never_made"):
             async with connected(pool):
                 pass
-
-
-async def test_a_statement_that_takes_too_long_is_ended_by_the_server(postgres: str) -> None:
-    async with open_pool(postgres, role="test", statement_timeout_s=0.1) as pool:
-        with pytest.raises(DatabaseUnavailable, match="statement timeout"):
-            async with connected(pool) as connection:
-                await connection.execute("SELECT pg_sleep(60)")
-
-
-async def test_connections_say_whose_they_are_and_never_more_than_allowed(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cs.postgres.pool.CONNECT_TIMEOUT_S", 0.1)
-    async with open_pool(postgres, role="relay", most=2) as pool:
-        async with connected(pool) as first, connected(pool):
-            assert await first.fetchval("SHOW application_name") == "cs relay"
-            with pytest.raises(DatabaseUnavailable):
-                async with connected(pool):
-                    pass
-        async with connected(pool) as again:
-            assert await again.fetchval("SELECT 1") == 1
-
-
-async def test_a_transaction_that_fails_leaves_nothing_and_a_clean_connection(
-    database: str,
-) -> None:
-    async with open_pool(database, role="test", most=1) as pool:
-        await pool.execute("CREATE TABLE thing (one INTEGER)")
-        with pytest.raises(RuntimeError, match="half-way"):
-            await _fail_half_way(pool)
-        async with connected(pool) as connection:
-            await connection.execute("BEGIN")
-            await connection.execute("INSERT INTO thing VALUES (2)")
-
-        assert await pool.fetchval("SELECT count(*) FROM thing") == 0
-
-
-async def _fail_half_way(pool: Pool) -> None:
-    async with transaction(pool) as connection:
-        await connection.execute("INSERT INTO thing VALUES (1)")
-        raise RuntimeError("half-way")
 
 
 async def test_the_end_of_a_pool_does_not_wait_for_a_connection_in_use(

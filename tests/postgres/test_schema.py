@@ -5,7 +5,6 @@ import asyncpg
 import pytest
 
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
-from cs.postgres.lease import Checkpoint
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
 
@@ -99,14 +98,6 @@ async def test_a_step_that_fails_leaves_nothing_of_itself_and_keeps_the_ones_bef
 
     assert await pool.fetchval("SELECT to_regclass('other')") is None
     assert await _migrated(pool, [FIRST, SECOND]) == [2]  # the lock is free again
-
-
-async def test_stores_may_share_a_database(pool: Pool) -> None:
-    async with connected(pool) as connection:
-        for store in STORES:
-            applied = await migrate(connection, store)
-            assert [step.number for step in applied] == list(range(1, len(applied) + 1))
-            await check(connection, store)
 
 
 @pytest.mark.parametrize("store", STORES)
@@ -239,27 +230,3 @@ SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = ANY($1)
 UNION ALL
 SELECT conname FROM pg_constraint WHERE conrelid = ANY($1) AND convalidated AND contype <> 'n'
 """
-
-
-@pytest.mark.parametrize(("parts", "goes_on_at"), [(3, 40), (1, 100)])
-async def test_the_only_relay_goes_on_from_the_last_of_those_that_shared_its_work(
-    pool: Pool, parts: int, goes_on_at: int
-) -> None:
-    """The version before could relay in several parts, each with a checkpoint of its own."""
-    steps = migrations("service")
-    before = [step for step in steps if step.number < 7]
-    await _migrated(pool, before)
-    reached = {"relay": 100, "relay-1/2": 5, "relay-2/2": 6}  # two parts were used before
-    if parts > 1:
-        reached |= {"relay-1/3": 70, "relay-2/3": 40, "relay-3/3": 90}
-    for name, position in reached.items():
-        closed = 2**63 - 1 if parts > 1 and not name.endswith("/3") else 4
-        await pool.execute(
-            "INSERT INTO checkpoints VALUES ($1, $2, $3)", name, position, closed
-        )
-    await pool.execute("UPDATE parts SET number = $1", parts)
-
-    assert await _migrated(pool, steps) == [step.number for step in steps[6:]]
-
-    assert await Checkpoint(pool, "relay", 5).load() == goes_on_at
-    assert await pool.fetchval("SELECT number FROM parts") == 1

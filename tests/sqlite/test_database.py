@@ -36,17 +36,6 @@ def _insert_and_fail(connection: sqlite3.Connection) -> None:
     raise KeyError
 
 
-def test_what_is_asked_of_the_file_is_set(db: sqlite3.Connection, path: Path) -> None:
-    relaxed = connect(path, synchronous="NORMAL")
-
-    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert db.execute("PRAGMA synchronous").fetchone() == (2,), "FULL"
-    assert db.execute("PRAGMA secure_delete").fetchone() == (1,)
-    assert relaxed.execute("PRAGMA synchronous").fetchone() == (1,), "NORMAL"
-    assert relaxed.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
-    relaxed.close()
-
-
 def test_a_new_file_that_another_process_is_making_is_waited_for(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,14 +101,6 @@ async def test_rights_are_given_again_without_harm_and_only_by_who_may(guarded: 
             await grant(of(guarded, role), {"cs-nobody": ROLES["relay"]})
 
 
-async def test_the_relay_issues_work_and_feeds_events(guarded: Kafka) -> None:
-    async with KafkaBus(of(guarded, "relay")) as bus:
-        for topic in (*STAGE_TOPICS.values(), EVENTS):
-            await bus.publish(topic, key=b"k", value=b"{}")
-
-        assert (await bus.measure()).reachable
-
-
 @pytest.mark.parametrize("role", STAGES)
 async def test_a_stage_takes_its_work_answers_and_puts_bad_records_aside(
     guarded: Kafka, role: str

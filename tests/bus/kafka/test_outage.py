@@ -38,19 +38,6 @@ def test_a_wait_is_logged_at_once_and_then_now_and_then(
     }
 
 
-def test_two_reasons_in_turn_are_logged_no_more_often_each(
-    outage: Outage, seconds: Seconds
-) -> None:
-    with capture_logs() as lines:
-        for _ in range(5):
-            for why in ("nobody answers", "there is no topic"):
-                outage.report(BusUnavailable(why))
-                seconds.now += 1
-
-    assert [line["why"] for line in lines] == ["nobody answers", "there is no topic"]
-    assert outage.why == "there is no topic"
-
-
 def test_the_end_of_a_wait_is_logged_once_and_the_next_wait_at_once(
     outage: Outage, seconds: Seconds
 ) -> None:

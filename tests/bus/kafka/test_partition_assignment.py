@@ -18,17 +18,6 @@ def delivered(assignment: PartitionAssignment, *offsets: int) -> list[Record]:
     return [each for each in (assignment.next_record() for _ in offsets) if each is not None]
 
 
-def test_records_are_delivered_in_the_order_they_came() -> None:
-    assignment = assigned(0, 1)
-    came = [record(7, 1), record(3, 0), record(8, 1)]
-
-    for each in came:
-        assignment.receive(each)
-
-    assert [assignment.next_record() for _ in range(4)] == [*came, None]
-    assert assignment.delivered == assignment.in_flight == 3
-
-
 def test_a_partition_pauses_when_full_and_goes_on_at_three_quarters() -> None:
     assignment = assigned(0, 1, max_in_flight=4)
     records = [record(n) for n in range(5)]
@@ -39,15 +28,6 @@ def test_a_partition_pauses_when_full_and_goes_on_at_three_quarters() -> None:
     assert paused == [False, False, False, True, False]
     assert resumed == [False, True, False, False, False]
     assert assignment.paused == frozenset()
-
-
-def test_a_full_partition_leaves_the_others_alone() -> None:
-    assignment = assigned(0, 1, max_in_flight=1)
-
-    assert assignment.receive(record(0, 0))
-
-    assert assignment.paused == {0}
-    assert assignment.receive(record(0, 1))
 
 
 def test_only_what_changed_is_to_commit() -> None:

@@ -14,10 +14,6 @@ def settings(**given: Any) -> KafkaSettings:
     return KafkaSettings(**{"bootstrap_servers": ("kafka:9092",), "insecure": True, **given})
 
 
-def test_names_on_the_broker_begin_with_the_prefix() -> None:
-    assert settings(prefix="staging.").on_broker("cs.a.v1") == "staging.cs.a.v1"
-
-
 def test_a_password_is_never_shown() -> None:
     shown = settings(**SCRAM)
 
@@ -63,24 +59,6 @@ def test_settings_that_are_read_are_checked_too() -> None:
 @pytest.mark.parametrize("server", ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "localhost:1"])
 def test_brokers_of_this_machine_may_be_reached_in_clear(server: str) -> None:
     assert settings(bootstrap_servers=(server,), insecure=False).bootstrap_servers == (server,)
-
-
-@pytest.mark.parametrize(
-    ("given", "protocol"),
-    [
-        ({}, "PLAINTEXT"),
-        ({"tls": True}, "SSL"),
-        (SCRAM, "SASL_PLAINTEXT"),
-        ({**SCRAM, "tls": True}, "SASL_SSL"),
-        ({**SCRAM, "tls": True, "sasl_mechanism": "PLAIN"}, "SASL_SSL"),
-    ],
-)
-def test_the_protocol_follows_from_tls_and_sasl(given: dict[str, Any], protocol: str) -> None:
-    taken = client_options(settings(**given))
-
-    assert taken["security_protocol"] == protocol
-    assert ("ssl_context" in taken) == ("SSL" in protocol.split("_"))
-    assert taken.get("sasl_plain_password") == given.get("password")
 
 
 @pytest.mark.parametrize(

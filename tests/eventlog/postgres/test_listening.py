@@ -93,18 +93,6 @@ async def test_a_killed_listening_connection_is_replaced(
     assert said(await log.tail(0)) == [0, 1]
 
 
-async def test_fifty_followers_share_one_connection(
-    log: PostgresEventLog, other: PostgresEventLog, pool: Pool
-) -> None:
-    await _listens(log)
-    waiting = [asyncio.create_task(log.grown(0)) for _ in range(50)]
-    await other.append([Append("key-a", NO_STREAM, units(1))])
-
-    async with asyncio.timeout(5):
-        await asyncio.gather(*waiting)
-    assert len(await _pids(pool)) == 1
-
-
 async def test_the_end_of_a_log_frees_the_connections_it_kept(
     pool: Pool, other: PostgresEventLog
 ) -> None:
