@@ -1,4 +1,4 @@
-"""Old rows go, a page at a time, and a database that is away is tried again."""
+"""Starts of lookups that no ceiling needs are removed while the service works."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,20 +6,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
 from cs.assembly.roles import run_api
-from cs.eventlog import postgres as postgres_log
 from cs.eventlog.errors import CeilingReached
 from cs.eventlog.port import Ceiling
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator
-from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool, connected, open_pool
-from cs.postgres.pruning import prune_forever
 from cs.postgres.schema import migrate
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
@@ -44,22 +40,23 @@ async def numbers(pool: Pool) -> list[int]:
     return [row["number"] for row in rows]
 
 
-async def test_starts_that_no_ceiling_needs_are_removed(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(postgres_log, "PAGE", 3)
+async def pruned(log: PostgresEventLog, pool: Pool) -> list[int]:
+    """Return the numbers of the starts that are left after one round."""
+    before = await numbers(pool)
+    pruning = asyncio.create_task(log.prune_starts())
+    async with asyncio.timeout(10):
+        while await numbers(pool) == before:
+            assert not pruning.done()
+    pruning.cancel()
+    return await numbers(pool)
+
+
+async def test_starts_that_no_ceiling_needs_are_removed(pool: Pool) -> None:
     async with PostgresEventLog(pool, MemoryKeyStore()) as log:
         for n, hour in enumerate([*range(8), 40, 60, 70]):
             await start(log, n, AT + hour * HOUR, None)
 
-        steps = 1
-        while await log.prune_starts():
-            steps += 1
-
-        assert await numbers(pool) == [9, 10, 11], (
-            "those of the last 48 hours before the newest"
-        )
-        assert steps == 3
+        assert await pruned(log, pool) == [9, 10, 11], "of the last 48 hours before the newest"
         at = AT + 71 * HOUR
         assert await log.ceiling_opens_at(Ceiling(at, 2)) == AT + 60 * HOUR + DAY
         assert await log.ceiling_opens_at(Ceiling(at, 5)) is None
@@ -71,15 +68,10 @@ async def test_starts_that_no_ceiling_needs_are_removed(
 
 async def test_the_newest_start_stays_and_numbers_go_on(pool: Pool) -> None:
     async with PostgresEventLog(pool, MemoryKeyStore()) as log:
-        assert not await log.prune_starts()
-        await start(log, 1, AT, None)
-        await start(log, 2, AT - 100 * HOUR, None)  # a clock stepped back
-        await log.prune_starts()
-        assert await numbers(pool) == [1, 2]
-        await start(log, 3, AT + 1000 * HOUR, None)
-        await log.prune_starts()
+        for n, hour in enumerate([0, -100, 1000], 1):  # a clock stepped back
+            await start(log, n, AT + hour * HOUR, None)
 
-        assert await numbers(pool) == [3]
+        assert await pruned(log, pool) == [3]
 
 
 async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path) -> None:
@@ -101,27 +93,3 @@ async def test_a_process_that_answers_calls_prunes(postgres: str, tmp_path: Path
             async with asyncio.timeout(20), run_api(settings, "live"):
                 while await numbers(pool) != [3]:
                     pass
-
-
-async def test_a_database_that_is_away_is_tried_again() -> None:
-    tried: list[str] = []
-    done = asyncio.Event()
-
-    async def away() -> bool:
-        tried.append("away")
-        if tried.count("away") == 3:
-            done.set()
-        raise DatabaseUnavailable("gone")
-
-    async def pages() -> bool:
-        tried.append("page")
-        return tried.count("page") % 3 != 0
-
-    with capture_logs() as lines:
-        running = asyncio.create_task(prune_forever(away, pages, pause_s=0.001, every_s=0.001))
-        async with asyncio.timeout(5):
-            await done.wait()
-        running.cancel()
-
-    assert tried[:8] == ["away", "page", "page", "page", "away", "page", "page", "page"]
-    assert {line["event"] for line in lines} == {"rows_not_pruned"}

@@ -65,7 +65,6 @@ from cs.pipeline.relay import LearnedFigures, relay
 from cs.postgres.heartbeats import PostgresHeartbeats
 from cs.postgres.lease import Checkpoint, Leader
 from cs.postgres.pool import Pool
-from cs.postgres.pruning import prune_forever
 from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.event_counts import EventCounts
@@ -175,7 +174,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         work = (
             views.run(),
             parts.streams.set_aside.watch(),
-            prune_forever(data.log.prune_starts),
+            data.log.prune_starts(),
         )
         async with keep_time(parts.time, *work):
             ready = parts.readiness(views=views)

@@ -16,7 +16,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 import asyncpg
 from structlog import get_logger
@@ -43,7 +43,6 @@ from cs.postgres.pool import (
     connected,
     translate_errors,
 )
-from cs.postgres.pruning import PAGE
 from cs.runtime import failpoints
 
 log = get_logger()
@@ -67,6 +66,8 @@ _RETRY_S = 0.25
 
 #: How long starts stay in their table: twice what the ceiling counts, as clocks step back.
 STARTS_KEPT = 2 * DAY
+#: How often older ones are removed.
+PRUNE_EVERY_S = 60.0
 
 Answer: TypeAlias = int | Exception
 
@@ -200,15 +201,15 @@ class PostgresEventLog(TableLog):
                 await connection.execute(_COUNT_NO_MORE, ceiling.at, DAY, STANDS_STILL)
         return opens_after(started_at, ceiling.at)
 
-    async def prune_starts(self) -> bool:
-        """Remove a page of starts that the ceiling needs no more; return whether to go on.
-
-        Raises:
-            DatabaseUnavailable: Next time.
-        """
-        async with connected(self._pool) as connection:
-            removed: str = await connection.execute(_PRUNE_STARTS, PAGE, STARTS_KEPT)
-        return removed == f"DELETE {PAGE}"
+    async def prune_starts(self) -> NoReturn:
+        """Remove starts that the ceiling needs no more, now and from time to time, for ever."""
+        while True:
+            try:
+                async with connected(self._pool) as connection:
+                    await connection.execute(_PRUNE_STARTS, STARTS_KEPT)
+            except DatabaseUnavailable as error:
+                log.warning("rows_not_pruned", why=str(error))
+            await asyncio.sleep(PRUNE_EVERY_S)
 
     async def _fetch(self, sql: str, *parameters: object) -> Sequence[Any]:
         if self._closed:
@@ -341,20 +342,11 @@ _COUNT_NO_MORE = """
 UPDATE lookup_starts SET started_at = $1::timestamptz - $2::interval
 WHERE started_at > $1::timestamptz + $3::interval
 """
-# From the oldest on, up to the first that is still needed, never the newest: numbers go on
-# from it.  What is old is measured from the newest, not by a clock.
+# Never the newest: numbers go on from it.  What is old is measured from it, not by a clock.
 _PRUNE_STARTS = """
-WITH oldest AS (
-    SELECT number, started_at FROM lookup_starts ORDER BY number LIMIT $1
-), newest AS (
-    SELECT number, started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
-), first_kept AS (
-    SELECT COALESCE(
-        min(o.number) FILTER (WHERE o.started_at > n.started_at - $2::interval),
-        max(o.number) + 1
-    ) AS number
-    FROM oldest AS o, newest AS n
+DELETE FROM lookup_starts WHERE number < (
+    SELECT min(number) FROM lookup_starts WHERE started_at > (
+        SELECT started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
+    ) - $1::interval
 )
-DELETE FROM lookup_starts AS s USING first_kept AS k, newest AS n
-WHERE s.number < k.number AND s.number < n.number
 """
