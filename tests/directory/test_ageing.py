@@ -4,8 +4,7 @@ import asyncio
 from datetime import UTC, date, datetime, timedelta
 
 from contracts.people_directory import ADA, BEN, KEY, put
-from cs.directory.ageing import EVERY, forget_old_people
-from cs.directory.errors import DirectoryUnavailable
+from cs.directory.store import EVERY, DirectoryUnavailable, forget_old_people
 from harness.manual_clock import ManualClock
 from harness.memory_directory import MemoryDirectory
 

@@ -16,10 +16,9 @@ from contracts.people_directory import (
     put,
     row,
 )
-from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
 from cs.directory.person import DirectoryPerson
 from cs.directory.postgres import PostgresDirectory
-from cs.directory.store import Changes
+from cs.directory.store import Changes, DirectoryUnavailable, WrongDirectoryKey
 from cs.postgres import parts
 from cs.postgres.pool import Pool, open_pool
 from postgres.stages_tables import pool

@@ -20,9 +20,9 @@ from contracts.people_directory import (
     of,
     put,
 )
-from cs.directory.errors import DirectoryUnavailable, WrongDirectoryKey
 from cs.directory.person import DirectoryPerson
 from cs.directory.sqlite import SqliteDirectory
+from cs.directory.store import DirectoryUnavailable, WrongDirectoryKey
 from cs.runtime.private_files import DeletedDataRemains
 
 

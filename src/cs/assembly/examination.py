@@ -18,7 +18,7 @@ from cs.assembly.plugins import (
 )
 from cs.assembly.settings_of_plugins import of_verifier
 from cs.assembly.shared_settings import kafka_settings
-from cs.directory.errors import DirectoryUnavailable
+from cs.directory.store import DirectoryUnavailable
 from cs.doctor import (
     MAIL_DOMAINS,
     DoctorFinding,

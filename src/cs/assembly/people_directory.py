@@ -5,10 +5,13 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from cs.assembly.folder_keys import stored_secret
-from cs.directory.ageing import forget_old_people
-from cs.directory.errors import DirectoryUnavailable
 from cs.directory.sqlite import SqliteDirectory
-from cs.directory.store import DirectoryStatus, PeopleDirectory
+from cs.directory.store import (
+    DirectoryStatus,
+    DirectoryUnavailable,
+    PeopleDirectory,
+    forget_old_people,
+)
 from cs.domain.service import World
 from cs.keystore.wrapping import PEOPLE_DIRECTORY
 from cs.operations.retention import MONTH

@@ -11,7 +11,7 @@ from cyclopts import CycloptsError
 from cs.assembly.folder_keys import OF_DAMAGE
 from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
 from cs.cli.output import stop
-from cs.directory.errors import DirectoryUnavailable
+from cs.directory.store import DirectoryUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.domain.stages.table import BadExtraStage

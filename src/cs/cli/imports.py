@@ -19,7 +19,7 @@ from cs.assembly.settings_of_plugins import of_source
 from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
 from cs.cli.directory import directory_of
 from cs.cli.output import Progress, facts, stop, warn
-from cs.directory.errors import DirectoryUnavailable
+from cs.directory.store import DirectoryUnavailable
 from cs.domain.causation import OperatorCause
 from cs.operations.bounces.reading import read_bounces, read_sent
 from cs.operations.bounces.recording import BounceCounts, BounceRecorder

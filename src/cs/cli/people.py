@@ -15,8 +15,8 @@ from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import check_reason
 from cs.cli.command import DryRun, Invocation, NewFile, Output, on_data
 from cs.cli.output import Table, facts, json_line, json_text, reading, stop, warn, write_new
-from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
+from cs.directory.store import DirectoryUnavailable
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from cs.directory.errors import DirectoryUnavailable
-from cs.directory.store import PeopleDirectory, SealedPerson
+from cs.directory.store import DirectoryUnavailable, PeopleDirectory, SealedPerson
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.parts import replace_parts
 from cs.postgres.pool import Pool

@@ -8,8 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from cs.directory.errors import DirectoryUnavailable
-from cs.directory.store import PeopleDirectory, SealedPerson
+from cs.directory.store import DirectoryUnavailable, PeopleDirectory, SealedPerson
 from cs.runtime.sql import Many, Work
 from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase

@@ -5,17 +5,86 @@ that they may be looked for at (forms of a company's name, domains), and by the 
 that erasure goes by.  What is stored names no person and no company in clear.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+import hmac
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import msgspec
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from structlog import get_logger
 
-from cs.directory.errors import WrongDirectoryKey
 from cs.directory.person import DirectoryPerson, DirectoryRow, merged
-from cs.directory.sealing import DirectorySeal
+from cs.domain.cause import fault
+from cs.runtime.clock import Clock
+from cs.runtime.coordination import in_background
+from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database, Work
+
+log = get_logger()
+
+#: How often old people are looked for.
+EVERY = timedelta(hours=1)
+_NONCE = 12
+#: Bytes of a keyed hash: of a hundred million texts two are alike once in 10^22 times.
+_HASH = 16
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(DirectoryPerson).decode
+
+
+class DirectoryUnavailable(Exception):
+    """The directory cannot be read or written now; the message says why."""
+
+
+class WrongDirectoryKey(DirectoryUnavailable):
+    """The stored people were sealed with another key; trying again does not help."""
+
+
+class DirectorySeal:
+    """The uses of a 32-byte key (AES-256-GCM; a sealed person is bound to their identity).
+
+    Raises:
+        ValueError: *key* is not 32 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != 32:
+            raise ValueError(f"the key of the directory has {len(key)} bytes, not 32")
+        own = hmac.digest(key, b"people directory", "sha256")  # the key has other uses, too
+        self._box = AESGCM(hmac.digest(own, b"person", "sha256"))
+        self._who = hmac.digest(own, b"who", "sha256")
+        self._where = hmac.digest(own, b"where", "sha256")
+        #: Tells this key from others, and nothing about it.
+        self.proof = hmac.digest(own, b"proof", "sha256")
+
+    def who(self, known_as: str) -> bytes:
+        """Return the keyed hash of a person's identity."""
+        return hmac.digest(self._who, known_as.encode(errors="replace"), "sha256")[:_HASH]
+
+    def where(self, place: str) -> bytes:
+        """Return the keyed hash of a place where people are looked for."""
+        return hmac.digest(self._where, place.encode(errors="replace"), "sha256")[:_HASH]
+
+    def seal(self, who: bytes, person: DirectoryPerson) -> bytes:
+        """Return *person*, who has the keyed hash *who*, sealed."""
+        nonce = os.urandom(_NONCE)
+        return nonce + self._box.encrypt(nonce, _encode(person), who)
+
+    def unseal(self, who: bytes, box: bytes) -> DirectoryPerson:
+        """Return the person in *box*.
+
+        Raises:
+            DirectoryUnavailable: It is damaged, or of another person than *who*.
+        """
+        try:
+            return _decode(self._box.decrypt(box[:_NONCE], box[_NONCE:], who))
+        except (InvalidTag, msgspec.DecodeError) as error:
+            raise DirectoryUnavailable("a sealed person of it is damaged") from error
 
 
 class IndexEntries(msgspec.Struct, frozen=True):
@@ -261,6 +330,31 @@ class PeopleDirectory:
 def _print_bytes(prints: Iterable[str]) -> list[bytes]:
     """Return fingerprints as they are stored."""
     return [bytes.fromhex(each) for each in set(prints)]
+
+
+@asynccontextmanager
+async def forget_old_people(
+    directory: PeopleDirectory, clock: Clock, kept_for: timedelta
+) -> AsyncIterator[None]:
+    """Forget people known of longer ago than *kept_for*, now and every hour, until left."""
+
+    async def forget() -> None:
+        while True:
+            try:
+                people = 0
+                while gone := await directory.forget_before((clock.now() - kept_for).date()):
+                    people += gone
+                if people:
+                    log.info("directory_aged_out", people=people)
+            except (DirectoryUnavailable, DeletedDataRemains) as error:
+                log.warning("directory_not_aged_out", why=str(error))
+            except Exception as error:  # noqa: BLE001  or no person is forgotten until a restart
+                # A role that may not replace a table, a schema that is not there, a bug.
+                log.warning("directory_not_aged_out", **fault(error))
+            await clock.sleep_until(clock.now() + EVERY)
+
+    async with in_background(forget(), "ageing-directory"):
+        yield
 
 
 _ANYBODY = "SELECT 1 FROM directory_person LIMIT 1"

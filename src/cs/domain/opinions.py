@@ -18,7 +18,7 @@ from cs.domain.roles.doubt import OPEN, Doubt
 from cs.domain.roles.labels import Family, Level
 from cs.domain.roles.role import JobRole, role_of
 
-#: Version of the question: raised by hand when the words of `cs.opinions.prompt` change.
+#: Version of the question: raised by hand when its words change (`cs.opinions`).
 PROMPT = "headline-opinion-2"
 
 #: Name of the opinions' source in accounts, causes and figures.

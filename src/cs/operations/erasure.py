@@ -24,8 +24,7 @@ from typing import Any
 
 import msgspec
 
-from cs.directory.errors import DirectoryUnavailable
-from cs.directory.store import PeopleDirectory
+from cs.directory.store import DirectoryUnavailable, PeopleDirectory
 from cs.domain import person
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased

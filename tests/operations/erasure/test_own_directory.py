@@ -5,9 +5,8 @@ from datetime import date
 import pytest
 from msgspec.structs import replace
 
-from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.store import IndexEntries
+from cs.directory.store import DirectoryUnavailable, IndexEntries
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.streams import Streams

@@ -2,9 +2,8 @@ from datetime import date
 
 import pytest
 
-from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.store import IndexEntries
+from cs.directory.store import DirectoryUnavailable, IndexEntries
 from cs.domain.contact import BrandFacts, Sighting
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.sources import SourceStatus

@@ -7,9 +7,8 @@ proves nothing by itself.
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from cs.directory.errors import DirectoryUnavailable
 from cs.directory.person import DirectoryPerson
-from cs.directory.store import PeopleDirectory
+from cs.directory.store import DirectoryUnavailable, PeopleDirectory
 from cs.domain.names.brand_forms import close_forms, core_forms
 from cs.domain.names.brand_match import names_host
 from cs.domain.names.brand_names import Unacceptable, clean_brand, sites_of
