@@ -1,8 +1,7 @@
 """A data folder of a service in one process: its stores, its clock and its paid calls."""
 
-import os
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from cs.keystore.port import KeyStore
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.register import CallRegister, RememberedCall, forget_expired_calls
+from cs.paid_calls.register import CallRegister, forget_expired_calls
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
@@ -161,44 +160,16 @@ async def world_of(log: EventLog) -> World | None:
     return None
 
 
+def paid_call_register(settings: Settings) -> CallRegister:
+    """Return the paid calls remembered in the data folder; the first call makes the file."""
+    file = settings.data_dir / CALLS_FILE
+    return CallRegister.in_file(file, partial(stored_secret, settings, PAID_CALLS))
+
+
 @asynccontextmanager
 async def open_paid_calls(
     settings: Settings, metrics: Metrics | None = None
 ) -> AsyncIterator[PaidCalls]:
-    """Yield what makes paid calls, and remembers them in the data folder of *settings*.
-
-    The file is made at the first such call: most services never make one.
-    """
-    async with _calls(settings) as calls, forget_expired_calls(calls):
+    """Yield what makes paid calls, and remembers them in the data folder of *settings*."""
+    async with paid_call_register(settings) as calls, forget_expired_calls(calls):
         yield PaidCalls(calls, metrics=metrics)
-
-
-async def erase_paid_calls(settings: Settings, lookups: Iterable[str]) -> int:
-    """Forget the paid calls of *lookups* in the data folder of *settings*; return how many.
-
-    Raises:
-        CallsUnavailable: They cannot be forgotten now.
-    """
-    if not os.access(settings.data_dir / CALLS_FILE, os.F_OK):
-        return 0
-    async with _calls(settings) as calls:
-        return await calls.erase(lookups)
-
-
-async def remembered_paid_calls(
-    settings: Settings, lookups: Iterable[str]
-) -> Sequence[RememberedCall]:
-    """Return what is remembered of paid calls for *lookups* in the data folder.
-
-    Raises:
-        CallsUnavailable: They cannot be read now.
-    """
-    if not os.access(settings.data_dir / CALLS_FILE, os.F_OK):
-        return ()
-    async with _calls(settings) as calls:
-        return await calls.remembered(lookups)
-
-
-def _calls(settings: Settings) -> AbstractAsyncContextManager[CallRegister]:
-    file = settings.data_dir / CALLS_FILE
-    return CallRegister.in_file(file, partial(stored_secret, settings, PAID_CALLS))

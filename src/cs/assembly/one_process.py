@@ -19,7 +19,7 @@ from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import build
 from cs.assembly.call_answering import build_api
-from cs.assembly.folder import check_clock, erase_paid_calls, open_folder
+from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
@@ -239,6 +239,7 @@ async def run_embedded(
                 folder, appends_waiting=settings.appends_waiting, metrics=metrics
             ) as data,
             open_directory(settings, world, "serve") as directory,
+            paid_call_register(settings) as calls,
         ):
             clock = clock or SystemClock()
             await Operator(Streams(data.log, data.snapshots), clock).choose_world(world)
@@ -255,7 +256,7 @@ async def run_embedded(
                 kept_for_months=settings.people_kept_for,
                 snapshots=data.snapshots,
                 misconfiguration=plugins.misconfiguration,
-                forget_calls=partial(erase_paid_calls, settings),
+                forget_calls=calls.erase,
                 directory=directory,
                 metrics=metrics,
                 rest=partial(asyncio.sleep, REST_S),

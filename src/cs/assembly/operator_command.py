@@ -6,19 +6,12 @@ share, as the settings say.
 
 import os
 import pwd
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 import msgspec
 
-from cs.assembly.folder import (
-    clock_of_data,
-    erase_paid_calls,
-    open_folder,
-    remembered_paid_calls,
-    world_of,
-)
+from cs.assembly.folder import clock_of_data, open_folder, paid_call_register, world_of
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.directory.store import PeopleDirectory
@@ -28,7 +21,7 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
-from cs.paid_calls.register import RememberedCall
+from cs.paid_calls.register import CallRegister
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.views import Views
@@ -43,12 +36,8 @@ class CommandContext(msgspec.Struct, frozen=True):
     streams: Streams
     clock: Clock
     by: str | None  # who acts
-    #: Of paid calls, by lookup; ``None`` where the settings do not say where those are.
-    forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None
-    remembered_calls: Callable[[Iterable[str]], Awaitable[Sequence[RememberedCall]]] | None = (
-        None
-    )
-
+    #: Paid calls that are remembered; ``None`` where the settings do not say where those are.
+    calls: CallRegister | None = None
     #: The operator's own people, as far as erasing goes; ``None`` where the settings do not
     #: say where they are.
     directory_erasure: PeopleDirectory | None = None
@@ -105,19 +94,16 @@ async def open_command_context(
         async with (
             open_folder(folder_of(settings, make=new)) as data,
             open_directory(settings) as directory,
+            paid_call_register(settings) as calls,
         ):
-            streams = Streams(data.log, data.snapshots)
-            clock = await clock_of_data(data.log, settings.data_dir)
-            forget = partial(erase_paid_calls, settings)
             yield CommandContext(
                 data.log,
                 data.keys,
                 data.views,
-                streams,
-                clock,
+                Streams(data.log, data.snapshots),
+                await clock_of_data(data.log, settings.data_dir),
                 acting_operator(settings),
-                forget,
-                partial(remembered_paid_calls, settings),
+                calls,
                 directory,
                 directory,
             )
@@ -149,7 +135,6 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
         if world == "sandbox" or settings.stages_postgres is not None:
             pool = await stack.enter_async_context(open_stages_pool(settings, "command"))
         clock = (await open_shared_time(shared.time, world, pool)).clock
-        calls = shared_calls(pool) if pool is not None else None
         directory = None
         if pool is not None and settings.stages_key_file is not None:
             key = read_key(settings.stages_key_file, "stages_key_file")
@@ -161,8 +146,7 @@ async def _on_databases(settings: Settings) -> AsyncIterator[CommandContext]:
             streams,
             clock,
             acting_operator(settings),
-            calls.erase if calls is not None else None,
-            calls.remembered if calls is not None else None,
+            shared_calls(pool) if pool is not None else None,
             PostgresDirectory(pool) if pool is not None else None,
             directory,
         )

@@ -17,7 +17,7 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from cs.admin.sandbox_clock import PATIENT, SandboxClock
-from cs.assembly.folder import erase_paid_calls, open_folder
+from cs.assembly.folder import open_folder, paid_call_register
 from cs.assembly.process_manager import reached_end
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import Progress, stop, styled
@@ -327,13 +327,16 @@ class _Year:
 
     async def erase(self, email: str) -> None:
         settings, service = self.sandbox.settings, self.sandbox.service
-        async with open_folder(DataFolder(settings.data_dir)) as data:
+        async with (
+            open_folder(DataFolder(settings.data_dir)) as data,
+            paid_call_register(settings) as calls,
+        ):
             erasure = Erasure(
                 service.streams,
                 data.keys,
                 self._clock,
                 reached_end(data.log, service.views),
-                forget_calls=partial(erase_paid_calls, settings),
+                forget_calls=calls.erase,
                 by=OPERATOR,
             )
             await erasure.erase(email_print(data.keys, email))

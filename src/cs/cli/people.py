@@ -245,7 +245,7 @@ def _erasure(data: CommandContext) -> Erasure:
         data.keys,
         data.clock,
         data.view_runner().catch_up,
-        forget_calls=data.forget_calls,
+        forget_calls=None if data.calls is None else data.calls.erase,
         directory=data.directory_erasure,
         by=data.by,
     )
@@ -354,11 +354,11 @@ async def _held(
 async def _paid_calls(
     data: CommandContext, lookups: Iterable[str]
 ) -> Sequence[RememberedCall] | None:
-    if data.remembered_calls is None:
+    if data.calls is None:
         warn("answers of paid providers are not looked for: the settings lack stages_postgres")
         return None
     try:
-        return await data.remembered_calls(sorted(lookups))
+        return await data.calls.remembered(sorted(lookups))
     except CallsUnavailable as error:
         warn(f"the answers of paid providers cannot be read now: {error}")
         return None
