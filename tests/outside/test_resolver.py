@@ -21,45 +21,27 @@ def resolver(zone: Zone) -> Resolver:
     return DnsResolver(zone.address, timeout_s=0.4)
 
 
-async def test_exchangers_are_in_order_of_preference(zone: Zone) -> None:
-    zone.add("acme.test", MX=["20 b.acme.test.", "5 z.acme.test.", "20 A.acme.test."])
-
-    found = await resolver(zone).mail_hosts("acme.test")
-
-    assert found == MailHosts(hosts=("z.acme.test", "a.acme.test", "b.acme.test"))
-
-
-async def test_a_null_mx_takes_no_mail(zone: Zone) -> None:
-    zone.add("acme.test", MX=["0 ."], A=["127.0.0.9"])
-
-    found = await resolver(zone).mail_hosts("acme.test")
-
-    assert found == MailHosts(null_mx=True)
-
-
-async def test_a_null_mx_beside_another_is_ignored(zone: Zone) -> None:
-    zone.add("acme.test", MX=["0 .", "10 mx.acme.test."])
-
-    found = await resolver(zone).mail_hosts("acme.test")
-
-    assert found == MailHosts(hosts=("mx.acme.test",))
+ACME = "acme.test"
+#: Records of a domain, and where it takes mail.
+MAIL: list[tuple[dict[str, list[str]], MailHosts]] = [
+    (
+        {"MX": ["20 b.acme.test.", "5 z.acme.test.", "20 A.acme.test."]},
+        MailHosts(hosts=("z.acme.test", "a.acme.test", "b.acme.test")),
+    ),
+    ({"MX": ["0 ."], "A": ["127.0.0.9"]}, MailHosts(null_mx=True)),
+    ({"MX": ["0 .", "10 mx.acme.test."]}, MailHosts(hosts=("mx.acme.test",))),
+    ({"A": ["127.0.0.9"]}, MailHosts(hosts=(ACME,), implicit=True)),
+    ({"AAAA": ["::1"]}, MailHosts(hosts=(ACME,), implicit=True)),
+    ({"TXT": ['"hi"']}, MailHosts()),
+]
 
 
-@pytest.mark.parametrize("records", [{"A": ["127.0.0.9"]}, {"AAAA": ["::1"]}])
-async def test_without_mx_the_domain_is_its_own_exchanger(
-    records: dict[str, list[str]], zone: Zone
-) -> None:
-    zone.add("acme.test", **records)
+async def test_records_say_where_a_domain_takes_mail(zone: Zone) -> None:
+    for records, expected in MAIL:
+        zone.records[ACME] = {}
+        zone.add(ACME, **records)
 
-    found = await resolver(zone).mail_hosts("acme.test")
-
-    assert found == MailHosts(hosts=("acme.test",), implicit=True)
-
-
-async def test_a_name_with_neither_takes_no_mail(zone: Zone) -> None:
-    zone.add("acme.test", TXT=['"hi"'])
-
-    assert await resolver(zone).mail_hosts("acme.test") == MailHosts()
+        assert await resolver(zone).mail_hosts(ACME) == expected
 
 
 @pytest.mark.parametrize("name", ["gone.test", "a..b", "x" * 64 + ".test"])
@@ -91,14 +73,6 @@ async def test_an_implicit_exchanger_whose_address_is_not_known_is_not_an_absenc
 
     with pytest.raises(Unreachable):
         await resolver(zone).mail_hosts("acme.test")
-
-
-async def test_addresses_of_both_families(zone: Zone) -> None:
-    zone.add("acme.test", A=["127.0.0.9", "127.0.0.8"], AAAA=["::1"])
-
-    found = await resolver(zone).addresses("acme.test")
-
-    assert (set(found[:2]), found[2:]) == ({"127.0.0.9", "127.0.0.8"}, ("::1",))
 
 
 async def test_one_family_is_enough(zone: Zone) -> None:

@@ -64,14 +64,6 @@ async def test_rules_are_as_rfc_9309_reads_the_answer(
     assert site.asked == ["https://acme.test/robots.txt"]
 
 
-@pytest.mark.parametrize("status", [500, 503, 599])
-async def test_a_site_out_of_order_allows_nothing(status: int) -> None:
-    with pytest.raises(Unreachable) as caught:
-        await robots(Site(status, ONLY_OTHERS)).allow(HOME)
-
-    assert caught.value.why == "unavailable"
-
-
 async def test_rules_are_kept_for_a_day_and_per_origin() -> None:
     site, clock = Site(200, NOBODY), Clock()
     asker = robots(site, clock)
@@ -99,26 +91,6 @@ async def test_a_site_that_could_not_say_is_asked_again_sooner() -> None:
     clock.now = KEPT_UNAVAILABLE_S
     assert await asker.allow(HOME)
     assert len(site.asked) == 2
-
-
-async def test_many_at_once_ask_the_site_once() -> None:
-    everybody_asked = asyncio.Event()
-
-    class Slow(Site):
-        async def fetch(self, url: httpx.URL) -> Response:
-            answer = await super().fetch(url)
-            await everybody_asked.wait()
-            return answer
-
-    site = Slow(200, NOBODY)
-    asker = robots(site)
-    asking = [asyncio.ensure_future(asker.allow(HOME)) for _ in range(10)]
-    asyncio.get_running_loop().call_soon(everybody_asked.set)
-
-    answers = await asyncio.gather(*asking)
-
-    assert answers == [False] * 10
-    assert len(site.asked) == 1
 
 
 async def test_sites_in_use_are_kept_and_their_number_is_bounded() -> None:

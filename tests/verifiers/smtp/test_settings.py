@@ -6,7 +6,7 @@ from typing import Any
 from cs.outside.guard import Guard
 from cs.outside.resolver import DnsResolver
 from cs.plugins.verifiers import VerifierContext
-from cs.verifiers.smtp.verifier import SmtpVerifier, from_context
+from cs.verifiers.smtp.verifier import from_context
 from verifiers.smtp.mail_world import DOMAIN, NOW, World
 from verifiers.smtp.server_cases import PLAIN
 
@@ -23,13 +23,6 @@ def context(**settings: Any) -> VerifierContext:
 
 def test_smtp_needs_a_name_of_ours() -> None:
     assert from_context(context()) is None
-
-
-def test_smtp_is_made_of_its_settings() -> None:
-    made = from_context(context(helo="out.verify.example", mail_from="", port=2525, reply_s=3))
-
-    assert isinstance(made, SmtpVerifier)
-    assert (made.name, made.cost) == ("smtp", 0)
 
 
 async def test_a_salt_makes_the_probes_this_installations_own(world: World) -> None:

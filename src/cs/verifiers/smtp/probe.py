@@ -68,9 +68,6 @@ class ProbeMemory:
         self._monotonic = monotonic
         self._outcomes = LruDict[tuple[str, str], tuple[float, ProbeResult]](_REMEMBERED)
 
-    def __len__(self) -> int:
-        return len(self._outcomes)
-
     def get(self, mail_domain: str, address: str) -> ProbeResult | None:
         stored = self._outcomes.get((mail_domain, address))
         if stored is None or self._monotonic() - stored[0] >= BELIEVED_S:
@@ -79,8 +76,5 @@ class ProbeMemory:
 
     def put(self, mail_domain: str, address: str, probe: ProbeResult) -> None:
         """Remember *probe* if it is conclusive; the oldest goes when there are too many."""
-        if probe.outcome is ProbeOutcome.INCONCLUSIVE:
-            return
-        now = self._monotonic()
-        self._outcomes.evict_while(lambda stored: now - stored[0] >= BELIEVED_S)
-        self._outcomes[mail_domain, address] = (now, probe)
+        if probe.outcome is not ProbeOutcome.INCONCLUSIVE:
+            self._outcomes[mail_domain, address] = (self._monotonic(), probe)
