@@ -241,7 +241,7 @@ class ViewRebuildContract:
     ) -> None:
         await place.execute(HARM["changed"][0])
 
-        with pytest.raises(NotReplayable, match="made anew meanwhile"):
+        with pytest.raises(NotReplayable, match="rebuilt meanwhile"):
             await before_switching(place.replay(), place.running.reset).run(switch=True)
 
         assert await place.running.position() == 0
@@ -375,7 +375,7 @@ class ViewVersionsContract:
             await new.position()
             await new.retire()
 
-        with pytest.raises(LogUnavailable, match="made anew"):
+        with pytest.raises(LogUnavailable, match="rebuilt"):
             await place.running.get(SEARCHES, "s-done", 1)
         await place.history.runner(place.running).catch_up()
 

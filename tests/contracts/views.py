@@ -187,7 +187,7 @@ class ViewsContract:
             views.all(USAGE, head + 1),
             views.ids_tagged(USAGE, ["h2"], head + 1),
         ):
-            with pytest.raises(LogUnavailable, match="made anew"):
+            with pytest.raises(LogUnavailable, match="rebuilt"):
                 await read
 
     # Hearing of it.

@@ -552,7 +552,7 @@ async def test_damaged_views_are_made_anew_while_the_service_runs(tmp_path: Path
             file.write(os.urandom(size - 4 * PAGE))
         here.database.db.execute("PRAGMA shrink_memory")
 
-        with pytest.raises(LogUnavailable, match="views were damaged; they are made anew"):
+        with pytest.raises(LogUnavailable, match="views were damaged; they are rebuilt"):
             await here.quotas()
 
         following = asyncio.create_task(here.runner.run())

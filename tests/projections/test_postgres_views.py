@@ -237,7 +237,7 @@ async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(
         newer = await history.log.tail(runner.position)
 
         await pool.execute(spoil.format(table=table_of("usage")), b"noise")
-        with pytest.raises(LogUnavailable, match="damaged; they are made anew"):
+        with pytest.raises(LogUnavailable, match="damaged; they are rebuilt"):
             await views.apply(newer, lambda _, body: body)
         assert await views.position() == 0
         await history.runner(views).catch_up()

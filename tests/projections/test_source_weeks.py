@@ -40,7 +40,10 @@ async def test_the_last_quarter_of_a_year_counts() -> None:
         replace(DISCOVERED, at=now - WEEKS * WEEK),  # too long ago
         replace(DISCOVERED, at=now - (WEEKS - 1) * WEEK),
         DISCOVERED,
+        golden_event("brand.resolved.v1+costs"),
+        golden_event("brand.attempt-failed.v1+costs"),
         golden_event("brand.contacts-ranked.v1+costs"),
+        golden_event("brand.mail-domain-checked.v1+costs"),
         golden_event("brand.lookup-finished.v1+verified-from"),
     )
 
@@ -48,22 +51,16 @@ async def test_the_last_quarter_of_a_year_counts() -> None:
     await views.close()
 
     assert found == (
+        SourceFigures("brand-resolution", "directory", asked=1, found=1, used=1),
+        SourceFigures("brand-resolution", "wikidata", asked=1),
         SourceFigures(
-            stage="contact-discovery",
-            name="brave",
-            asked=2,
-            calls=4,
-            micros=20_000,
-            found=6,
-            used=2,
+            "contact-discovery", "brave", asked=2, calls=4, micros=20_000, found=6, used=2
         ),
-        SourceFigures(
-            stage="contact-discovery", name="searxng", asked=2, found=2, used=2, verified=1
-        ),
-        SourceFigures(
-            stage="ranking", name="opinion", asked=3, calls=1, micros=2_000, found=3, used=1
-        ),
-        SourceFigures(stage="verification", name="smtp", verified=1),
+        # Two answers, a failed attempt, and the verified person of the finished lookup.
+        SourceFigures("contact-discovery", "searxng", asked=3, found=2, used=2, verified=1),
+        SourceFigures("ranking", "opinion", asked=3, calls=1, micros=2_000, found=3, used=1),
+        SourceFigures("verification", "smtp", asked=3, found=1, used=1, verified=1),
+        SourceFigures("verification", "zerobounce", asked=2, calls=1, micros=8_000),
     )
 
 

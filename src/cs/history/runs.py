@@ -49,7 +49,7 @@ from cs.domain.stages.table import closed_work
 from cs.domain.stages.work import StageName
 from cs.eventlog.port import RecordedEvent
 
-#: What is known of a source or verifier that was asked (`Run.asked`).
+#: Fields of a source or verifier that was asked (`Run.asked`).
 _USE = ("ended", "why", "questions", "calls", "used", "cost", "expected")
 
 AttemptEnd = Literal["open", "answered", "failed", "replaced", "cut-off"]

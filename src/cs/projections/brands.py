@@ -1,4 +1,4 @@
-"""What is cached until when, and what runs now: one row a brand stream."""
+"""Results that are reused until when, and lookups that run: one row a brand stream."""
 
 from datetime import datetime
 

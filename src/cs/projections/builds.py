@@ -34,7 +34,7 @@ class Build(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What the names of its tables begin with."""
+        """The beginning of the names of its tables."""
         return _prefix(self.version, self.number)
 
     def table(self, name: str) -> str:

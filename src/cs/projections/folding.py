@@ -34,7 +34,7 @@ log = get_logger()
 #: Rows by id, by table.
 TableRows: TypeAlias = dict[Table[Any], dict[str, Any]]
 
-#: What the writer of views takes in of events: people where they are part of a body, and the
+#: The parts of events that the writer of views reads: people in bodies, and the
 #: verdicts that are counted (`cs.projections.event_counts`).
 SHOWN = EventNeeds(
     opened=frozenset(
@@ -47,7 +47,7 @@ SHOWN = EventNeeds(
         }
     )
 )
-#: What a fold raises at an event that makes no sense.
+#: Errors that a fold raises at an event that makes no sense.
 _SENSELESS = (
     LookupError,
     ArithmeticError,

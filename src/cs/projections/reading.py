@@ -259,7 +259,7 @@ class Reading:
         return Reusable(any(each.email is not None for each in found.contacts), body)
 
     async def _check_whole(self, stream: str) -> None:
-        """Pass if the views show all of *stream*, whoever met the damage.
+        """Return if the views show all of *stream*.
 
         Raises:
             DamagedEvent: They pass over some of it.
@@ -373,7 +373,7 @@ class KeySecrets:
     async def opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
         """Return the id of the key that each of *secret_hashes* opens, of those that open one.
 
-        Those without an id opened nothing when this was called, as far as anybody can tell.
+        Those without an id opened nothing when this was called, as far as the log shows.
         One that has an id may have been shut since, or its key's stream is damaged: code that
         reads that learns it.
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -203,7 +203,7 @@ class ViewRebuild:
             await asyncio.sleep(self._pause(time.monotonic() - began))
         if position > upto:
             raise NotReplayable(
-                "the running views were made anew meanwhile; they were left as they are"
+                "the running views were rebuilt meanwhile; they were left as they are"
             )
         # The keys of running rows may be wrong: those of the new ones are the log's.
         self._keys_lost |= self._keys.lost.read.total() > lost_before
@@ -277,53 +277,47 @@ class ViewRebuild:
     async def _difference(
         self, table: Table[Any], row_id: str, running: StoredRow | None, anew: StoredRow | None
     ) -> RowDifference | None:
-        """Return how *running* and *anew* differ; ``None`` if their contents are the same.
-
-        A result is sealed again whenever it is written, so it is opened and read.
-        """
+        """Return how *running* and *anew* differ; ``None`` if their contents are the same."""
         if running == anew:
             return None
         try:
-            one, other = _contents(table, running), _contents(table, anew)
+            one, other = [await self._contents(table, row) for row in (running, anew)]
         except msgspec.MsgspecError:
             return RowDifference(table.name, row_id, why="unreadable")
+        if one == other:
+            return None
         why = ""
-        if isinstance(one, ResultRow) and isinstance(other, ResultRow):
-            if (one.head, one.key) == (other.head, other.key):
-                if await self._same_contacts(one, other):
-                    return None
-                why = "contacts"
-        elif one == other:
-            if one is None or (running and running.tag) == (anew and anew.tag):
-                return None
-            why = "tag"
-        return RowDifference(table.name, row_id, _shown(one), _shown(other), why)
+        if one.shown == other.shown:
+            why = "contacts" if one.contacts != other.contacts else "tag"
+        return RowDifference(table.name, row_id, one.shown, other.shown, why)
 
-    async def _same_contacts(self, one: ResultRow, other: ResultRow) -> bool:
+    async def _contents(self, table: Table[Any], row: StoredRow | None) -> "_Contents":
+        """Return the contents of *row*; a result is opened, since it is sealed at every write.
+
+        Raises:
+            msgspec.MsgspecError: It is damaged.
+        """
+        contents = None if row is None else table.decode(row.row)
+        # The row of a stream that was mended is of no use any more.
+        if row is None or (isinstance(contents, AsideRow) and contents.mended):
+            return _Contents(None)
+        if not isinstance(contents, ResultRow):
+            return _Contents(msgspec.to_builtins(contents), row.tag)
+        shown = {"head": msgspec.json.decode(contents.head), "key": contents.key}
         try:
-            shown = [await open_contacts(self._keys, row) or b"[]" for row in (one, other)]
+            return _Contents(shown, contacts=await open_contacts(self._keys, contents) or b"[]")
         except LogUnavailable as error:
             if isinstance(error.__cause__, InvalidTag):
-                return False
+                return _Contents(shown)
             raise
-        return shown[0] == shown[1]
 
 
-def _contents(table: Table[Any], row: StoredRow | None) -> Any:
-    """Return the contents of *row*, ``None`` if it says nothing.
+class _Contents(NamedTuple):
+    """The contents of a row: those that may be shown, its tag, and the contacts in it."""
 
-    Raises:
-        msgspec.MsgspecError: It is damaged.
-    """
-    contents = None if row is None else table.decode(row.row)
-    # The row of a stream that was mended is of no use any more.
-    return None if isinstance(contents, AsideRow) and contents.mended else contents
-
-
-def _shown(contents: Any) -> Any:
-    if isinstance(contents, ResultRow):
-        return {"head": msgspec.json.decode(contents.head), "key": contents.key}
-    return msgspec.to_builtins(contents)
+    shown: Any
+    tag: str | None = None
+    contacts: bytes = b""
 
 
 def _is_aside(row: StoredRow | None) -> bool:

@@ -1,4 +1,4 @@
-"""What sources and verifiers cost and gave, week by week: one row a week.
+"""Costs and results of sources and verifiers: one row a week.
 
 The order of asking is made from the last of them (`cs.domain.source_order`).  A row grows with
 the number of sources, not of people.

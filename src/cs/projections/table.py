@@ -1,4 +1,4 @@
-"""What a projection is: tables whose rows are folded from events, one row by one event."""
+"""Projections: tables whose rows are folded from events, one row by one event."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.port import RecordedEvent
 from cs.projections.table import Table
 
-#: What operators did to a key that its row shows; the log has all of it.
+#: Acts of operators that the row of a key shows; the log has all of them.
 ACTS = 10
 
 

@@ -475,7 +475,7 @@ def _write(build: Build, changed: TableRows, seal: SealBody) -> Work[None]:
 
 
 def _rebuilt() -> LogUnavailable:
-    return LogUnavailable("the views were damaged; they are made anew from the log")
+    return LogUnavailable("the views were damaged; they are rebuilt from the log")
 
 
 def named(recorded: RecordedEvent) -> str:
@@ -498,7 +498,7 @@ def check_since(position: int, since: int) -> None:
         LogUnavailable: They do not.
     """
     if position < since:
-        raise LogUnavailable(f"the views are made anew: at {position}, they were at {since}")
+        raise LogUnavailable(f"the views are rebuilt: at {position}, they were at {since}")
 
 
 def following_on(page: Sequence[RecordedEvent], checkpoint: int) -> Sequence[RecordedEvent]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import strategies as st
-
 from cs.domain import rule_sets
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import (
@@ -34,15 +32,6 @@ from cs.keystore.port import KeyStore
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
-BRANDS = ("Acme", "Zenith", "Nova")
-HEADLINES = (
-    "Head of Influencer Marketing at {}",
-    "Influencer Marketing Manager at {}",
-    "Social Media Manager at {}",
-    "Senior Brand Manager at {}",
-    "Designer at {}",
-    "Social Media Manager at Elsewhere Robotics",
-)
 #: What a mail server says of somebody, and whether it is a yes.
 REPLIES = {"250 2.1.5 Ok": True, "250 Ok for now": True, "550 5.1.1 No such user": False}
 
@@ -70,25 +59,6 @@ class Looked:
     limit: int = 25
     named: bool = True
     searches: tuple[bool, ...] = (False,)
-
-
-LOOKUPS = st.builds(
-    Looked,
-    brand=st.sampled_from(BRANDS),
-    people=st.lists(
-        st.builds(
-            Seen,
-            headline=st.sampled_from(HEADLINES),
-            reply=st.sampled_from(sorted(REPLIES)),
-            erased=st.sampled_from([False, False, False, True]),
-        ),
-        max_size=4,
-    ).map(tuple),
-    limit=st.integers(1, 3),
-    named=st.booleans(),
-    searches=st.lists(st.booleans(), max_size=2).map(tuple),
-)
-HISTORIES = st.lists(LOOKUPS, min_size=1, max_size=8)
 
 
 @dataclass

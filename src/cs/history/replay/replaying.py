@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -79,19 +80,18 @@ class Answer(NamedTuple):
 _Charges = Mapping[bool, ChargeChange]
 
 
+@dataclass
 class Replay:
     """Applies rules to the runs of a log; use it once.
 
     Erased people are in neither answer; their place and their verified mailbox still count.
 
-    Args:
+    Attributes:
         kind: Which rules are applied.
         rules: Those that are.
         brands: Only the runs of these streams; empty: all runs.
         upto: The last position that is read; ``None``: the log's last.
         reveals: Whether differences have personal fields.
-
-    Attributes:
         lookups: Runs that were read.
         replayed: Runs among them that have answers to compare.
         answers: Answers that were compared, by the rules that gave them.
@@ -99,29 +99,21 @@ class Replay:
         damaged: Events that cannot be read, by position.
     """
 
-    def __init__(
-        self,
-        log: EventLog,
-        keys: KeyStore,
-        kind: Kind,
-        rules: Rules,
-        *,
-        brands: Sequence[str] = (),
-        upto: int | None = None,
-        reveals: bool = False,
-    ) -> None:
-        self._log = log
-        self._keys = keys
-        self.kind: Kind = kind
-        self._rules = rules
-        self._selection = Selection(brands=tuple(brands), upto=upto)
-        self._reveals = reveals
-        self._charges: dict[str, _Charges] = {}  # by lookup
-        self._found: list[Difference] = []
-        self.lookups = self.replayed = 0
-        self.answers = Counter[str]()
-        self.missed = Counter[str]()
-        self.damaged: dict[int, DamagedEvent | NewerEvent] = {}
+    log: EventLog
+    keys: KeyStore
+    kind: Kind
+    rules: Rules
+    _: KW_ONLY
+    brands: Sequence[str] = ()
+    upto: int | None = None
+    reveals: bool = False
+    lookups: int = 0
+    replayed: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    damaged: dict[int, DamagedEvent | NewerEvent] = field(default_factory=dict)
+    _charges: dict[str, _Charges] = field(default_factory=dict)  # by lookup
+    _found: list[Difference] = field(default_factory=list)
 
     async def differences(
         self, progress: Progress = unseen
@@ -133,9 +125,9 @@ class Replay:
             BrokenRules: The rules fail.
         """
         async for part in load(
-            self._log,
-            self._keys,
-            self._selection,
+            self.log,
+            self.keys,
+            Selection(brands=tuple(self.brands), upto=self.upto),
             unreadable=lambda error: self.damaged.update({error.position: error}),
             progress=progress,
         ):
@@ -183,7 +175,7 @@ class Replay:
         change: Change = "changed"
         if was.holds != now.holds:
             change = "lost" if was.holds else "gained"
-        hidden = () if self._reveals else _PERSONAL
+        hidden = () if self.reveals else _PERSONAL
         old, new = (
             {name: said for name, said in answer.words.items() if name not in hidden}
             for answer in (was, now)
@@ -198,7 +190,7 @@ class Replay:
                 domain=run.query.domain,
                 lookup=run.lookup,
                 person=f"{run.lookup}#{person.person}",
-                name=person.found.full_name if self._reveals else None,
+                name=person.found.full_name if self.reveals else None,
                 rules=rules or NOT_RECORDED,
                 was=old,
                 would_be=new,
@@ -212,7 +204,7 @@ class Replay:
             return {}
         places = sorted((p.place, p.person, p.ranked) for p in run.people if p.place)
         before = {person: ranked for _, person, ranked in places if ranked and person in known}
-        shown, left_out = self._rules.rank(
+        shown, left_out = self.rules.rank(
             run.brand,
             [each.found for each in known.values()],
             max(run.shown_at_most - (len(places) - len(before)), 0),
@@ -221,7 +213,7 @@ class Replay:
         after = {each.person: each for each in shown}
         why = {each.person: each.why for each in left_out}
         if len(after) < len(shown) or not after.keys() | why.keys() <= known.keys():
-            name = self._rules.name
+            name = self.rules.name
             raise BrokenRules(f"{name}: rank() names a person twice or one it was not given")
         for person, each in known.items():
             was = _place(person, before, after, each.left_out)
@@ -244,7 +236,7 @@ class Replay:
                 is_verified |= check.verified
                 continue
             checked, evidence = check.checked, check.checked.evidence
-            judged, readings = self._rules.judge(checked)
+            judged, readings = self.rules.judge(checked)
             pairs = list(zip(evidence, readings, strict=True))
             self.missed.update(_unread(found) for found, reading in pairs if not reading)
             # Deliverable and not verified: no configured verifier vouched for it then.
