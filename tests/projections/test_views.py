@@ -12,8 +12,7 @@ import pytest
 
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
-from cs.domain.key import KeyEvent, settled
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.port import Append, RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.builds import tables_of
@@ -25,7 +24,6 @@ from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_ke
 from cs.projections.sqlite import sqlite_views
 from cs.projections.table import Projection, Table
 from cs.projections.usage import USAGE, UsageRow
-from domain.acme_run import AT
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from projections.history import (
@@ -34,7 +32,6 @@ from projections.history import (
     FAILED,
     FORGOTTEN,
     LIVE,
-    admitted,
     done,
     issued,
     write,
@@ -233,57 +230,3 @@ def test_a_table_reads_every_event_that_its_fold_knows(table: Table[Any]) -> Non
     known = vars(sys.modules[table.fold.__module__])
 
     assert table.reads == {known.get(name) for name in names} & EVERY_TYPE
-
-
-# Resting, so that the next page is larger.
-
-
-async def test_views_rest_after_searches_that_nobody_waits_for_and_after_no_others() -> None:
-    views = Views()
-    await views.log.append([Append("key-a", NO_STREAM, [issued()])])
-    rested, pages = asyncio.Queue[asyncio.Event](), asyncio.Queue[int]()
-
-    async def rest() -> None:
-        over = asyncio.Event()
-        rested.put_nowait(over)
-        await over.wait()
-
-    runner = ViewRunner(views.log, views.store, views.keys, rest=rest)
-    await runner.catch_up()
-    runner.listen(lambda page: pages.put_nowait(len(page)))
-    running = asyncio.create_task(runner.run())
-    async with asyncio.timeout(10):
-        await views.log.append([Append("key-a", 0, _reused("s-1", "s-2"))])
-        over = await rested.get()
-        for n in range(3, 6):
-            await views.log.append([Append("key-a", 2 * n - 2, _reused(f"s-{n}"))])
-        assert runner.position == 5, "it rests"
-        over.set()
-        over = await rested.get()
-        over.set()
-        joined = [admitted("s-live", f"{DONE}.1")]
-        await views.log.append([Append("key-a", 10, joined)])
-        assert [await pages.get() for _ in range(3)] == [4, 6, 1]
-        charged = settled("s-live", f"{DONE}.1", "done", 1, cached=False, at=AT)
-        await views.log.append([Append("key-a", 11, [charged])])
-        assert await pages.get() == 1, "the page before it was followed by no rest"
-        await views.log.append([Append("key-a", 12, _reused("s-6"))])
-        assert await pages.get() == 2, "the page of the charge was followed by no rest"
-        await views.log.append([Append("key-a", 14, _reused("s-7", "s-8"))])
-        assert await pages.get() == 4, "one search by itself is followed by no rest"
-        await rested.get()
-        assert rested.empty()
-    running.cancel()
-    await asyncio.wait([running])
-    await views.store.close()
-
-
-def _reused(*searches: str) -> list[KeyEvent]:
-    return [
-        event
-        for search in searches
-        for event in (
-            admitted(search, f"{DONE}.1"),
-            settled(search, f"{DONE}.1", "done", 1, cached=True, at=AT),
-        )
-    ]

@@ -98,7 +98,7 @@ async def run_service(
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
     directory: PeopleDirectory | None = None,
     metrics: Metrics | None = None,
-    rest: Callable[[], Awaitable[None]] | None = None,
+    rest_s: float = 0.0,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process until left.
 
@@ -117,13 +117,13 @@ async def run_service(
         forget_calls: Erases the paid calls of lookups in which a person is erased.
         directory: The operator's own people, from which an erased person is taken.
         metrics: Where all of it is counted.
-        rest: What the views await after a page that no call waits for (`ViewRunner`).
+        rest_s: Wait of the views after a page that no call waits for (`ViewRunner`).
     """
     metrics = metrics or Metrics()
     bus = MeasuredBus(bus, metrics)
     real = real or SystemClock()
     streams = Streams(log, snapshots, metrics)
-    runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest=rest)
+    runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest_s=rest_s)
     metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen(streams.on_events, streams.READS)
     runner.listen(EventCounts(metrics).on_events)
@@ -259,7 +259,7 @@ async def run_embedded(
                 forget_calls=calls.erase,
                 directory=directory,
                 metrics=metrics,
-                rest=partial(asyncio.sleep, REST_S),
+                rest_s=REST_S,
             ) as service:
                 yield service
 

@@ -23,12 +23,10 @@ Raises of each:
     DatabaseUnavailable, KeysUnavailable: A database cannot be reached.
 """
 
-import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -281,7 +279,7 @@ async def run_project(settings: Settings, world: World) -> AsyncIterator[Running
                 data.keys,
                 epoch=epoch,
                 set_aside=set_aside,
-                rest=partial(asyncio.sleep, REST_S),
+                rest_s=REST_S,
             )
             await retry_while_unavailable(runner.catch_up)
             runner.listen(counts.on_events)

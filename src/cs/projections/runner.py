@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from msgspec.structs import replace
 from structlog import get_logger
 
 from cs.domain.key import SearchAdmitted, SearchSettled
@@ -43,7 +42,7 @@ class ViewRunner:
         epoch: Of the lease under which this runs, if it does.
         set_aside: Is notified of streams that cannot be read: nothing of them is applied from
             there on, until they are mended.
-        rest: Awaited after a page that no call waits for, so that the next one is larger.
+        rest_s: Wait after a page that no call waits for, so that the next one is larger.
 
     At an event of a newer version the views stand still; with a lease it gives up, so that
     a process that knows it may lead.
@@ -58,10 +57,9 @@ class ViewRunner:
         epoch: int | None = None,
         watch_s: float = WATCH_S,
         set_aside: DamagedStreams | None = None,
-        rest: Callable[[], Awaitable[None]] | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
+        rest_s: float = 0.0,
     ) -> None:
-        self._rest = rest
+        self._rest_s = rest_s
         self.set_aside = set_aside or DamagedStreams(events)
         self._watch_s = watch_s
         self._events = events
@@ -71,9 +69,8 @@ class ViewRunner:
         self._listeners: list[Listener] = []
         self.notified = 0
         self._moved = Broadcast()
-        self._retries = RetrySchedule(monotonic)
-        self._monotonic = monotonic
-        self._look_at = monotonic() + watch_s
+        self._retries = RetrySchedule()
+        self._look_at = time.monotonic() + watch_s
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -134,16 +131,16 @@ class ViewRunner:
                 continue
             await self._apply(page)
             await retry_while_unavailable(self._views.retire)
-            if self._rest is not None and len(page) < PAGE and _nobody_waits_for(page):
-                await self._rest()
+            if self._rest_s and len(page) < PAGE and _nobody_waits_for(page):
+                await asyncio.sleep(self._rest_s)
 
     async def _next_page(self) -> Sequence[RecordedEvent]:
         """Return the next events; empty if none came for a while.
 
         Looks at the views now and then: others rebuild them, and what is mended is taken up.
         """
-        if self._monotonic() >= self._look_at:
-            self._look_at = self._monotonic() + self._watch_s
+        if time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + self._watch_s
             before, self.position = self.position, await self._views.position()
             if self.position < before:
                 log.warning("views_emptied", views=self.position, applied=before)
@@ -185,25 +182,26 @@ class ViewRunner:
                 return
 
     async def _take_up_stream(self, row_id: str, row: AsideRow) -> None:
-        after, is_last = row.version - 1, False
-        while not is_last:
-            events = await self._events.read(row.stream, after, PAGE)
+        while not row.mended:
+            events = await self._events.read(row.stream, row.version - 1, PAGE)
             late = [each for each in events if each.position <= self.position]
-            is_last = len(late) < PAGE
             seal = await sealer(self._keys, late)
-            version = late[-1].version + 1 if late else row.version
-            taken = replace(row, version=version, mended=is_last)
             try:
-                if not await self._views.take_up(
-                    late, row, taken, self.position, seal, epoch=self._epoch
-                ):
-                    return
+                taken = await self._views.take_up(
+                    row,
+                    late,
+                    seal,
+                    checkpoint=self.position,
+                    is_last=len(late) < PAGE,
+                    epoch=self._epoch,
+                )
             except DamagedEvent:  # the events can be read, and make no sense
                 self._retries.tried(row_id, self._watch_s)
                 raise
+            if taken is None:
+                return
             self._notify(late)
             row = taken
-            after += len(late)
         log.info("views_took_up", position=row.position)
 
     async def reached(self, position: int) -> None:

@@ -60,11 +60,11 @@ class Checkpoint(NamedTuple):
 
 
 class StoredRow(NamedTuple):
-    """One row as it is stored."""
+    """One row, as it is stored or decoded."""
 
     row_id: str
     tag: str | None
-    row: bytes
+    row: Any
 
 
 class Views:
@@ -91,7 +91,6 @@ class Views:
         *,
         grace_s: float = GRACE_S,
         shadow: bool = False,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._projections = projections
@@ -99,10 +98,9 @@ class Views:
         self._version = version_of(projections)
         self._grace_s = grace_s
         self._shadow = shadow
-        self._monotonic = monotonic
         self._build: Build | None = None
         self._replaced: list[Callable[[], None]] = []
-        self._noted_at = self._retired_at = -NOTE_EVERY_S + monotonic()
+        self._noted_at = self._retired_at = time.monotonic() - NOTE_EVERY_S
 
     def shadow(self) -> "Views":
         """Return a new build of the same version in the same database."""
@@ -132,7 +130,7 @@ class Views:
 
     async def moved(self, after: int) -> int:
         """Return the checkpoint as soon as it is beyond *after*, or after a second."""
-        now = self._monotonic()
+        now = time.monotonic()
         if now - self._noted_at >= NOTE_EVERY_S:
             await self._write(_note_use)
             self._noted_at = now
@@ -177,7 +175,7 @@ class Views:
         which = "WHERE tag = ANY($3::text[]) LIMIT $4"
         position, found = await self._rows(table, which, list(tags), limit)
         check_since(position, since)
-        return [(row.row_id, row.tag) for row in found if row.tag is not None]
+        return [(row_id, tag) for row_id, tag, _ in found if tag is not None]
 
     async def page(
         self, table: Table[Any], after: str, limit: int
@@ -188,24 +186,29 @@ class Views:
     async def _decoded(
         self, table: Table[R], since: int, which: str, *values: str
     ) -> list[tuple[str, R]]:
-        position, found = await self._rows(table, which, *values)
+        position, found = await self._rows(table, which, *values, decode=table.decode)
         check_since(position, since)
-        try:
-            return [(row.row_id, table.decode(row.row)) for row in found]
-        except msgspec.MsgspecError as error:
-            raise await self._rebuild(self._build, error) from error
+        return [(row_id, row) for row_id, _, row in found]
 
     async def _rows(
-        self, table: Table[Any], which: str, *values: object
+        self,
+        table: Table[Any],
+        which: str,
+        *values: object,
+        decode: Callable[[bytes], Any] = lambda row: row,
     ) -> tuple[int, list[StoredRow]]:
         """Return the checkpoint and the rows *which*, both of one moment."""
 
         async def read(build: Build) -> tuple[int, list[StoredRow]]:
             text = _ROWS.format(table=build.table(table.name), which=which)
-            found = [tuple(row) for row in await self._database.fetch(text, *build, *values)]
+            found = await self._database.fetch(text, *build, *values)
             if not found:
                 raise BuildGone
-            rows = [StoredRow(*row) for _, *row in found if row[0] is not None]
+            rows = [
+                StoredRow(row_id, tag, decode(row))
+                for _, row_id, tag, row in found
+                if row_id is not None
+            ]
             return found[0][0], rows
 
         return await self._with_build(read)
@@ -255,48 +258,41 @@ class Views:
 
     async def take_up(
         self,
+        row: AsideRow,
         late: Sequence[RecordedEvent],
-        before: AsideRow,
-        after: AsideRow,
-        checkpoint: int,
         seal: SealBody,
         *,
+        checkpoint: int,
+        is_last: bool,
         epoch: int | None = None,
-    ) -> bool:
-        """Apply events of a stream that was set aside; return whether that was done.
+    ) -> AsideRow | None:
+        """Apply *late*, the next events of a stream set aside, none of them after *checkpoint*.
 
-        Not if the views have moved on from *checkpoint*, the stream is not set aside in them,
-        or a process with a later lease was here.
-
-        Args:
-            late: The next events of the stream, none beyond *checkpoint*.
-            before: The row of the stream in `ASIDE`.
-            after: The same once they are applied.
-            checkpoint: Where the views are.
-            seal: Has the keys of all bodies in *late*.
-            epoch: Of the caller's lease, if it has one.
+        Returns:
+            The row of the stream in `ASIDE` after them, mended by the last of them.  ``None``:
+            nothing was done, since the views have moved on from *checkpoint*, the stream is not
+            set aside in them, or a process with a later lease was here.
 
         Raises:
             DamagedEvent: The events make no sense.
         """
 
-        def write(build: Build) -> Work[bool]:
+        def write(build: Build) -> Work[AsideRow | None]:
             held = yield _HOLD, *build
-            if not held or held[0][0] != checkpoint:
-                return False
-            if epoch is not None and epoch < held[0][2]:
-                return False
             aside = yield from _set_aside(build)
-            stream = row_id(before.position, before.stream)
-            if stream not in aside:
-                return False
+            stream = row_id(row.position, row.stream)
+            is_fenced = epoch is not None and bool(held) and epoch < held[0][2]
+            if not held or held[0][0] != checkpoint or is_fenced or stream not in aside:
+                return None
             aside.remove(stream)
-            rows = yield from folded(self._tables, late, build, aside)
+            changed = yield from folded(self._tables, late, build, aside)
             if stream in aside:
-                raise damage_of(before)
-            rows.setdefault(ASIDE, {})[stream] = after
-            yield from _write(build, rows, seal)
-            return True
+                raise damage_of(row)
+            version = late[-1].version + 1 if late else row.version
+            after = msgspec.structs.replace(row, version=version, mended=is_last)
+            changed.setdefault(ASIDE, {})[stream] = after
+            yield from _write(build, changed, seal)
+            return after
 
         return await self._write(write)
 
@@ -308,7 +304,7 @@ class Views:
 
     async def retire(self) -> None:
         """Drop tables that no process uses; called now and then after catching up."""
-        now = self._monotonic()
+        now = time.monotonic()
         if now - self._retired_at < NOTE_EVERY_S:
             return
         self._retired_at = now
@@ -376,15 +372,11 @@ class Views:
             if await self._find(build):
                 log.warning("views_lost", error=str(error))
                 raise _rebuilt() from error
-        except msgspec.MsgspecError as error:
-            raise await self._rebuild(build, error) from error
+        except msgspec.MsgspecError as error:  # of a row of this build
+            log.warning("views_damaged", error=str(error))
+            await self._find(build)
+            raise _rebuilt() from error
         return await work(await self._found())
-
-    async def _rebuild(self, damaged: Build | None, error: Exception) -> LogUnavailable:
-        """Leave *damaged*, a row of which cannot be read; return what to raise for it."""
-        log.warning("views_damaged", error=str(error))
-        await self._find(damaged)
-        return _rebuilt()
 
     async def _found(self) -> Build:
         if self._build is None:
