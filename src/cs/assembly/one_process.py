@@ -7,7 +7,6 @@ each, are in `cs.assembly.roles` and `cs.assembly.stage_role`.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 
 import msgspec
 from starlette.types import ASGIApp
