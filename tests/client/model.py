@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from client.answering import Time
-from cs.client.answers import NoReply, Reply
-from cs.client.api import Call
-from cs.client.flows import Announce, Flow, Send, StepResult, WaitFor
+from cs.client.calls import Call, NoReply, Reply
+from cs.client.flows import Flow, Send, StepResult, WaitFor
 from cs.client.many import Outcome
 
 T = TypeVar("T")
@@ -63,7 +62,7 @@ class Model:
         except StopIteration:
             return found
 
-    def perform(self, step: Send | WaitFor | Announce | Outcome) -> StepResult:
+    def perform(self, step: Send | WaitFor | Outcome) -> StepResult:
         began = self.time.now()
         match step:
             case Send(call):

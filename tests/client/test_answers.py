@@ -32,8 +32,7 @@ from cs.client import (
     Unreachable,
     Usage,
 )
-from cs.client.answers import NoReply, Reply, read_reply
-from cs.client.api import USAGE, Call, search_call
+from cs.client.calls import USAGE, Call, Reply, read_reply, search_call
 
 SEARCH = search_call("srch_1")
 JSON = {"content-type": "application/json"}
@@ -78,19 +77,6 @@ def test_a_status_that_is_not_known_survives() -> None:
 
     assert isinstance(found, Other)
     assert (found.status, found.id) == ("archived", "srch_1")
-
-
-def test_a_reason_that_is_not_known_survives() -> None:
-    assert judged(FAILED.replace(b"no_emails", b"new_reason")).reason == "new_reason"
-
-
-def test_a_contact_is_read_whole() -> None:
-    contact = {"full_name": "Ada", "email": "ada@acme.example", "email_status": "verified"}
-    done = {**msgspec.json.decode(DONE), "contacts": [contact, {"full_name": "Bo"}]}
-    found = judged(msgspec.json.encode(done))
-
-    assert [person.full_name for person in found.contacts] == ["Ada", "Bo"]
-    assert [person.email for person in found.verified] == ["ada@acme.example"]
 
 
 @pytest.mark.parametrize(
@@ -152,22 +138,12 @@ def test_an_answer_of_something_else_is_told(status: int, body: bytes) -> None:
     assert caught.value.status == status
 
 
-def test_a_page_is_no_answer_of_this_api() -> None:
-    with pytest.raises(NotThisApi):
-        read_reply(USAGE, Reply(200, {"content-type": "text/html"}, b"<html>"), "here")
-
-
 @pytest.mark.parametrize("cut", [0, 1, 20, len(DONE) - 1])
 def test_an_answer_that_was_cut_short_may_pass(cut: int) -> None:
     with pytest.raises(Unreachable) as caught:
         judged(DONE[:cut])
 
     assert caught.value.may_pass
-
-
-def test_no_reply_says_why() -> None:
-    with pytest.raises(Unreachable, match="here does not answer: gone"):
-        read_reply(SEARCH, NoReply("gone"), "here")
 
 
 headers = st.dictionaries(

@@ -9,10 +9,9 @@ import pytest
 
 from client.trickling import trickling
 from cs.client import AsyncClient, Client
-from cs.client.answers import NoReply, Reply
-from cs.client.api import USAGE
+from cs.client.calls import USAGE, NoReply, Reply
+from cs.client.clients import TOO_SLOW
 from cs.client.flows import Send, StepResult
-from cs.client.wire import TOO_SLOW
 
 pytestmark = pytest.mark.slow
 
@@ -27,13 +26,13 @@ Calls = Callable[..., list[StepResult]]
 
 def blocking(url: str, *calls: Send) -> list[StepResult]:
     with Client(url, KEY) as client:
-        return [client._flow_runner.perform(call) for call in calls]
+        return [client._runner.perform(call) for call in calls]
 
 
 def awaiting(url: str, *calls: Send) -> list[StepResult]:
     async def run() -> list[StepResult]:
         async with AsyncClient(url, KEY) as client:
-            return [await client._flow_runner.perform(call) for call in calls]
+            return [await client._runner.perform(call) for call in calls]
 
     return asyncio.run(run())
 

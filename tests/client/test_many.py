@@ -43,14 +43,6 @@ def test_what_refuses_every_new_search_closes_the_others(kind: type[ClientError]
     assert outcome(kind("no", code="no")).closes_others
 
 
-def test_only_what_closes_all_closes_the_others() -> None:
-    server_error = ServerError("oh", code="server_error", status=500)
-
-    assert not DONE.closes_others
-    assert not outcome(server_error).closes_others
-    assert outcome(server_error, closed=True).closes_others
-
-
 def test_nobody_is_there_after_foreign_answers_in_a_row() -> None:
     absence = AbsenceDetector()
 

@@ -27,10 +27,8 @@ from cs.client import (
     Unreachable,
     Usage,
 )
-from cs.client.asyncio_client import AsyncContacts
-from cs.client.blocking import Contacts
+from cs.client.clients import KEEPALIVE_S, MAX_BYTES, AsyncContacts, Contacts
 from cs.client.retries import NO_RETRIES
-from cs.client.wire import KEEPALIVE_S, MAX_BYTES
 
 KEY = "cs_live_x"
 

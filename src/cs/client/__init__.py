@@ -6,9 +6,8 @@
 It needs httpx and msgspec, and nothing of the service (docs/client.md).
 """
 
-from cs.client.api import Query
-from cs.client.asyncio_client import AsyncClient
-from cs.client.blocking import Client
+from cs.client.calls import Query
+from cs.client.clients import AsyncClient, Client
 from cs.client.errors import (
     ApiError,
     AtCapacity,

@@ -4,7 +4,6 @@ A flow yields what is to be done next (send a call, let time go by) and is sent 
 of it; its return value is the answer.  Retries, waiting and pacing are written once.
 """
 
-import random
 import uuid
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -12,8 +11,19 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from cs.client.answers import NoReply, Reply, limits_of, read_reply
-from cs.client.api import TIMEOUT_S, USAGE, WAIT_S, Call, Query, contacts_call, search_call
+from cs.client.calls import (
+    TIMEOUT_S,
+    USAGE,
+    WAIT_S,
+    Call,
+    NoReply,
+    Query,
+    Reply,
+    contacts_call,
+    limits_of,
+    read_reply,
+    search_call,
+)
 from cs.client.errors import ClientError, StillRunning, TooLate
 from cs.client.limits import Limits
 from cs.client.records import Running, Search, Usage
@@ -37,12 +47,6 @@ class WaitFor(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class Announce(msgspec.Struct, frozen=True):
-    """Tell the caller that *search* runs: from here on it can be found again by its id."""
-
-    search: Running
-
-
 class StepResult(msgspec.Struct, frozen=True):
     """The result of the last step.  Times are of one monotonic clock, in seconds."""
 
@@ -51,7 +55,7 @@ class StepResult(msgspec.Struct, frozen=True):
     reply: Reply | NoReply | None = None
 
 
-Flow: TypeAlias = Generator[Send | WaitFor | Announce, StepResult, T]
+Flow: TypeAlias = Generator[Send | WaitFor, StepResult, T]
 
 
 class Flows:
@@ -59,26 +63,17 @@ class Flows:
 
     Args:
         patience: How long a call that came to nothing is tried again.
-        chance: A number from 0 up to 1, another each time.
-        new_key: An idempotency key that was never used before.
         where: The address that errors name.
         wall: The time of day in seconds, which goes on while the machine is suspended.
+
+    Attributes:
+        limits: The key's limits, as the last answer that named any stated them.
     """
 
-    def __init__(
-        self,
-        patience: Patience,
-        chance: Callable[[], float],
-        new_key: Callable[[], str],
-        where: str,
-        wall: Callable[[], float],
-    ) -> None:
+    def __init__(self, patience: Patience, where: str, wall: Callable[[], float]) -> None:
+        self.patience = patience
         self._where = where
         self._wall = wall
-        self.patience = patience
-        self._chance = chance
-        self._new_key = new_key
-        #: The key's limits, as the last answer that named any stated them.
         self.limits: Limits | None = None
 
     def start(self, query: Query) -> Flow[Search]:
@@ -109,25 +104,30 @@ class Flows:
         end = yield from _end_in(timeout_s)
         return (yield from self._until_ended(search, end))
 
-    def follow(self, query: Query, timeout_s: float | None) -> Flow[Search]:
-        """Return how *query* ended, never held, so that others can be asked meanwhile."""
+    def follow(
+        self, query: Query, timeout_s: float | None, started: Callable[[Running], None]
+    ) -> Flow[Search]:
+        """Return how *query* ended, never held, so that others can be asked meanwhile.
+
+        *started* is called if it runs: from then on it can be found again by its id.
+        """
         end = yield from _end_in(timeout_s)
         if query.search:
             search = yield from self._searched(search_call(query.search), end)
         else:
             call = contacts_call(self._with_key(query), wait=False)
             search = yield from self._searched(call, end)
+        if isinstance(search, Running):
+            started(search)
         return (yield from self._until_ended(search, end))
 
     def _with_key(self, query: Query) -> Query:
         if query.idempotency_key:
             return query
-        return msgspec.structs.replace(query, idempotency_key=self._new_key())
+        return msgspec.structs.replace(query, idempotency_key=str(uuid.uuid4()))
 
     def _until_ended(self, search: Search, end: "_End") -> Flow[Search]:
         """Ask for *search* at the pace the server wants until it has ended."""
-        if isinstance(search, Running):
-            yield Announce(search)
         try:
             while isinstance(search, Running):
                 pause = float(max(1, search.retry_after, self._checks_full_for_s()))
@@ -173,7 +173,7 @@ class Flows:
                 return read_reply(call, result.reply, self._where)
             except ClientError as error:
                 spent_s = result.at - began
-                pause = retries.pause_after(error, spent_s=spent_s, chance=self._chance())
+                pause = retries.pause_after(error, spent_s=spent_s)
                 if pause is None or (end is not None and end.comes_before(result.at + pause)):
                     raise
                 rested = yield WaitFor(pause)
@@ -183,11 +183,6 @@ class Flows:
                 end.extend(rested.at - result.at)
             if result.at - result.began >= HOLD_CUT_S:
                 call = _without_wait(call)
-
-
-def new_flows(where: str, patience: Patience | None, wall: Callable[[], float]) -> Flows:
-    """Return what both clients run; see `Flows`."""
-    return Flows(patience or Patience(), random.random, lambda: str(uuid.uuid4()), where, wall)
 
 
 @dataclass

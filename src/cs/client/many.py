@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from cs.client.answers import NoReply, Reply, limits_of
-from cs.client.api import Query, as_query
+from cs.client.calls import NoReply, Query, Reply, limits_of
 from cs.client.errors import (
     ApiError,
     AtCapacity,
@@ -21,7 +20,7 @@ from cs.client.errors import (
     Unauthorized,
     Unreachable,
 )
-from cs.client.flows import Announce, Flow, Flows, Send, StepResult, WaitFor
+from cs.client.flows import Flow, Flows, Send, StepResult, WaitFor
 from cs.client.records import Running, Search
 
 #: Contract text 8: new-brand searches of one key that may run at once.
@@ -113,7 +112,6 @@ class ManySearches:
         self,
         flows: Flows,
         queries: Iterable[Query | str],
-        *,
         at_once: int = AT_ONCE,
         timeout_s: float | None = None,
         started: OnStarted | None = None,
@@ -121,7 +119,7 @@ class ManySearches:
         if at_once < 1:
             raise ValueError(f"at_once is {at_once}; at least one search has to run")
         self._flows = flows
-        self._queries = map(as_query, queries)
+        self._queries = (Query(each) if isinstance(each, str) else each for each in queries)
         self._at_once = at_once
         self._timeout_s = timeout_s
         self._started = started
@@ -156,7 +154,12 @@ class ManySearches:
         if self._closed is not None and not query.search and query.asked_at is None:
             self._ended.append(Outcome(query, error=self._closed, closed=True))
             return
-        flow = self._flows.follow(query, self._timeout_s)
+
+        def started(search: Running) -> None:
+            if self._started is not None:
+                self._started(query, search)
+
+        flow = self._flows.follow(query, self._timeout_s, started)
         self._jobs.append(_Job(query, flow, self._now))
 
     def _step(self, job: _Job) -> Generator[Send | WaitFor, StepResult, None]:
@@ -184,10 +187,6 @@ class ManySearches:
             case WaitFor(seconds):
                 job.paused_at = self._now
                 job.due_at = self._now + seconds
-            case Announce(search):
-                if self._started is not None:
-                    self._started(job.query, search)
-                job.result = StepResult(self._now, self._now)
 
     def _note_error(self, error: ClientError) -> None:
         self._refused_in_a_row += isinstance(error, REFUSES_NEW)

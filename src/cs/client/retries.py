@@ -1,10 +1,11 @@
 """Whether a call that failed is made again, after how long, and until when."""
 
+import random
 from collections.abc import Callable
 
 import msgspec
 
-from cs.client.api import Call
+from cs.client.calls import Call
 from cs.client.errors import (
     ApiError,
     AtCapacity,
@@ -48,36 +49,6 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Gives up at the first error.
 NO_RETRIES = Patience(longest_s=0.0, total_s=0.0, tries=1)
-
-
-def pause_before_next(
-    error: ClientError, patience: Patience, *, tried: int, spent_s: float, chance: float
-) -> float | None:
-    """Return how many seconds to wait before trying again; None to give up.
-
-    Never less than the server asks for.  Waits are spread by *chance*, so that clients
-    that were refused together do not come back together.
-
-    Args:
-        error: The error of the last try.
-        patience: The limits of time and tries.
-        tried: Tries so far after which no answer named a pause, this one included.
-        spent_s: Since the first try began.
-        chance: From 0 up to 1.
-    """
-    if not may_pass(error):
-        return None
-    asked = error.retry_after_s
-    if not asked:  # 0 would have it asked again and again without a pause
-        if tried >= patience.tries:
-            return None
-        most = min(patience.most_s, patience.first_s * 2.0 ** min(tried - 1, _MOST_DOUBLED))
-        pause = most * (1 + chance) / 2
-    elif asked > patience.longest_s:
-        return None
-    else:
-        pause = asked + min(1.0, asked / 10) * chance
-    return pause if spent_s + pause < patience.total_s else None
 
 
 def may_pass(error: ClientError) -> bool:
@@ -151,26 +122,36 @@ class CallRetries:
         self._without_retry_after = 0
         self._in_doubt = False  # by these tries
 
-    def pause_after(self, error: ClientError, *, spent_s: float, chance: float) -> float | None:
-        """Set `in_doubt` of *error*, and return how long to wait; None: give up.
+    def pause_after(self, error: ClientError, *, spent_s: float) -> float | None:
+        """Set `in_doubt` of *error*, and return how many seconds to wait; None: give up.
+
+        Never less than the server asks for.  Waits are spread by chance, so that clients
+        that were refused together do not come back together.
 
         Args:
             error: The error of the try.
             spent_s: Since the first try began, by the monotonic clock.
-            chance: From 0 up to 1.
         """
         self._without_retry_after += not error.retry_after_s
         self._in_doubt = self._in_doubt or (self._charges and leaves_doubt(error))
         error.in_doubt = self._in_doubt
-        pause = pause_before_next(
-            error,
-            self._patience,
-            tried=self._without_retry_after,
-            spent_s=spent_s,
-            chance=chance,
-        )
-        too_late = pause is not None and self.may_charge_again(spent_s, pause)
-        return None if too_late else pause
+        pause = self._pause(error) if may_pass(error) else None
+        if pause is None or spent_s + pause >= self._patience.total_s:
+            return None
+        return None if self.may_charge_again(spent_s, pause) else pause
+
+    def _pause(self, error: ClientError) -> float | None:
+        patience, asked = self._patience, error.retry_after_s
+        chance = random.random()  # noqa: S311
+        if asked:
+            wait = asked + min(1.0, asked / 10) * chance
+            return wait if asked <= patience.longest_s else None
+        # A server that asks for 0 s would else be asked again and again without a pause.
+        tried = self._without_retry_after
+        if tried >= patience.tries:
+            return None
+        doubled = patience.first_s * 2.0 ** min(tried - 1, _MOST_DOUBLED)
+        return min(patience.most_s, doubled) * (1 + chance) / 2
 
     def may_charge_again(self, spent_s: float = 0.0, pause: float = 0.0) -> bool:
         """Return whether a try *pause* from now would come when its key may be forgotten."""

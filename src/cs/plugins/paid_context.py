@@ -1,4 +1,7 @@
-"""What every kind of plug-in may ask a service through that has a price and limits."""
+"""What every kind of plug-in is written with, and the base of the contexts they are made from.
+
+`cs.plugins.sources`, `cs.plugins.verifiers` and `cs.plugins.stages` export all of it.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -6,10 +9,62 @@ from typing import Any
 
 import msgspec
 
-from cs.outside.port import ApiClient
+from cs.outside.port import (
+    AddressGuard,
+    ApiClient,
+    Fetcher,
+    Forbidden,
+    MailHosts,
+    Resolver,
+    Response,
+    Unreachable,
+)
 from cs.paid_calls.budgets import UNLIMITED, Budgets
+from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
 from cs.paid_calls.paid import EVERY_TIME, PaidCalls
-from cs.paid_calls.service import Judge, PaidService, ServiceSettings
+from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.service import (
+    ORDINARY,
+    Judge,
+    Judgement,
+    PaidService,
+    Question,
+    ServiceCheck,
+    ServiceSettings,
+)
+from cs.plugins.declared_settings import SECRET, takes
+
+__all__ = [
+    "EVERY_TIME",
+    "ORDINARY",
+    "SECRET",
+    "UNLIMITED",
+    "AddressGuard",
+    "ApiClient",
+    "Budgets",
+    "CallsUnavailable",
+    "Fetcher",
+    "Forbidden",
+    "Judge",
+    "Judgement",
+    "MailHosts",
+    "NotAsked",
+    "NotCharged",
+    "PaidCalls",
+    "PaidContext",
+    "PaidService",
+    "ProblemKind",
+    "Question",
+    "Resolver",
+    "Response",
+    "ServiceCheck",
+    "ServiceProblem",
+    "ServiceSettings",
+    "Unanswered",
+    "Unreachable",
+    "problem",
+    "takes",
+]
 
 
 class PaidContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,59 +14,23 @@ import msgspec
 
 from cs.directory.store import PeopleDirectory
 from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
-from cs.outside.port import ApiClient, Fetcher, Forbidden, Response, Unreachable
-from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
-from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
-from cs.paid_calls.service import (
-    ORDINARY,
-    Judge,
-    Judgement,
-    PaidService,
-    Question,
-    ServiceCheck,
-    ServiceSettings,
-)
-from cs.plugins.declared_settings import SECRET, takes
-from cs.plugins.paid_context import PaidContext
+from cs.plugins import paid_context as context
+from cs.plugins.paid_context import *  # noqa: F403
+from cs.plugins.paid_context import ApiClient, Fetcher, PaidContext, ProblemKind, ServiceProblem
 
 __all__ = [
     "ANSWERED",
-    "EVERY_TIME",
     "INCONCLUSIVE",
-    "ORDINARY",
-    "SECRET",
-    "UNLIMITED",
-    "ApiClient",
     "BrandAnswer",
     "BrandFacts",
     "BrandMatch",
     "BrandSource",
-    "Budgets",
-    "CallsUnavailable",
-    "Fetcher",
-    "Forbidden",
-    "Judge",
-    "Judgement",
-    "NotAsked",
-    "NotCharged",
-    "PaidCalls",
-    "PaidService",
     "PeopleAnswer",
     "PeopleSource",
-    "ProblemKind",
     "Query",
-    "Question",
-    "Response",
-    "ServiceCheck",
-    "ServiceProblem",
-    "ServiceSettings",
     "Sighting",
     "SourceContext",
     "SourceStatus",
-    "Unanswered",
-    "Unreachable",
     "causes_of",
     "cost_of",
     "failed_brand",
@@ -74,9 +38,8 @@ __all__ = [
     "find_new",
     "is_local",
     "missing_of",
-    "problem",
-    "takes",
 ]
+__all__ += context.__all__
 
 
 class SourceContext(PaidContext, frozen=True, kw_only=True):

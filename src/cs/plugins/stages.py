@@ -58,46 +58,16 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.outside.port import (
-    AddressGuard,
-    ApiClient,
-    Fetcher,
-    Forbidden,
-    MailHosts,
-    Resolver,
-    Response,
-    Unreachable,
-)
-from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
-from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
-from cs.paid_calls.service import (
-    ORDINARY,
-    Judge,
-    Judgement,
-    PaidService,
-    Question,
-    ServiceCheck,
-    ServiceSettings,
-)
-from cs.plugins.declared_settings import SECRET, takes
-from cs.plugins.paid_context import PaidContext
+from cs.plugins import paid_context as context
+from cs.plugins.paid_context import *  # noqa: F403
+from cs.plugins.paid_context import AddressGuard, ApiClient, Fetcher, PaidContext, Resolver
 
 __all__ = [
-    "EVERY_TIME",
-    "ORDINARY",
     "OUTCOMES",
-    "SECRET",
     "STAGE_TOPICS",
-    "UNLIMITED",
     "UNREADABLE",
-    "AddressGuard",
     "AnyFinding",
-    "ApiClient",
     "BrandFacts",
-    "Budgets",
-    "CallsUnavailable",
     "Candidate",
     "CheckedPerson",
     "Discovered",
@@ -109,52 +79,33 @@ __all__ = [
     "ExtraStage",
     "FactsFound",
     "Failed",
-    "Fetcher",
-    "Forbidden",
-    "Judge",
-    "Judgement",
     "LeftOut",
     "Line",
     "Lookup",
-    "MailHosts",
     "MailboxChecked",
-    "NotAsked",
-    "NotCharged",
     "Outcome",
-    "PaidCalls",
-    "PaidService",
     "PeopleSeen",
     "Person",
     "PersonFacts",
-    "ProblemKind",
     "Query",
-    "Question",
     "RankedPerson",
     "RankingDone",
     "RankingInput",
     "Report",
     "ResolutionInput",
     "Resolved",
-    "Resolver",
-    "Response",
-    "ServiceCheck",
-    "ServiceProblem",
-    "ServiceSettings",
     "Sighting",
     "Stage",
     "StageContext",
     "StageName",
-    "Unanswered",
-    "Unreachable",
     "Verdict",
     "VerificationInput",
     "Work",
     "decode_outcome",
     "decode_work",
     "encode",
-    "problem",
-    "takes",
 ]
+__all__ += context.__all__
 
 #: Sends progress; returns once it is on its way.
 Report = Callable[[AnyFinding], Awaitable[None]]

@@ -12,70 +12,21 @@ from typing import Protocol
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
 from cs.domain.mail.syntax import is_mailbox
-from cs.outside.port import (
-    AddressGuard,
-    ApiClient,
-    Fetcher,
-    Forbidden,
-    MailHosts,
-    Resolver,
-    Response,
-    Unreachable,
-)
-from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
-from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
-from cs.paid_calls.service import (
-    ORDINARY,
-    Judge,
-    Judgement,
-    PaidService,
-    Question,
-    ServiceCheck,
-    ServiceSettings,
-)
-from cs.plugins.declared_settings import SECRET, takes
-from cs.plugins.paid_context import PaidContext
+from cs.plugins import paid_context as context
+from cs.plugins.paid_context import *  # noqa: F403
+from cs.plugins.paid_context import AddressGuard, ApiClient, PaidContext, Resolver
 
 __all__ = [
-    "EVERY_TIME",
-    "ORDINARY",
-    "SECRET",
-    "UNLIMITED",
-    "AddressGuard",
-    "ApiClient",
-    "Budgets",
-    "CallsUnavailable",
     "DomainCheck",
     "DomainFacts",
     "Evidence",
-    "Fetcher",
-    "Forbidden",
-    "Judge",
-    "Judgement",
     "Line",
-    "MailHosts",
-    "NotAsked",
-    "NotCharged",
-    "PaidCalls",
-    "PaidService",
-    "ProblemKind",
-    "Question",
-    "Resolver",
-    "Response",
-    "ServiceCheck",
-    "ServiceProblem",
-    "ServiceSettings",
-    "Unanswered",
-    "Unreachable",
     "Verdict",
     "Verifier",
     "VerifierContext",
     "is_mailbox",
-    "problem",
-    "takes",
 ]
+__all__ += context.__all__
 
 
 class VerifierContext(PaidContext, frozen=True, kw_only=True):
