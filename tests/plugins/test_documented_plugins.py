@@ -1,16 +1,10 @@
 """The worked examples of the documents: pasted, installed, set up, asked."""
 
-import ast
 import re
-import subprocess
-import sys
-import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-import cs.plugins.contracts
 from cli.command import Here
 from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
@@ -106,98 +100,6 @@ def test_a_documented_verifier_without_its_settings_is_left_out(
     monkeypatch.setenv("CS_VERIFIERS__ORACLE__KEY", "s3cret")
     with_it = here("config", "check", "--json", f"--config={file}").rows[0]
     assert with_it["verifiers"] == ["smtp", "oracle"], "the cheapest first"
-
-
-async def test_a_source_that_raises_fails_through_the_whole_set_up(install: Install) -> None:
-    raising = SHOP[SHOP_SOURCE].replace(
-        "    return [named(", "    raise SystemExit('bad key s3cret')\n    return [named("
-    )
-    points = tomllib.loads(SHOP["pyproject.toml"])["project"]["entry-points"]
-    install(SHOP | {SHOP_SOURCE: raising}, points)
-
-    async with serve(pages({"/brands": b'{"brands": []}'})) as shop:
-        settings = load(
-            environment={
-                "CS_BRAND_SOURCES": "shop",
-                "CS_SOURCES__SHOP__URL": shop.url,
-                "CS_SOURCES__SHOP__KEY": "s3cret",
-            }
-        )
-        async with open_plugins(settings) as tools:
-            (source,) = tools.brand_sources
-            answer = await source.find(Query(brand="Acme"), None)
-
-    assert answer.ended is SourceStatus.FAILED
-    assert answer.why == "SystemExit: bad key ********"
-
-
-#: As pytest-asyncio is where nobody has set anything, but for its wish to be told of that.
-STRICT = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
-
-
-def printed_by_tests(files: Mapping[str, str], folder: Path) -> str:
-    """Return what pytest prints of the tests in *files*, run as their author runs them."""
-    for name, content in files.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content)
-    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", *STRICT, "tests")
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return run.stdout + run.stderr
-
-
-@pytest.mark.slow
-def test_written_tests_pass_with_no_setting_of_pytest(tmp_path: Path) -> None:
-    files = {name: text for name, text in SHOP.items() if name.endswith(".py")}
-
-    printed = printed_by_tests(files, tmp_path)
-
-    assert re.search(r"^\d+ passed in ", printed, re.MULTILINE), printed
-
-
-@pytest.mark.slow
-def test_a_broken_contract_shows_which_value_was_wrong(tmp_path: Path) -> None:
-    """Assertions of the kits are rewritten, as those of a test module are."""
-    source = SHOP[SHOP_SOURCE]
-    forgetful = source.replace(
-        "named(each.name, each.domain, query)",
-        "BrandMatch(facts=BrandFacts(name=each.name, domain=each.domain), score=0.9)",
-    ).replace("import BrandAdapter", "import BrandAdapter, BrandFacts")
-    assert forgetful != source
-
-    printed = printed_by_tests(SHOP | {SHOP_SOURCE: forgetful}, tmp_path)
-
-    assert "() == ('acme.example',)" in printed
-
-
-def modules_of_plugins() -> dict[str, str]:
-    """Return the text of plug-ins and their tests, documented or written by `cs new`."""
-    kinds = (PackageKind.BRAND_SOURCE, PackageKind.PEOPLE_SOURCE, PackageKind.VERIFIER)
-    written = {
-        str(place): text
-        for kind in kinds
-        for place, text in new_package(kind, "shop")[1].items()
-        if str(place).endswith(".py")
-    }
-    return documented("verifiers.md")[0] | written
-
-
-def test_plugins_import_of_the_service_only_what_is_public() -> None:
-    kits = Path(cs.plugins.contracts.__file__).parent.glob("[!_]*.py")
-    public = {f"cs.plugins.{each}" for each in ("sources", "verifiers", "hosted")} | {
-        f"cs.plugins.contracts.{kit.stem}" for kit in kits
-    }
-
-    imported = {
-        node.module or ""
-        for content in modules_of_plugins().values()
-        for node in ast.walk(ast.parse(content))
-        if isinstance(node, ast.ImportFrom)
-    }
-
-    of_the_service = {module for module in imported if module.partition(".")[0] == "cs"}
-    assert of_the_service
-    assert of_the_service <= public
 
 
 def test_the_people_source_of_the_page_is_what_the_command_writes() -> None:

@@ -76,15 +76,6 @@ async def test_what_it_raises_is_unknown_with_the_cause_in_the_evidence(
     assert logs[0]["event"] == "verifier_failed"
 
 
-@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
-async def test_what_it_raises_at_the_end_takes_nothing_back(error: BaseException) -> None:
-    verifier = IsolatedVerifier(Raising(error, "close"), lambda: NOW, GIVEN)
-    async with verifier.open("acme.test", KNOWN) as check:
-        found = await check.check(ADDRESS)
-
-    assert found.verdict is Verdict.DELIVERABLE
-
-
 async def test_the_next_verifier_is_asked_all_the_same() -> None:
     first = IsolatedVerifier(Raising(ValueError(), "check"), lambda: NOW)
     second = IsolatedVerifier(Raising(ValueError(), "close"), lambda: NOW)
@@ -146,40 +137,6 @@ async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_told()
     for person in ("jane", "doe", "jan", "roe"):
         assert person not in told
     assert found.conversation[0].text == "550 5.1.1 Jan Roe?", "evidence is sealed, and has it"
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"address": ADDRESS},
-        evidence(ADDRESS, "yes"),  # type: ignore[arg-type]
-        evidence(ADDRESS, Verdict.UNKNOWN, None),  # type: ignore[arg-type]
-        evidence(ADDRESS, Verdict.UNKNOWN, answered=None),  # type: ignore[arg-type]
-    ],
-)
-async def test_what_is_no_evidence_is_no_answer(given: object) -> None:
-    class Odd(Raising):
-        async def check(self, _: str) -> Any:
-            return given
-
-    verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
-    async with verifier.open("acme.test", KNOWN) as check:
-        assert (await check.check(ADDRESS)).reason == FAILED
-
-
-@pytest.mark.parametrize("learned", [None, {"catch_all": True}, DomainFacts(catch_all="yes")])  # type: ignore[arg-type]
-async def test_what_is_nothing_to_learn_is_not_learned(learned: object) -> None:
-    class Odd(Raising):
-        @property
-        def learned(self) -> Any:
-            return learned
-
-        @learned.setter
-        def learned(self, _: Any) -> None: ...
-
-    verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
-    async with verifier.open("acme.test", KNOWN) as check:
-        assert check.learned == KNOWN
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from cs.plugins.sources import BrandAnswer, BrandFacts, Query, SourceContext, So
 from cs.plugins.verifiers import Verifier, VerifierContext
 from cs.sources.brand.website import Website
 from cs.sources.brand.wikidata import WikidataSource
-from cs.sources.people.searxng import SearxngSource
 
 
 class Nowhere:
@@ -169,35 +168,6 @@ async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> 
     assert (await sources[0].find(Query(brand="Acme"), None)).ended is SourceStatus.USED
 
 
-def test_sources_that_are_named_come_in_that_order_and_once() -> None:
-    enabled = ["wikidata", "website", "wikidata"]
-
-    sources = load_plugins(Group.BRAND_SOURCES, source_context, enabled=enabled, installed=OURS)
-
-    assert [source.name for source in sources] == ["wikidata", "website"]
-
-
-async def test_a_source_without_its_setting_is_there_and_says_so() -> None:
-    searxng = "cs.sources.people.searxng:from_context"
-    points = [point("searxng", searxng, Group.PEOPLE_SOURCES)]
-
-    (source,) = load_plugins(Group.PEOPLE_SOURCES, source_context, installed=points)
-    answer = await source.find(BrandFacts(name="Acme"), limit=5)
-
-    assert isinstance(source, SearxngSource)
-    assert answer.ended is SourceStatus.NOT_CONFIGURED
-
-
-async def test_wikidata_is_on_by_default_and_an_empty_address_switches_it_off() -> None:
-    (on,) = load_plugins(Group.BRAND_SOURCES, source_context, installed=OURS[:1])
-    (off,) = load_plugins(
-        Group.BRAND_SOURCES, lambda _: source_context(url=""), installed=OURS[:1]
-    )
-
-    assert (await on.find(Query(brand="Acme"), None)).ended is SourceStatus.NO_RESULTS
-    assert (await off.find(Query(brand="Acme"), None)).ended is SourceStatus.NOT_CONFIGURED
-
-
 def test_the_cheapest_verifier_comes_first_then_the_name() -> None:
     assert found_verifiers("dear", "cheap", "alike") == ["alike", "cheap", "dear"]
 
@@ -276,19 +246,6 @@ def test_two_plugins_of_one_name_are_one_too_many() -> None:
     )
 
 
-def test_each_is_given_its_own_context() -> None:
-    asked: list[str] = []
-
-    def context_of(name: str) -> VerifierContext:
-        asked.append(name)
-        return verifier_context()
-
-    points = [point(name, name, Group.VERIFIERS) for name in ("cheap", "dear")]
-    load_plugins(Group.VERIFIERS, context_of, installed=points)
-
-    assert asked == ["cheap", "dear"]
-
-
 def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
     settings = SettingValues({"api_key": "s3cret"}, frozenset({"api_key"}))
     made = msgspec.structs.replace(source_context(), settings=settings)
@@ -300,15 +257,4 @@ def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
     with pytest.raises(BrokenPlugin, match=r"made a Talkative, which is no brand source$"):
         load_plugins(
             Group.BRAND_SOURCES, lambda _: made, installed=[point("talkative", "talkative")]
-        )
-
-
-def test_a_setting_of_smtp_is_its_own_kind() -> None:
-    smtp = point("smtp", "cs.verifiers.smtp.verifier:from_context", Group.VERIFIERS)
-
-    with pytest.raises(BrokenPlugin, match=r"smtp.*Expected `float`, got `str`.*reply_s"):
-        load_plugins(
-            Group.VERIFIERS,
-            lambda _: verifier_context(helo="out.verify.example", reply_s="soon"),
-            installed=[smtp],
         )

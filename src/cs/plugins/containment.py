@@ -98,15 +98,15 @@ class Plugin:
         """
         task = self.start(ask)
         await self.wait(task, limit_s)
-        return self.result(task)
+        return task.result()
 
-    def start(self, ask: Callable[[], Awaitable[T]]) -> "asyncio.Task[Ended[T]]":
-        """Start *ask* as a task that never raises; see `wait` and `result`."""
+    def start(self, ask: Callable[[], Awaitable[T]]) -> "asyncio.Task[T]":
+        """Start *ask* as a task that raises nothing but `PluginFailed`; see `wait`."""
         return asyncio.create_task(self._run(ask))
 
     async def wait(
         self,
-        task: "asyncio.Task[Ended[T]]",
+        task: "asyncio.Task[T]",
         limit_s: float | None,
         until: "asyncio.Future[Any] | None" = None,
     ) -> None:
@@ -126,21 +126,6 @@ class Plugin:
             await self.end(task)
             raise PluginTimedOut(f"no answer within {limit_s:g} s")
 
-    def result(self, task: "asyncio.Task[Ended[T]]") -> T:
-        """Return the result of *task*, which is done.
-
-        Raises:
-            PluginFailed: It raised.
-            KeyboardInterrupt: It was raised while the plug-in ran.
-        """
-        value, error = task.result()
-        if error is None:
-            assert value is not None
-            return value[0]
-        if isinstance(error, KeyboardInterrupt):
-            raise error
-        raise PluginFailed(self.cause_of(error), raised_at(error)) from error
-
     async def end(self, task: "asyncio.Task[Any]") -> None:
         """Cancel *task*; leave it behind if it does not end within `GRACE_S`."""
         task.cancel()
@@ -150,15 +135,17 @@ class Plugin:
             # Nothing waits for it when the loop is closed, nor complains that it is pending.
             asyncio._unregister_task(task)  # noqa: SLF001  documented, "Extending asyncio"
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
+        elif not task.cancelled():
+            task.exception()  # read, or asyncio reports that it was not
 
-    async def _run(self, ask: Callable[[], Awaitable[T]]) -> "Ended[T]":
+    async def _run(self, ask: Callable[[], Awaitable[T]]) -> T:
         _SPEAKER.set(self)  # in the context of its own task
         try:
-            return (await ask(),), None
+            return await ask()
         except GeneratorExit:
             raise
-        except BaseException as error:  # noqa: BLE001  even SystemExit is only its own
-            return None, error
+        except BaseException as error:  # even SystemExit is only its own
+            raise PluginFailed(self.cause_of(error), raised_at(error)) from error
 
     @contextmanager
     def speaking(self) -> Iterator[None]:
@@ -187,10 +174,6 @@ class Plugin:
             )
         finally:
             _SPEAKER.reset(token)
-
-
-#: The result of a call in a tuple, or what it raised.
-Ended = tuple[tuple[T] | None, BaseException | None]
 
 
 def as_declared(answer: object, kind: type[M]) -> M:

@@ -20,7 +20,6 @@ from cs.metrics.metrics import Metrics
 from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED
 from cs.plugins.containment import (
     ATTEMPT_ENDS_AT,
-    Ended,
     Plugin,
     PluginFailed,
     PluginTimedOut,
@@ -228,7 +227,7 @@ class IsolatedVerifier:
         try:
             await self._plugin.wait(holding, self._limit_s, until=opened)
             if not opened.done():
-                self._plugin.result(holding)
+                holding.result()
             check: DomainCheck | PluginFailed = await opened
         except PluginFailed as error:
             check = error
@@ -239,11 +238,11 @@ class IsolatedVerifier:
             if not isinstance(check, PluginFailed):
                 await self._close(holding)
 
-    async def _close(self, holding: "asyncio.Task[Ended[None]]") -> None:
+    async def _close(self, holding: "asyncio.Task[None]") -> None:
         """Wait for *holding* to leave; what goes wrong then takes nothing back."""
         try:
             await self._plugin.wait(holding, self._limit_s)
-            self._plugin.result(holding)
+            holding.result()
         except PluginFailed as error:
             self._log(FAILED, error.why, at=error.at)
 
