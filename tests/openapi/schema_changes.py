@@ -1,15 +1,10 @@
-"""What a new JSON schema breaks for those who hold values of the old one.
-
-Shared by the documents of the HTTP API (OpenAPI) and of the topics (AsyncAPI): both describe
-values by JSON Schema, and both only grow.
-"""
+"""What a new JSON schema breaks for those who hold values of the old one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from typing import Any, NamedTuple
 
 Schema = Mapping[str, Any]
-#: What references lead into: a whole OpenAPI or AsyncAPI document.
+#: What references lead into: a whole document.
 Document = Mapping[str, Any]
 
 _LOWER = ("minimum", "minLength", "minItems", "minProperties", "exclusiveMinimum")
@@ -22,20 +17,13 @@ _TAGS = ("type", "personal", "sealed")
 
 
 class BreakingChange(NamedTuple):
-    """One thing that breaks who relies on the old document."""
+    """One thing that breaks those who rely on the old document."""
 
-    where: str  # operation or message, then fields: "outcome.finding[failed].why"
+    where: str  # the message, then fields: "outcome.finding[failed].why"
     what: str
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
-
-
-class Compatibility(Enum):
-    """Which way values go; the words are those of schema registries."""
-
-    BACKWARD = "what was valid before is valid now: others write, we read"
-    FORWARD = "what is valid now was valid before: we write, others read"
 
 
 class Versions(NamedTuple):
@@ -46,34 +34,75 @@ class Versions(NamedTuple):
 
 
 def schema_changes(
-    versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
+    versions: Versions, where: str, old: Schema, new: Schema
 ) -> Iterator[BreakingChange]:
-    """Yield what breaks between two schemas of the same value, some of it perhaps twice.
+    """Yield why a value of the schema *old* may be none of *new*, some of it perhaps twice.
 
     >>> old, new = {"type": "string"}, {"type": "string", "maxLength": 5}
-    >>> [str(each) for each in schema_changes(
-    ...     Versions({}, {}), "brand", old, new, Compatibility.BACKWARD
-    ... )]
+    >>> [str(each) for each in schema_changes(Versions({}, {}), "brand", old, new)]
     ['brand: is narrower: maxLength 5']
     """
-    were, are = _kinds(versions.old, old), _kinds(versions.new, new)
-    for label in were:
-        if label not in _TYPES and label not in are and "any" not in are:
+    are = _kinds(versions.new, new)
+    for label, then in _kinds(versions.old, old).items():
+        is_tag = label not in _TYPES
+        as_number = are.get("number") if label == "integer" else None
+        now = are.get(label, as_number or are.get("any"))
+        if now is not None:
+            place = f"{where}[{label}]" if is_tag else where
+            yield from _kind_changes(versions, place, then, now)
+        elif is_tag:
             yield BreakingChange(where, f"the tag {label} is gone")
-        elif way is Compatibility.BACKWARD and _matching(label, are) is None:
+        else:
             yield BreakingChange(where, f"can no longer be {label}")
-    for label in are:
-        if way is Compatibility.FORWARD and _matching(label, were) is None:
-            is_tag = label not in _TYPES
-            yield BreakingChange(
-                where, f"the tag {label} is new" if is_tag else f"may be {label} now"
-            )
-    for label, then, now in _pairs(were, are, way):
-        tag = "" if label in _TYPES else f"[{label}]"
-        yield from _kind_changes(versions, f"{where}{tag}", then, now, way)
 
 
-def resolved(document: Document, schema: Schema) -> dict[str, Any]:
+def field_changes(
+    versions: Versions, where: str, old: Schema, new: Schema
+) -> Iterator[BreakingChange]:
+    """Yield what breaks between the fields of two objects."""
+    are = new.get("properties", {})
+    for name, schema in old.get("properties", {}).items():
+        if name in are:
+            yield from schema_changes(versions, f"{where}.{name}", schema, are[name])
+        else:
+            yield BreakingChange(f"{where}.{name}", "the field is gone")
+    for name in sorted(set(new.get("required", ())) - set(old.get("required", ()))):
+        yield BreakingChange(f"{where}.{name}", "the field is required now")
+    if new.get("additionalProperties") is False is not old.get("additionalProperties"):
+        yield BreakingChange(where, "takes no unknown fields any more")
+
+
+def _kind_changes(
+    versions: Versions, where: str, old: Schema, new: Schema
+) -> Iterator[BreakingChange]:
+    if "enum" in new:
+        for value in old.get("enum", ["any other"]):
+            if value not in new["enum"]:
+                yield BreakingChange(where, f"can no longer be {value}")
+    for name in _LIMITS:
+        then, now = old.get(name), new.get(name)
+        if now is not None and then != now and not _wider(name, then, now):
+            yield BreakingChange(where, f"is narrower: {name} {now}")
+    yield from field_changes(versions, where, old, new)
+    if "items" in old or "items" in new:
+        yield from schema_changes(
+            versions, f"{where}[]", old.get("items", {}), new.get("items", {})
+        )
+    values = old.get("additionalProperties"), new.get("additionalProperties")
+    if isinstance(values[0], dict) and isinstance(values[1], dict):
+        yield from schema_changes(versions, f"{where}[]", values[0], values[1])
+
+
+def _wider(name: str, old: Any, new: Any) -> bool:
+    """Return whether the limit *new* takes every value that *old* takes."""
+    if old is None:
+        return False
+    if name in _LOWER:
+        return bool(new <= old)
+    return bool(name in _UPPER and new >= old)
+
+
+def _resolved(document: Document, schema: Schema) -> dict[str, Any]:
     """Return *schema* with its reference followed and the parts of ``allOf`` put together.
 
     Members next to a ``$ref`` are added to what it leads to.
@@ -83,9 +112,9 @@ def resolved(document: Document, schema: Schema) -> dict[str, Any]:
         found: Any = document
         for step in schema["$ref"].removeprefix("#/").split("/"):
             found = found[step]
-        merged = {**resolved(document, found), **merged}
+        merged = {**_resolved(document, found), **merged}
     for part in merged.pop("allOf", ()):
-        more = resolved(document, part)
+        more = _resolved(document, part)
         properties = {**merged.get("properties", {}), **more.get("properties", {})}
         required = [*merged.get("required", ()), *more.get("required", ())]
         merged |= {**more, "properties": properties, "required": required}
@@ -94,7 +123,7 @@ def resolved(document: Document, schema: Schema) -> dict[str, Any]:
 
 def _kinds(document: Document, schema: Schema) -> dict[str, dict[str, Any]]:
     """Return what a value may be, by its tag or else its JSON type, each with its schema."""
-    whole = resolved(document, schema)
+    whole = _resolved(document, schema)
     union = _union(whole)
     if union:
         # Members next to a union hold for each of its alternatives.
@@ -104,7 +133,7 @@ def _kinds(document: Document, schema: Schema) -> dict[str, dict[str, Any]]:
         tag = whole.get("discriminator", {}).get("propertyName")
         kinds: dict[str, dict[str, Any]] = {}
         for each in union:
-            member = {**beside, **resolved(document, each)}
+            member = {**beside, **_resolved(document, each)}
             kinds |= {_tag(member, (tag,)): member} if tag else _kinds(document, member)
         return kinds
     if isinstance(whole.get("type"), list):
@@ -134,104 +163,3 @@ def _tag(schema: Schema, names: tuple[str, ...]) -> str:
         if len(values) == 1:
             return str(values[0])
     return str(schema.get("type", "string" if "enum" in schema else "any"))
-
-
-def _matching(label: str, kinds: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """Return which of *kinds* takes values of *label*.
-
-    >>> _matching("integer", {"number": {"minimum": 0}})
-    {'minimum': 0}
-    """
-    as_number = kinds.get("number") if label == "integer" else None
-    return kinds.get(label, as_number or kinds.get("any"))
-
-
-def _pairs(
-    were: dict[str, dict[str, Any]], are: dict[str, dict[str, Any]], way: Compatibility
-) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield each kind with its old and its new schema."""
-    if way is Compatibility.BACKWARD:
-        for label, then in were.items():
-            now = _matching(label, are)
-            if now is not None:
-                yield label, then, now
-    else:
-        for label, now in are.items():
-            before = _matching(label, were)
-            if before is not None:
-                yield label, before, now
-
-
-def _kind_changes(
-    versions: Versions,
-    where: str,
-    old: dict[str, Any],
-    new: dict[str, Any],
-    way: Compatibility,
-) -> Iterator[BreakingChange]:
-    yield from _value_changes(where, old, new, way)
-    yield from _limit_changes(where, old, new, way)
-    yield from field_changes(versions, where, old, new, way)
-    if "items" in old or "items" in new:
-        items = old.get("items", {}), new.get("items", {})
-        yield from schema_changes(versions, f"{where}[]", *items, way)
-    values = old.get("additionalProperties"), new.get("additionalProperties")
-    if isinstance(values[0], dict) and isinstance(values[1], dict):
-        yield from schema_changes(versions, f"{where}[]", values[0], values[1], way)
-
-
-def _value_changes(
-    where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[BreakingChange]:
-    then, now = old.get("enum"), new.get("enum")
-    if way is Compatibility.BACKWARD and now is not None:
-        for value in then or ["any other"]:
-            if value not in now:
-                yield BreakingChange(where, f"can no longer be {value}")
-    if way is Compatibility.FORWARD and then is not None:
-        for value in now or ["any other"]:
-            if value not in then:
-                yield BreakingChange(where, f"may be {value} now")
-
-
-def _limit_changes(
-    where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[BreakingChange]:
-    for name in _LIMITS:
-        then, now = old.get(name), new.get(name)
-        if then == now:
-            continue
-        if way is Compatibility.BACKWARD and now is not None and not _wider(name, then, now):
-            yield BreakingChange(where, f"is narrower: {name} {now}")
-        if way is Compatibility.FORWARD and then is not None and not _wider(name, now, then):
-            yield BreakingChange(where, f"is wider: {name} was {then}")
-
-
-def _wider(name: str, old: Any, new: Any) -> bool:
-    """Return whether the limit *new* takes every value that *old* takes."""
-    if old is None:
-        return False
-    if name in _LOWER:
-        return bool(new <= old)
-    return bool(name in _UPPER and new >= old)
-
-
-def field_changes(
-    versions: Versions, where: str, old: Schema, new: Schema, way: Compatibility
-) -> Iterator[BreakingChange]:
-    """Yield what breaks between the fields of two objects."""
-    fields, are = old.get("properties", {}), new.get("properties", {})
-    for name, schema in fields.items():
-        if name in are:
-            yield from schema_changes(versions, f"{where}.{name}", schema, are[name], way)
-        else:
-            yield BreakingChange(f"{where}.{name}", "the field is gone")
-    then, now = set(old.get("required", ())), set(new.get("required", ()))
-    if way is Compatibility.BACKWARD:
-        for name in sorted(now - then):
-            yield BreakingChange(f"{where}.{name}", "the field is required now")
-        if new.get("additionalProperties") is False is not old.get("additionalProperties"):
-            yield BreakingChange(where, "takes no unknown fields any more")
-    else:
-        for name in sorted(then - now):
-            yield BreakingChange(f"{where}.{name}", "the field may be missing now")

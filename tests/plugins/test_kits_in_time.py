@@ -77,7 +77,7 @@ async def tried(kind: str, wrong: Any) -> None:
             await BrandSourceContract().test_what_it_does_not_know_is_no_result(brand)
         case "people":
             people = PeopleSourceCase(wrong, ACME, ACME, ())
-            await PeopleSourceContract().test_nobody_found_is_no_result(people)
+            await PeopleSourceContract().test_what_it_does_not_know_is_no_result(people)
         case _:
             at = "acme.test"
             verifier = VerifierCase(wrong, at, f"jo@{at}", f"no@{at}", at)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from openapi.schema_changes import (
     BreakingChange,
-    Compatibility,
     Document,
     Schema,
     Versions,
@@ -52,7 +51,5 @@ def _message_changes(
     if old["bindings"]["kafka"]["key"] != new["bindings"]["kafka"]["key"]:
         yield BreakingChange(name, "the key is another")
     # Whoever speaks or reads a topic holds messages of the old form: they stay valid.
-    way = Compatibility.BACKWARD
-    headers = old["headers"], new["headers"]
-    yield from field_changes(versions, f"{name} header", *headers, way)
-    yield from schema_changes(versions, name, old["payload"], new["payload"], way)
+    yield from field_changes(versions, f"{name} header", old["headers"], new["headers"])
+    yield from schema_changes(versions, name, old["payload"], new["payload"])

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -95,6 +95,34 @@ class SourceContract:
     def found(self, answer: Any) -> Any:
         """Return what *answer* names."""
         raise NotImplementedError
+
+    def hostile(self, case: Any, name: str) -> Iterable[Any]:
+        """Return what a case asks, with the hostile *name* in it."""
+        raise NotImplementedError
+
+    async def test_what_it_knows_is_used(self, case: Any) -> None:
+        answer = await self.ask(case.source, case.known)
+
+        assert answer.source == case.source.name, "an answer names the source that gave it"
+        assert answer.ended is SourceStatus.USED, f"something found: USED ({answer.why})"
+        assert self.found(answer), "USED means that something was found"
+
+    async def test_what_it_does_not_know_is_no_result(self, case: Any) -> None:
+        answer = await self.ask(case.source, case.unknown)
+
+        assert (answer.ended, self.found(answer)) == (SourceStatus.NO_RESULTS, ()), (
+            f"a service that knows nothing of it: NO_RESULTS, nothing found ({answer.why})"
+        )
+
+    async def test_no_name_makes_it_raise_or_answer_what_no_message_may_hold(
+        self, case: Any
+    ) -> None:
+        for name in HOSTILE_NAMES:
+            for asked in self.hostile(case, name):
+                answer = await self.ask(case.source, asked)
+
+                assert answer.source == case.source.name, f"asked for the brand {name!r}"
+                check(self.found(answer))
 
     async def test_what_it_answers_is_what_a_message_may_hold(self, case: Any) -> None:
         check(self.found(await self.ask(case.source, case.known)))
