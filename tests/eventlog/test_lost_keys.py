@@ -9,12 +9,10 @@ from cryptography.exceptions import InvalidTag
 from structlog.testing import capture_logs
 
 from cs.domain.brand.events import LookupFinished, PeopleFound
-from cs.domain.codec import AnyEvent
 from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.sealing import key_id
-from cs.keystore.lost import REMEMBERED, TOLD_EVERY_S, LostValue, LostValues, Why
-from domain.golden_files import NAMES, golden_event
+from cs.keystore.lost import TOLD_EVERY_S, LostValue, LostValues, Why
+from domain.golden_files import golden_event
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
@@ -145,16 +143,17 @@ async def test_another_process_s_key_is_asked_for_before_anything_counts_as_lost
 # Damage stays damage.
 
 
-@pytest.mark.parametrize("damage", [flip_the_box, flip_the_id])
-async def test_a_bit_that_changed_under_the_right_key_is_told_as_damage(
-    log: Log, keys: MemoryKeyStore, damage: Callable[[dict[str, Any]], None]
-) -> None:
-    rewrite(log, damage)
+async def test_a_bit_that_changed_in_a_value_is_damage(log: Log) -> None:
+    rewrite(log, flip_the_box)
 
     with pytest.raises(InvalidTag):
         await full_name(log)
 
-    assert not keys.lost.read
+
+async def test_a_value_opens_under_its_key_though_the_id_of_that_changed(log: Log) -> None:
+    rewrite(log, flip_the_id)
+
+    assert await full_name(log) == FOUND.people[0].full_name
 
 
 # What was stored before values named their key.
@@ -177,26 +176,6 @@ async def test_a_value_without_an_id_that_does_not_open_is_told_as_that(
     assert await full_name(log) == ""
 
     assert keys.lost.keys == {why: 1}
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("brand.")])
-async def test_the_version_before_reads_what_is_stored_now(
-    name: str, keys: MemoryKeyStore
-) -> None:
-    """It looks at three fields of a sealed value, and skips what else an event holds."""
-    event: AnyEvent = golden_event(name)
-    log = MemoryEventLog(keys)
-    await log.append([Append("brand-5f0c", NO_STREAM, [event])])
-    (stored,) = await log.stored(0)
-
-    state = json.loads(stored.state)
-    named = state.pop("sealed_with", {})
-
-    for value in sealed(state):
-        assert value.keys() == {"sealed", "person", "box"}
-        key = keys._keys[f"{getattr(event, 'lookup', '')}#{value['person']}"]
-        assert key is not None
-        assert named[value["person"]] == key_id(key)
 
 
 def sealed(value: Any) -> Iterator[dict[str, Any]]:
@@ -238,15 +217,6 @@ def test_keys_are_counted_once_and_values_as_often_as_they_are_read() -> None:
 
     assert lost.keys == {"missing": 1, "another": 1}
     assert lost.read == {"missing": 3, "another": 3}
-
-
-def test_what_is_remembered_is_bounded() -> None:
-    lost = LostValues()
-
-    lost.note(LostValue(f"n{n}", "missing") for n in range(REMEMBERED + 5))
-
-    assert lost.keys == {"missing": REMEMBERED}
-    assert lost.read == {"missing": REMEMBERED + 5}
 
 
 def test_it_is_told_at_once_and_then_once_a_minute() -> None:

@@ -117,7 +117,7 @@ async def test_a_process_that_gets_the_new_one_later_finds_it_when_it_needs_it(
         assert await service.find(["a", "b"]) == made
 
 
-@pytest.mark.parametrize("batches", [0, 1, 2])
+@pytest.mark.parametrize("batches", [0, 1, 2, 3])
 async def test_cut_off_anywhere_it_is_gone_on_with(store: Open, batches: int) -> None:
     async with store([OLD, NEW]) as keys:
         made = await keys.ensure(NAMES)
@@ -133,7 +133,7 @@ async def test_cut_off_anywhere_it_is_gone_on_with(store: Open, batches: int) ->
     async with store([OLD, NEW]) as keys:
         assert await keys.find(NAMES) == made
         assert await keys.versions() == [VERSION, OLD_VERSION]
-        assert await keys.rotate(VERSION, quiet) == len(NAMES) - 50 * batches
+        assert await keys.rotate(VERSION, quiet) == max(0, len(NAMES) - 50 * batches)
     async with store([NEW]) as keys:
         assert await keys.find(NAMES) == made
 

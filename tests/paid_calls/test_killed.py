@@ -87,15 +87,6 @@ async def killed_before_storing(*words: str) -> None:
 class KilledWorkers:
     """Inherit, and give a fixture ``where``: where the register of the workers is."""
 
-    async def test_work_that_comes_again_is_answered_from_the_register(
-        self, provider: Provider, where: str
-    ) -> None:
-        words = (where, provider.web.url, "plain")
-
-        assert [await ended(*words), await ended(*words)] == ["no_results", "no_results"]
-
-        assert len(provider.keys) == 1
-
     async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(
         self, provider: Provider, where: str
     ) -> None:
@@ -103,16 +94,6 @@ class KilledWorkers:
         await killed_between_call_and_answer(provider, *words)
 
         assert [await ended(*words), await ended(*words)] == ["sources-away", "sources-away"]
-
-        assert len(provider.keys) == 1
-
-    async def test_an_answer_that_its_worker_died_with_is_not_paid_for_again(
-        self, provider: Provider, where: str
-    ) -> None:
-        words = (where, provider.web.url, "plain")
-        await killed_before_storing(*words)
-
-        assert await ended(*words) == "sources-away"
 
         assert len(provider.keys) == 1
 

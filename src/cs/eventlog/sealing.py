@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.domain.codec import ERASED, is_erased
-from cs.keystore.lost import LostValue, Why
+from cs.keystore.lost import LostValue
 
 _MARK = "personal"
 #: In the JSON of every event with a personal value.
@@ -46,6 +46,8 @@ class KeyReference(NamedTuple):
 
 #: What is known of keys by name: the key, ``None`` if it was destroyed; not there: lost.
 HeldKeys = Mapping[str, bytes | None]
+#: Called with a value whose key is lost.
+OnLost = Callable[[LostValue], object]
 
 
 def key_id(key: bytes) -> str:
@@ -76,49 +78,45 @@ def key_reference_of(name: str, sealed: bytes) -> KeyReference:
     return KeyReference(name, sealed[:_ID_BYTES].hex())
 
 
+def open_held(name: str, sealed: bytes, held: HeldKeys, lost: OnLost) -> bytes | None:
+    """Return what `seal_bytes` has *sealed* under the key *name*, as `open_sealed` does."""
+    return open_sealed(key_reference_of(name, sealed), sealed[_ID_BYTES:], held, lost)
+
+
 def _encrypted(key: bytes, name: str, plain: bytes) -> bytes:
     nonce = os.urandom(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
 
 
-def decrypted(cipher: AESGCM, name: str, box: bytes) -> bytes:
-    """Return the JSON in *box*, of a value that is sealed under the key *name* of *cipher*.
-
-    Raises:
-        cryptography.exceptions.InvalidTag: Another key or name, or damage.
-        ValueError: Damage: it is too short.
-    """
-    return cipher.decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], name.encode())
+def _decrypted(key: bytes, name: str, box: bytes) -> bytes:
+    return AESGCM(key).decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], name.encode())
 
 
-def _decrypted(key: bytes, name: str, sealed: bytes) -> bytes:
-    return decrypted(AESGCM(key), name, sealed)
-
-
-def why_lost(
-    need: KeyReference, held: HeldKeys, opened: Callable[[bytes], bytes]
-) -> Why | None:
-    """Return why the key that *need* refers to is lost; ``None`` if it is held or destroyed.
+def open_sealed(need: KeyReference, box: bytes, held: HeldKeys, lost: OnLost) -> bytes | None:
+    """Return what is sealed in *box*; ``None``: its key was destroyed, or is lost.
 
     Args:
-        need: Of one sealed value.
+        need: The key that it was sealed with.
+        box: Nonce and ciphertext.
         held: What is known of keys.
-        opened: Opens that value with a key.
+        lost: Called with it if its key is lost.
 
     Raises:
-        cryptography.exceptions.InvalidTag: Neither: the value is damaged, or its key id.
+        cryptography.exceptions.InvalidTag: It is damaged.
+        ValueError: It is damaged: it is too short.
     """
     if need.name not in held:
-        return "missing"
+        lost(LostValue(need.name, "missing"))
+        return None
     key = held[need.name]
-    if key is None or need.key_id == key_id(key):
+    if key is None:
         return None
     try:
-        opened(key)
+        return _decrypted(key, need.name, box)
     except InvalidTag:
-        return "unnamed" if need.key_id is None else "another"
-    if need.key_id is not None:
-        raise InvalidTag  # it is that very key, and so the id of it is what changed
+        if need.key_id == key_id(key):
+            raise
+    lost(LostValue(need.name, "unnamed" if need.key_id is None else "another"))
     return None
 
 
@@ -197,9 +195,7 @@ def people_in(plain: Mapping[str, Any]) -> set[str]:
     return {key_name(lookup, value["person"]) for value in sealed_values(plain)}
 
 
-def opened(
-    plain: dict[str, Any], held: HeldKeys, lost: Callable[[LostValue], None]
-) -> dict[str, Any]:
+def opened(plain: dict[str, Any], held: HeldKeys, lost: OnLost) -> dict[str, Any]:
     """Return the event *plain* with every sealed value opened.
 
     One without its key reads as erased; *lost* is called with it unless that key was
@@ -243,24 +239,14 @@ def _erased(value: Mapping[str, Any]) -> dict[str, Any]:
     return {_MARK: kind, "person": value["person"], **ERASED[kind]}
 
 
-def open_box(
-    need: KeyReference, box: str, held: HeldKeys, lost: Callable[[LostValue], None]
-) -> bytes | None:
+def open_box(need: KeyReference, box: str, held: HeldKeys, lost: OnLost) -> bytes | None:
     """Return the JSON in *box*; ``None``: it is erased, or lost, and *lost* is called with it.
 
     Raises:
         cryptography.exceptions.InvalidTag: It is damaged.
     """
     sealed = b64decode(box)
-    if not sealed:
-        return None
-    why = why_lost(need, held, lambda key: _decrypted(key, need.name, sealed))
-    key = held.get(need.name)
-    if why is not None:
-        lost(LostValue(need.name, why))
-    elif key is not None:
-        return _decrypted(key, need.name, sealed)
-    return None
+    return open_sealed(need, sealed, held, lost) if sealed else None
 
 
 def is_personal(value: Mapping[str, Any]) -> bool:

@@ -10,9 +10,8 @@ do, whichever process wrote the others.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from operator import attrgetter, itemgetter
 from time import perf_counter
 from typing import Any
@@ -84,8 +83,6 @@ SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 """  # noqa: S608
 LAST_POSITION = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
-#: Makes one of a row, three times as fast as the type does by itself.
-_sealed_event: Callable[[StoredRow], SealedEvent] = partial(tuple.__new__, SealedEvent)
 
 
 class PreparedAppend(msgspec.Struct, frozen=True):
@@ -302,7 +299,7 @@ class TableLog(ABC):
     async def select(self, where: Where, after: int, upto: int) -> Sequence[SealedEvent]:
         sql, parameters = _select_where(where, after, upto)
         rows: Sequence[StoredRow] = await self._fetch(sql, *parameters)
-        return list(map(_sealed_event, sorted(rows, key=itemgetter(0))))
+        return [SealedEvent(*row) for row in sorted(rows, key=itemgetter(0))]
 
     async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
         rows: Sequence[StoredRow] = await self._fetch(_PAGE, after, limit)

@@ -12,9 +12,8 @@ from cs.domain.admission import RETRY_AFTER
 from cs.domain.key import Key
 from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import held_keys
-from cs.eventlog.sealing import key_reference_of, open_bytes, why_lost
+from cs.eventlog.sealing import key_reference_of, open_held
 from cs.keystore.errors import KeysUnavailable
-from cs.keystore.lost import LostValue
 from cs.keystore.port import KeyStore
 from cs.projections.searches import ResultRow, SearchRow
 from cs.projections.usage import UsageRow
@@ -79,15 +78,9 @@ async def open_contacts(keys: KeyStore, result: ResultRow) -> bytes | None:
     """
     if not result.sealed:
         return None
-    need = key_reference_of(result.key, result.sealed)
     try:
-        held = await held_keys(keys, [need])
-        why = why_lost(need, held, lambda key: open_bytes(key, result.key, result.sealed))
-        if why is not None:
-            keys.lost.note([LostValue(result.key, why)])
-            return None
-        key = held[result.key]
-        return None if key is None else open_bytes(key, result.key, result.sealed)
+        held = await held_keys(keys, [key_reference_of(result.key, result.sealed)])
+        return open_held(result.key, result.sealed, held, lambda value: keys.lost.note([value]))
     except KeysUnavailable as error:
         raise LogUnavailable(str(error)) from error
     except InvalidTag as error:
