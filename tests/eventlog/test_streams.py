@@ -276,34 +276,6 @@ async def test_whoever_holds_a_stream_is_alone_and_nothing_is_kept_of_it_after(
     assert len(folded._stream_locks) == 0
 
 
-class Reads(MemoryEventLog):
-    """Counts how often a stream is read."""
-
-    count = 0
-
-    async def read(
-        self, stream: str, after: int = NO_STREAM, limit: int | None = None
-    ) -> Sequence[RecordedEvent]:
-        self.count += 1
-        return await super().read(stream, after, limit)
-
-
-async def test_who_wrote_last_decides_without_reading_and_a_stranger_s_event_is_read() -> None:
-    log = Reads(MemoryKeyStore())
-    await _issue(log)
-    mine, other = Streams(log), Streams(log)
-    await mine.change("key-a", grant(1), caused_by=StartCause())
-    before = log.count
-
-    await mine.change("key-a", grant(2), caused_by=StartCause())
-
-    assert log.count == before
-    await other.change("key-a", grant(4), caused_by=StartCause())
-    events, _ = await mine.change("key-a", grant(8), caused_by=StartCause())
-    assert [event.units for event in events if isinstance(event, QuotaGranted)] == [8]
-    assert (await mine.key("a")).state.quota == 15
-
-
 async def test_what_is_decided_together_stands_in_its_order_each_with_its_cause(
     log: MemoryEventLog,
 ) -> None:

@@ -248,30 +248,31 @@ class Streams:
             NewerEvent, DamagedEvent, LogUnavailable: As `change`.
             Exception: What *prepare* raises.
         """
-        remembered: FoldedState[Any] | None = None
+        evolve = category_of(stream).evolve
 
         async def attempt() -> tuple[Sequence[AnyEvent], int]:
-            nonlocal remembered
-            # If it is not the newest, the append says so; then all is read.
-            folded, remembered = remembered, None
             decisions, unmoved = await prepare()
-            changed = None if folded is None else _changed_in_memory(stream, folded, decisions)
-            if changed is None or not changed.appends:
-                changed = _changed(stream, await self.load(stream), decisions)
-            if not changed.appends:
+            before = await self.load(stream)
+            state, version = before.state, before.version
+            appends: list[Append] = []
+            for decision in decisions:
+                events = decision.decide(state)
+                if events:
+                    appends.append(Append(stream, version, events, decision.caused_by))
+                    state = reduce(evolve, events, state)
+                    version += len(events)
+            if not appends:
                 return (), 0
             failpoints.reach("change.before-append")
-            position = await self.log.append([*changed.appends, *unmoved])
+            position = await self.log.append([*appends, *unmoved])
             failpoints.reach("change.after-append")
-            events = tuple(chain.from_iterable(each.events for each in changed.appends))
             if self.log.reads_as_given(position):  # else the next to load it reads them
                 self.appended(
-                    stream, changed.before, changed.state, events=len(events), last=position
+                    stream, before, state, events=version - before.version, last=position
                 )
-            return events, position
+            return tuple(chain.from_iterable(each.events for each in appends)), position
 
         async with self.lock(stream):
-            remembered = self.remembered(stream)
             return await self.retry_on_conflict(attempt)
 
     async def retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
@@ -383,41 +384,6 @@ async def replayed(log: EventLog, stream: str, version: int) -> Any:
             return None
         folded = _fold(folded, page, category)
     return folded.state
-
-
-class _Changed(msgspec.Struct, frozen=True):
-    """A state *before*, what is to be appended to it, and the *state* after that."""
-
-    before: FoldedState[Any]
-    appends: Sequence[Append]
-    state: Any
-
-
-def _changed(stream: str, before: FoldedState[Any], decisions: Sequence[Decision]) -> _Changed:
-    """Return what *decisions* make of *before*, one after the other."""
-    evolve = category_of(stream).evolve
-    state, version = before.state, before.version
-    appends: list[Append] = []
-    for decision in decisions:
-        events = decision.decide(state)
-        if events:
-            appends.append(Append(stream, version, events, decision.caused_by))
-            state = reduce(evolve, events, state)
-            version += len(events)
-    return _Changed(before, appends, state)
-
-
-def _changed_in_memory(
-    stream: str, before: FoldedState[Any], decisions: Sequence[Decision]
-) -> _Changed | None:
-    """Do as `_changed` on a state that may not be the newest; ``None``: something refused.
-
-    Neither that nor doing nothing may rest on such a state.
-    """
-    try:
-        return _changed(stream, before, decisions)
-    except Exception:  # noqa: BLE001  whatever it is: it is decided again, on the newest
-        return None
 
 
 def _fold(
