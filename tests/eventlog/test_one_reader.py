@@ -10,13 +10,13 @@ from contracts.event_log import units
 from cs.domain.brand.events import ContactsDiscovered, ContactsErased, LookupFinished
 from cs.domain.codec import topic_of
 from cs.domain.key import SearchAdmitted
-from cs.eventlog import recent
+from cs.eventlog import table_log as recent
 from cs.eventlog.mapper import StoredRow
 from cs.eventlog.port import NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
 from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
+from cs.eventlog.table_log import RecentEvent, RecentEvents
 from domain.acme_run import AcmeRun
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated

@@ -17,8 +17,7 @@ from cs.eventlog.port import (
     SealedEvent,
     Where,
 )
-from cs.eventlog.recent import RecentEvents
-from cs.eventlog.table_log import joined
+from cs.eventlog.table_log import RecentEvents, joined
 from cs.keystore.port import KeyStore
 
 

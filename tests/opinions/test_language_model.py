@@ -18,7 +18,7 @@ from cs.domain.stages.work import Outcome, RankingDone, RankingInput, Work
 from cs.opinions.language_model import AT_ONCE, LanguageModel
 from cs.outside.http import TrustedClient
 from cs.paid_calls.current_work import set_current_lookup
-from cs.paid_calls.paid import PaidCalls
+from cs.paid_calls.register import PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.settings import load
 from harness.in_memory import memory_budgets, memory_calls

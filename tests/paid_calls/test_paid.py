@@ -11,14 +11,15 @@ from cs.metrics.metrics import Metrics
 from cs.outside.port import Forbidden, Unreachable
 from cs.paid_calls.current_work import CURRENT_LOOKUP, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import NotSentProblem, ProblemKind
 from cs.paid_calls.register import (
+    EVERY_TIME,
     BeginResult,
     CallInFlight,
     CallLease,
     CallRegister,
     PaidCall,
+    PaidCalls,
 )
 from harness.in_memory import memory_calls
 

@@ -16,8 +16,8 @@ from cs.outside.port import Response
 from cs.paid_calls.budgets import Budgets, Reservation, Spending
 from cs.paid_calls.current_work import ServiceCalls, count_spent, set_current_lookup
 from cs.paid_calls.errors import CallsUnavailable
-from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.register import PaidCalls
 from cs.paid_calls.service import ORDINARY, Judge, PaidService, Question, ServiceSettings
 from harness.in_memory import memory_budgets, memory_calls
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve

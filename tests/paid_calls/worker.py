@@ -19,8 +19,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
-from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.register import CallRegister, calls_away
+from cs.paid_calls.register import CallRegister, PaidCalls, calls_away
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
 from cs.plugins.entry_points import Group

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from cs.postgres.errors import InsecureAddress
-from cs.postgres.pool import open_pool
-from cs.postgres.server_identity import unverified_hosts
+from cs.postgres.pool import open_pool, unverified_hosts
 from cs.sandbox.certificates import Authority
 from postgres.password_asker import asking_for_passwords
 

@@ -25,8 +25,7 @@ from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.port import KeyStore
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
-from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.register import CallRegister, forget_expired_calls
+from cs.paid_calls.register import CallRegister, PaidCalls, forget_expired_calls
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views

@@ -21,7 +21,7 @@ from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.port import ApiClient
 from cs.outside.resolver import DnsResolver
 from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
+from cs.paid_calls.register import EVERY_TIME, PaidCalls
 from cs.paid_calls.service import PaidService, ServiceSettings
 from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ENOUGH, ContactDiscovery

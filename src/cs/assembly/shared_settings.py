@@ -15,7 +15,7 @@ from cs.bus.errors import BadKafkaSettings
 from cs.bus.kafka.settings import KafkaSettings, client_options
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
-from cs.postgres.server_identity import unverified_hosts
+from cs.postgres.pool import unverified_hosts
 from cs.runtime.data_folder import MASTER_KEY
 from cs.settings import BadSettings, Settings
 

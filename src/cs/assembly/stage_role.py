@@ -23,8 +23,7 @@ from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.budgets import Budgets, account_away
-from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.register import forget_expired_calls
+from cs.paid_calls.register import PaidCalls, forget_expired_calls
 from cs.pipeline.runner import Runner
 from cs.postgres.clock import DatabaseTime
 from cs.postgres.sql import PostgresDatabase

@@ -24,7 +24,7 @@ from cs.cli.output import errors
 from cs.http_server.serving import address, listen, on_signal, serving
 from cs.operations.operator import Operator
 from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.paid import EVERY_TIME
+from cs.paid_calls.register import EVERY_TIME
 from cs.plugins.stages import Stage
 from cs.postgres.clock import DatabaseTime
 from cs.runtime.private_files import temporary_folder

@@ -34,8 +34,7 @@ from cs.domain.rate_limits import DAY, opens_after
 from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.mapper import NewEvent, StoredRow
 from cs.eventlog.port import NO_STREAM, Ceiling
-from cs.eventlog.recent import RecentEvents
-from cs.eventlog.table_log import PreparedAppend, TableLog
+from cs.eventlog.table_log import PreparedAppend, RecentEvents, TableLog
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints

@@ -10,11 +10,11 @@ do, whichever process wrote the others.
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from operator import attrgetter, itemgetter
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -48,12 +48,12 @@ from cs.eventlog.port import (
     SealedEvent,
     Where,
 )
-from cs.eventlog.recent import RecentEvent, RecentEvents
 from cs.keystore.errors import KeysUnavailable
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.batcher import Batcher, BatcherClosed, BatcherFull
+from cs.runtime.coordination import Broadcast
 
 #: Appends in one transaction: a durable commit costs about the same for one as for many.
 BATCH = 512
@@ -73,6 +73,11 @@ _RESULTS: tuple[tuple[type[BaseException], str], ...] = (
 )
 #: As a limit: no limit.
 _ALL = 2**62
+#: Events in memory.  A follower further behind reads the store.
+MAX_EVENTS = 4096
+#: Bytes of them, as they are stored.  Most are below 2 KB; one with a hundred people may be a
+#: hundred times that.
+MAX_BYTES = 16 * 2**20
 _COLUMNS = "notification_id, originator_id, originator_version, topic, state"
 _STREAM = f"""
 SELECT {_COLUMNS} FROM stored_events
@@ -83,6 +88,87 @@ SELECT {_COLUMNS} FROM stored_events
 WHERE notification_id > $1 ORDER BY notification_id LIMIT $2
 """  # noqa: S608
 LAST_POSITION = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
+
+
+class RecentEvent(NamedTuple):
+    """One of them, as it is stored.
+
+    Attributes:
+        given: As it was appended by this process, if it reads so.
+    """
+
+    row: StoredRow
+    given: RecordedEvent | None = None
+
+    @property
+    def topic(self) -> str:
+        return self.row[3]
+
+
+class RecentEvents:
+    """Wakes followers when the log grows, and has its newest events in memory.
+
+    All who follow a log in one process read through this, so that the store is asked once for
+    an event, whichever process appended it, and not at all for what this process appended.
+    """
+
+    def __init__(self, head: int = 0) -> None:
+        self.head = head
+        self._events: dict[int, RecentEvent] = {}  # by position, not all of them
+        self._bytes = 0
+        self._dropped = 0  # the last position that is in memory no more
+        self._grew = Broadcast()
+
+    @property
+    def floor(self) -> int:
+        """The position after which events are kept in memory."""
+        return max(self._dropped, self.head - MAX_EVENTS)
+
+    def add(self, events: Iterable[RecentEvent]) -> None:
+        """Add events just appended or read, in order of position."""
+        newest = self.head
+        for event in events:
+            newest = event.row[0]
+            if newest <= self.floor or newest in self._events:
+                continue
+            if event_of(event.topic) in FORGETTING:
+                self.clear()  # what shows people as they were before
+            self._events[newest] = event
+            self._bytes += len(event.row[4] or b"")  # a damaged row may have none
+            while len(self._events) > MAX_EVENTS or self._bytes > MAX_BYTES:
+                oldest = next(iter(self._events))
+                self._bytes -= len(self._events.pop(oldest).row[4] or b"")
+                self._dropped = max(self._dropped, oldest)
+        self.moved(newest)
+
+    def moved(self, head: int) -> None:
+        """Note that the log reaches to *head*."""
+        if head > self.head:
+            self.head = head
+            self._grew.notify_all()
+
+    def after(self, position: int, limit: int) -> Sequence[RecentEvent]:
+        """Return the events after *position*, up to the first that is not in memory."""
+        found = []
+        for number in range(position + 1, position + limit + 1):
+            event = self._events.get(number)
+            if event is None:
+                break
+            found.append(event)
+        return found
+
+    def reads_as_given(self, position: int) -> bool:
+        event = self._events.get(position)
+        return event is not None and event.given is not None
+
+    def clear(self) -> None:
+        """Forget the events, not how far the log reaches."""
+        self._events.clear()
+        self._bytes = 0
+
+    async def wait(self, after: int) -> None:
+        while self.head <= after:
+            await self._grew.wait()
 
 
 class PreparedAppend(msgspec.Struct, frozen=True):

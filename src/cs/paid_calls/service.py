@@ -1,9 +1,9 @@
 """A service with a key, a price and limits, as its adapter uses it.
 
 An adapter declares its settings, makes one `PaidService` and asks it questions.  Everything
-else is here: a call is made once for a lookup (`cs.paid_calls.paid`), at the rate and within
-the caps of the operator over all workers (`cs.paid_calls.budgets`), and any other response than
-an answer is one of the problems of `cs.paid_calls.problems`.
+else is here: a call is made once for a lookup (`cs.paid_calls.register`), at the rate and
+within the caps of the operator over all workers (`cs.paid_calls.budgets`), and any other
+response than an answer is one of the problems of `cs.paid_calls.problems`.
 
 ```python
 class AcmeSettings(ServiceSettings, frozen=True, kw_only=True):
@@ -70,7 +70,6 @@ from cs.paid_calls.budgets import (
 )
 from cs.paid_calls.current_work import note_call, note_spent
 from cs.paid_calls.errors import CallsUnavailable, Unanswered
-from cs.paid_calls.paid import PaidCalls
 from cs.paid_calls.problems import (
     AWAY,
     FOR_THE_OPERATOR,
@@ -85,6 +84,7 @@ from cs.paid_calls.problems import (
     problem,
     read_answer,
 )
+from cs.paid_calls.register import PaidCalls
 
 log = get_logger()
 

@@ -21,8 +21,8 @@ from cs.outside.port import (
 )
 from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.paid import EVERY_TIME, PaidCalls
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
+from cs.paid_calls.register import EVERY_TIME, PaidCalls
 from cs.paid_calls.service import (
     ORDINARY,
     Judge,

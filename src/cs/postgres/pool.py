@@ -1,14 +1,19 @@
 """Connections to PostgreSQL: opened lazily, few, and never waited on for ever."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
 
 import asyncpg
+from asyncpg import connect_utils
+from asyncpg.connect_utils import SSLMode
+from asyncpg.exceptions import ClientConfigurationError
 
 from cs.postgres.errors import DatabaseUnavailable, InsecureAddress
-from cs.postgres.server_identity import unverified_hosts
+from cs.runtime.local_hosts import is_local
 
 if TYPE_CHECKING:
     Connection: TypeAlias = asyncpg.Connection[asyncpg.Record]
@@ -31,6 +36,10 @@ CONNECT_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 2.0
 
 _SCHEMES = ("postgresql://", "postgres://")
+_NO_ADDRESS = (
+    "it is no address of PostgreSQL, or an option of it is wrong; "
+    "write / # ? and @ of a password as %2F %23 %3F and %40"
+)
 
 
 #: What asyncpg raises when the server, the network or the connection is at fault, not the
@@ -115,6 +124,47 @@ def check_address(dsn: str, *, insecure: bool) -> None:
         raise ValueError(f"a PostgreSQL address begins with {_SCHEMES[0]}")
     if (hosts := unverified_hosts(dsn)) and not insecure:
         raise InsecureAddress(hosts)
+
+
+def unverified_hosts(dsn: str) -> tuple[str, ...]:
+    """Return the hosts of *dsn* on other machines that need not prove who they are.
+
+    Without ``sslmode=verify-full`` any server at the address may ask for the password and
+    for everything after it: asyncpg's default is ``prefer``, which goes on in clear if the
+    other side says that it has no TLS, and ``require`` takes any certificate (PostgreSQL's
+    manual, section "SSL Support", table "SSL Mode Descriptions").
+
+    What counts is what asyncpg makes of *dsn*, of the ``PG…`` variables and of a service
+    file, so it is asked itself: whatever was read here as well could be read differently.
+
+    Raises:
+        ValueError: *dsn* is none, an option of it is wrong, or a file that it names cannot
+            be used.
+    """
+    # Nothing public says it.
+    parse = connect_utils._parse_connect_dsn_and_args  # type: ignore[attr-defined]  # noqa: SLF001
+    arguments = dict.fromkeys(inspect.signature(parse).parameters)
+    try:
+        parts = urlsplit(dsn)
+    except ValueError:  # it may repeat a part of the password
+        raise ValueError(_NO_ADDRESS) from None
+    # asyncpg ends a password at its first @, and takes the rest of it for the host.
+    if "@" in parts.netloc.partition("@")[2] + parts.path:
+        raise ValueError(_NO_ADDRESS)
+    # With a password there is no look into the password file, which may not be there yet.
+    try:
+        addresses, found = parse(**(arguments | {"dsn": dsn, "password": ""}))
+    except OSError as error:  # an ssl.SSLError is one
+        why = error.strerror or "not in PEM form"
+        raise ValueError(f"a file of sslrootcert, sslcert, sslkey or sslcrl: {why}") from error
+    except ClientConfigurationError:
+        raise
+    except ValueError:  # of urllib, which may repeat a part of the password
+        raise ValueError(_NO_ADDRESS) from None
+    if found.sslmode >= SSLMode.verify_full:
+        return ()
+    hosts = (each if isinstance(each, str) else each[0] for each in addresses)
+    return tuple(dict.fromkeys(host for host in hosts if not is_local(host)))
 
 
 async def _left_clean(_connection: object) -> None:

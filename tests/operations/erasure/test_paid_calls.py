@@ -15,8 +15,7 @@ from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
-from cs.paid_calls.paid import PaidCalls
-from cs.paid_calls.register import CallLease, KnownAnswer, PaidCall
+from cs.paid_calls.register import CallLease, KnownAnswer, PaidCall, PaidCalls
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
 from cs.outside.port import ApiClient, Response, Unreachable
 from cs.paid_calls.current_work import set_current_lookup
-from cs.paid_calls.paid import PaidCalls
+from cs.paid_calls.register import PaidCalls
 from cs.plugins.contracts.stand_in import (
     Answer,
     ServiceRequest,
