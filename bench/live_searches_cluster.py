@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from api.http_load import CONNECTIONS, Took, load
+from harness.api_keys import operating
 from live_searches import OF_A_KEY, brands, cpu_s, searches, write_world
 from system.cluster.cluster import Cluster, running_cluster
-from system.cluster.operating import operating
 
 
 class Round(NamedTuple):
@@ -57,8 +57,9 @@ def _command(pid: int) -> str:
 
 
 async def one_round(cluster: Cluster, names: list[str]) -> Round:
-    async with operating(cluster) as operated:
-        keys = await operated.keys(-(-len(names) // OF_A_KEY) + CONNECTIONS)
+    number = -(-len(names) // OF_A_KEY) + CONNECTIONS
+    async with operating(cluster.environment) as operator:
+        keys = [(await operator.create_key("bench", 100)).key for _ in range(number)]
     calls = searches(names, keys)
     url = cluster.urls[0].removesuffix("/v1")
     await load(url, calls[:CONNECTIONS], 200)

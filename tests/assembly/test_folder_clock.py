@@ -36,7 +36,7 @@ async def test_a_sandbox_s_moved_clock_is_gone_by(moved: Path) -> None:
 async def test_a_log_that_cannot_say_its_world_is_not_taken_for_a_sandbox_s(
     moved: Path,
 ) -> None:
-    await SqliteStores(moved).write(1, b"{nonsense")  # the world is its first event
+    await SqliteStores(moved).replace(1, b"{nonsense")  # the world is its first event
 
     assert isinstance(await clock_of(moved), SystemClock)
 

@@ -33,7 +33,7 @@ class Data:
             self._positions = [each.position for each in await log.read("service")]
 
     def damage(self, version: int) -> None:
-        asyncio.run(self._stores.write(self._positions[version], b"{nonsense"))
+        asyncio.run(self._stores.replace(self._positions[version], b"{nonsense"))
 
     def cs(self, *words: str) -> Ran:
         where = self.form.environment | {"CS_ADMIN_PORT": "1"}

@@ -17,9 +17,9 @@ from conformance.target import Clock, Key, Target, run
 from cs.assembly.operator_command import open_command_context
 from cs.operations.operator import Operator
 from cs.settings import load
+from harness.api_keys import operating
 from harness.served import served
 from system.cluster.cluster import Cluster
-from system.cluster.operating import operating
 
 #: How many keys of each quota are made at the start, since a command takes a second.
 POOL = {100: 500, 2: 12, 1: 20, 0: 8}
@@ -115,8 +115,8 @@ async def made_in(folder: Path, wanted: Mapping[int, int]) -> dict[int, list[Key
 
 
 async def _made_for(cluster: Cluster) -> dict[int, list[Key]]:
-    async with operating(cluster) as at:
-        return await _made(at.operator)
+    async with operating(cluster.environment) as operator:
+        return await _made(operator)
 
 
 async def _made(operator: Operator, wanted: Mapping[int, int] = POOL) -> dict[int, list[Key]]:

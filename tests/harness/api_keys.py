@@ -1,8 +1,9 @@
 """API keys made as `cs keys create` makes them, without an interpreter started for each."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,13 @@ async def new_keys(folder: Path, number: int, quota: int = 10) -> list[str]:
         operator = Operator(Streams(data.log, data.snapshots), SystemClock())
         made = [operator.create_key(f"key-{n}", quota) for n in range(number)]
         return [new.key for new in await asyncio.gather(*made)]
+
+
+@asynccontextmanager
+async def operating(environment: Mapping[str, str]) -> AsyncIterator[Operator]:
+    """Open the commands of the service that *environment* names the databases of."""
+    async with open_command_context(load(environment=environment), new=True) as data:
+        yield data.operator
 
 
 def _made(settings: Settings, quota: int) -> dict[str, Any]:

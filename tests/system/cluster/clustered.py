@@ -1,20 +1,36 @@
 """A cluster as a caller and its operator see it: the same as a service in one process."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import cycle
 from typing import Any, Self
 
 import asyncpg
 import httpx
 
 from system.cluster.cluster import Cluster
-from system.cluster.spreading import Spreading
 
 #: Longer than an answer is reused, and than what is known of a mail domain is believed.
 MONTH_S = 31 * 86_400
-#: Somebody of this brand is erased by a test, and nobody who was is ever found again.
+#: A test erases a person of this brand, and no erased person is ever found again.
 ERASED_FROM = "Kestrelle"
+
+
+class Spreading(httpx.BaseTransport):
+    """Sends each call to the next of *ports*, whatever port its address names."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self._ports = cycle(ports)
+        self._http = httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        request.url = request.url.copy_with(port=next(self._ports))
+        return self._http.handle_request(request)
+
+    def close(self) -> None:
+        self._http.close()
 
 
 @dataclass
@@ -70,11 +86,7 @@ class Clustered:
 
     async def topics(self) -> list[str]:
         """Return what `stored_topics` does, to a coroutine."""
-        connection = await asyncpg.connect(self.cluster.postgres.dsn_of("service"))
-        try:
-            rows = await connection.fetch(_TOPICS, self.after)
-        finally:
-            await connection.close()
+        rows = await _fetch(self.cluster, _TOPICS, self.after)
         return [row["topic"] for row in rows]
 
     def kill(self) -> None:
@@ -88,14 +100,19 @@ class Clustered:
 
 
 async def _head(cluster: Cluster) -> int:
+    ((head,),) = await _fetch(
+        cluster, "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
+    )
+    return int(head)
+
+
+async def _fetch(cluster: Cluster, query: str, *values: object) -> list[asyncpg.Record]:
     connection = await asyncpg.connect(cluster.postgres.dsn_of("service"))
     try:
-        head: int = await connection.fetchval(
-            "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
-        )
+        rows: list[asyncpg.Record] = await connection.fetch(query, *values)
     finally:
         await connection.close()
-    return head
+    return rows
 
 
 _TOPICS = """

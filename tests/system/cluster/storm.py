@@ -14,20 +14,24 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count, cycle
 from pathlib import Path
 
 import msgspec
 
 from cs.cli.output import console, errors
+from cs.domain.contact import Query
+from cs.domain.refusal import Refusal
+from cs.eventlog.errors import LogUnavailable
+from cs.operations.operator import Operator
+from cs.postgres.errors import DatabaseUnavailable
+from harness.api_keys import operating
 from system.cluster import faulty_role
 from system.cluster.cluster import KINDS, Cluster, running_cluster
-from system.cluster.operating import operating
-from system.cluster.storm_callers import Crowd, Nodes, asked_for
-from system.cluster.storm_checks import bugs, stored
-from system.cluster.storm_deaths import Deaths, kept_running
+from system.cluster.storm_checks import Damage, Report, bugs, lookups_by_question, stored
 from system.cluster.storm_paid import Provider, provider
-from system.cluster.storm_report import Damage, Report
-from system.cluster.storm_roles import POINTS, Keeper
+from system.cluster.storm_roles import POINTS, Deaths, Keeper
 from system.cluster.storm_servers import LEADERS, Servers
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.results import client_results, readable
@@ -39,9 +43,13 @@ Tell = Callable[[str], None]
 _QUOTAS = (60, 20, 10, 2)
 #: What clients may take to end once nothing is killed any more: more than a lookup may.
 _END_S = 180.0
-#: How often progress is told.
+#: Interval between two reports of progress.
 _TELL_S = 10.0
-#: Between two things that happen to servers so many roles die.
+#: Shares of wishes that are for one of a few favourites, come from one of a few busy keys, are
+#: forgotten before, so that they are searched for live, and hold the call.
+_FAVOURITE, _BUSY, _FORGOTTEN, _WAIT = 0.2, 0.15, 0.8, 0.5
+_BUSY_KEYS = 6
+#: Deaths of roles between two faults of servers.
 _DEATHS_APART = 12
 #: What happens to servers and to roles that lead.
 ONE_BROKER = ("kill-broker", "restart-postgres", "suspend-leader relay", "wipe-kafka")
@@ -86,23 +94,63 @@ def storm(plan: Plan, folder: Path, tell: Tell) -> Report:
                     shutil.copy(role.log, plan.logs)
 
 
+class Nodes:
+    """Where the API is: another node each time it is asked."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._urls = cycle(cluster.urls)
+
+    async def up(self) -> str:
+        return next(self._urls)
+
+
+@dataclass
+class Crowd:
+    """Clients that ask at once for *wanted*, with the keys of *callers*."""
+
+    callers: Sequence[Caller]
+    wanted: Sequence[Wish]
+    operator: Operator
+    most: int  # wishes
+    pause_s: float  # mean, after each answer
+
+    def __post_init__(self) -> None:
+        self._turns = cycle(self.callers)
+        self._numbers = count(1)
+
+    async def ask(self, over: asyncio.Event, chance: random.Random) -> None:
+        """Ask for one wish after the other until *over* is set."""
+        favourites = self.wanted[: len(self.wanted) // 8]
+        while not over.is_set() and next(self._numbers) <= self.most:
+            busy = chance.random() < _BUSY
+            caller = chance.choice(self.callers[:_BUSY_KEYS]) if busy else next(self._turns)
+            wish = chance.choice(favourites if chance.random() < _FAVOURITE else self.wanted)
+            if chance.random() < _FORGOTTEN:
+                with suppress(LogUnavailable, DatabaseUnavailable, Refusal):
+                    query = Query(wish.body.get("brand"), wish.body.get("domain"))
+                    await self.operator.forget_brand(query)
+            await caller.want(wish, wait=chance.random() < _WAIT)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), chance.uniform(0, 2 * self.pause_s))
+
+
 async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tell) -> Report:
     chance = random.Random(plan.seed)
     async with (
         provider(_another(chance)) as paid,
-        operating(cluster) as operated,
+        operating(cluster.environment) as operator,
         http_client() as http,
     ):
         await asyncio.to_thread(_start, cluster, plan, paid)
         tell(f"{len(cluster.roles)} roles run")
         began = time.monotonic()
         keys = [
-            await operated.operator.create_key("storm", _QUOTAS[number % len(_QUOTAS)])
+            await operator.create_key("storm", _QUOTAS[number % len(_QUOTAS)])
             for number in range(plan.keys)
         ]
         nodes, notes = Nodes(cluster), Notebook()
         callers = [Caller(nodes, key, notes, http, _another(chance)) for key in keys]
-        crowd = Crowd(callers, wanted, operated, plan.searches, plan.pause_s)
+        crowd = Crowd(callers, wanted, operator, plan.searches, plan.pause_s)
         keeper, until = Keeper(cluster, tell), began + plan.most_s
         deaths = Deaths(keeper, plan.kills, plan.points, plan.every_s, until, _another(chance))
         servers = Servers(
@@ -114,20 +162,19 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
             _another(chance),
             tell,
         )
-        beside = [
-            asyncio.create_task(kept_running(keeper)),
+        background = [
+            asyncio.create_task(keeper.run()),
             asyncio.create_task(_progress(keeper, notes, tell)),
         ]
         try:
             await _ask_in_the_storm(plan, crowd, deaths, servers, chance)
-            tell("everything that was told is read again")
+            tell("everything that clients know of is read again")
             end = await final(callers)
         finally:
-            for task in beside:
+            for task in background:
                 task.cancel()
-            await asyncio.wait(beside)
+            await asyncio.wait(background)
         tell("the log is checked, and replayed")
-        found = await stored(cluster)
         return Report(
             damage=Damage(
                 kills=dict(keeper.kills),
@@ -140,9 +187,9 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
                 seconds=time.monotonic() - began,
             ),
             clients=client_results(notes, end),
-            stored=found,
+            stored=await stored(cluster),
             paid=paid.charges.total(),
-            paid_twice=paid.too_often(found.questions),
+            paid_twice=paid.too_often(await lookups_by_question(cluster)),
         )
 
 
@@ -153,9 +200,9 @@ async def _ask_in_the_storm(
     servers: Servers,
     chance: random.Random,
 ) -> None:
-    """Return when the last who asked was answered, or will not be."""
+    """Return when the last call was answered, or will not be."""
     over = asyncio.Event()
-    with suppress(TimeoutError):  # who was not answered then is counted
+    with suppress(TimeoutError):  # a wish without an answer by then is counted
         async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as asking:
             for _ in range(plan.at_once):
                 asking.create_task(crowd.ask(over, _another(chance)))
@@ -182,13 +229,16 @@ def _start(cluster: Cluster, plan: Plan, paid: Provider) -> None:
 
 
 async def _progress(keeper: Keeper, notes: Notebook, tell: Tell) -> None:
-    """Tell how far it is, for ever."""
+    """Report how far it is, for ever."""
     began = time.monotonic()
     while True:
         await asyncio.sleep(_TELL_S)
+        now = time.monotonic()
+        waiting = [one.sent_at for one in notes.requests if one.answered_at is None]
+        oldest = f", the oldest for {now - min(waiting):.0f} s" if waiting else ""
         tell(
-            f"{time.monotonic() - began:.0f} s: {keeper.kills.total()} kills, "
-            f"{len(keeper.hit)} fail points, {asked_for(notes)}"
+            f"{now - began:.0f} s: {keeper.kills.total()} kills, {len(keeper.hit)} fail points,"
+            f" {len(waiting)} of {len(notes.requests)} wishes wait{oldest}"
         )
 
 
@@ -223,14 +273,10 @@ def main() -> None:
         most_s=chosen.most_s,
         logs=chosen.logs,
     )
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # nothing is left behind then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
-    console.print(readable(report, report.faults, without="histories"), markup=False)
-    for search, how in report.clients.otherwise.items():
-        console.print(f"{search} {how}", markup=False)
-        for line in report.stored.histories.get(search, ()):
-            console.print(f"  {line}", markup=False)
+    console.print(readable(report, report.faults), markup=False)
     sys.exit(1 if report.faults else 0)
 
 

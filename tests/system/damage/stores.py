@@ -1,28 +1,34 @@
-"""A service's stores on disk, whose stored bytes can be spoiled and mended, in both forms."""
+"""A service's stores on disk, whose stored bytes can be spoiled and repaired, in both forms."""
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Protocol
 
 import asyncpg
+import httpx
 
+from cs.assembly.plugins import StagePlugins
 from cs.domain.codec import AnyEvent
-from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.port import EventLog
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.sqlite import SqliteEventLog
+from cs.operations.operator import NewSecret
 from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
+from cs.runtime.clock import Clock
+from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
 from postgres.migrated import migrated
 
 
 class Stores(Protocol):
-    """What outlives a process; whoever opens the log finds what is stored by then."""
+    """What outlives a process; a log that is opened shows what is stored by then."""
 
     keys: MemoryKeyStore
 
@@ -32,8 +38,8 @@ class Stores(Protocol):
     def views(self) -> Any:
         """Return the views, for ``async with``."""
 
-    async def state(self, position: int) -> bytes: ...
-    async def write(self, position: int, new: bytes) -> None: ...
+    async def replace(self, position: int, new: bytes) -> bytes:
+        """Put *new* in the place of the stored bytes of an event; return those."""
 
 
 class SqliteStores:
@@ -50,11 +56,15 @@ class SqliteStores:
         yield views
         await views.close()
 
-    async def state(self, position: int) -> bytes:
-        return state(self._folder, position)
-
-    async def write(self, position: int, new: bytes) -> None:
-        state(self._folder, position, new)
+    async def replace(self, position: int, new: bytes) -> bytes:
+        with closing(sqlite3.connect(self._folder / "log.db")) as database, database:
+            (before,) = database.execute(
+                "SELECT state FROM stored_events WHERE rowid = ?", (position,)
+            ).fetchone()
+            database.execute(
+                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
+            )
+        return bytes(before)
 
 
 class PostgresStores:
@@ -74,43 +84,18 @@ class PostgresStores:
             yield views
             await views.close()
 
-    async def state(self, position: int) -> bytes:
-        found = await self._run(
-            "SELECT state FROM stored_events WHERE notification_id = $1", position
-        )
-        return bytes(found[0][0])
-
-    async def write(self, position: int, new: bytes) -> None:
-        await self._run(
-            "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, new
-        )
-
-    async def _run(self, statement: str, *values: object) -> Sequence[Any]:
+    async def replace(self, position: int, new: bytes) -> bytes:
         connection = await asyncpg.connect(self._dsn)
         try:
-            found: Sequence[Any] = await connection.fetch(statement, *values)
-            return found
+            before = await connection.fetchval(
+                "SELECT state FROM stored_events WHERE notification_id = $1", position
+            )
+            await connection.execute(
+                "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, new
+            )
         finally:
             await connection.close()
-
-
-def state(folder: Path, position: int, new: bytes | None = None) -> bytes:
-    """Return the bytes of an event in a data folder, and put *new* in their place."""
-    with closing(sqlite3.connect(folder / "log.db")) as database, database:
-        found = database.execute(
-            "SELECT state FROM stored_events WHERE rowid = ?", (position,)
-        ).fetchone()
-        if new is not None:
-            database.execute(
-                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
-            )
-    return bytes(found[0])
-
-
-async def append(log: EventLog, stream: str, *events: AnyEvent) -> int:
-    """Append *events* to *stream*; return the position of the last."""
-    version = len(await log.read(stream)) - 1
-    return await log.append([Append(stream, version if version >= 0 else NO_STREAM, events)])
+        return bytes(before)
 
 
 @asynccontextmanager
@@ -119,3 +104,39 @@ async def opened(stores: Stores) -> AsyncIterator[tuple[EventLog, Views]]:
     async with AsyncExitStack() as stack:
         log = await stack.enter_async_context(stores.log())
         yield log, await stack.enter_async_context(stores.views())
+
+
+@asynccontextmanager
+async def serving(
+    stores: Stores, plugins: StagePlugins, clock: Clock | None = None
+) -> AsyncIterator[Service]:
+    async with (
+        opened(stores) as (log, views),
+        one_process(log, stores.keys, views, plugins, clock=clock) as service,
+    ):
+        yield service
+
+
+async def position_of(log: EventLog, kind: type[AnyEvent]) -> int:
+    """Return where the first event of *kind* is."""
+    return next(e.position for e in await log.tail(0, 1_000) if isinstance(e.event, kind))
+
+
+async def read(service: Service, key: NewSecret, search: str) -> httpx.Response:
+    async with service.client(key) as client:
+        return await client.get(f"/searches/{search}")
+
+
+def is_damaged(answer: httpx.Response) -> bool:
+    return answer.status_code == 500 and "is damaged" in answer.json()["error"]["message"]
+
+
+async def ended(service: Service, key: NewSecret, search: str) -> dict[str, Any]:
+    """Return the record of *search* once it has ended and can be read."""
+    async with asyncio.timeout(20):
+        while True:
+            answer = await read(service, key, search)
+            if answer.status_code == 200 and answer.json()["status"] != "running":
+                record: dict[str, Any] = answer.json()
+                return record
+            assert answer.status_code == 200 or is_damaged(answer), answer.text

@@ -1,7 +1,6 @@
 """What clients of a service met with in a storm, and how their searches ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -50,25 +49,10 @@ class ClientResults(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-def readable(report: msgspec.Struct, faults: Sequence[str], *, without: str = "") -> str:
+def readable(report: msgspec.Struct, faults: Sequence[str]) -> str:
     """Return a *report* as JSON for people, a field a line, with its *faults* at the end."""
-    told = _with_text_keys(msgspec.to_builtins(report))
-    told.get("stored", {}).pop(without, None)
-    return msgspec.json.format(msgspec.json.encode(told | {"faults": faults})).decode()
-
-
-def _with_text_keys(value: Any) -> Any:
-    """Return *value* with the tuples that are keys of its dictionaries as text, for JSON.
-
-    >>> _with_text_keys({"calls": {("hunter", "Acme"): 1}})
-    {'calls': {'hunter Acme': 1}}
-    """
-    if not isinstance(value, dict):
-        return value
-    return {
-        key if isinstance(key, str) else " ".join(map(str, key)): _with_text_keys(inner)
-        for key, inner in value.items()
-    }
+    plain = msgspec.to_builtins(report) | {"faults": faults}
+    return msgspec.json.format(msgspec.json.encode(plain)).decode()
 
 
 def client_results(notes: Notebook, end: FinalState) -> ClientResults:

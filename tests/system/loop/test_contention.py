@@ -1,4 +1,4 @@
-"""Everybody at once: whatever races, exactly as many are let in as may be.
+"""Many calls at once: whatever races, exactly as many are let in as the limits allow.
 
 One API node, then two on one log: within a node writers of a key queue, between nodes the
 expected versions decide.  No stage runs, so what starts stays live.
@@ -6,16 +6,16 @@ expected versions decide.  No stage runs, so what starts stays live.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
-from cs.assembly.one_process import RunningService, memory_bus, run_service
+from cs.assembly.one_process import memory_bus, run_service
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import IN_FLIGHT, SearchAdmitted, SearchRepeated
 from cs.domain.rate_limits import PER_MINUTE
@@ -27,6 +27,7 @@ from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
+from harness.in_process import Service
 from harness.memory_keys import MemoryKeyStore
 
 pytestmark = pytest.mark.slow
@@ -37,39 +38,54 @@ CALLERS = 64
 class Nodes:
     """API nodes on one log, and what they answered."""
 
-    def __init__(
-        self,
-        log: Callable[[], SqliteEventLog],
-        services: list[RunningService],
-        clients: list[httpx.AsyncClient],
-    ) -> None:
-        self._log = log
-        self._services = services
-        self._next = cycle(clients)
-        self._operator = Operator(services[0].streams, SystemClock())
+    def __init__(self, path: Path) -> None:
+        self._path, self._keys = path, MemoryKeyStore()
+        self._services: list[Service] = []
+
+    @asynccontextmanager
+    async def running(self, number: int, ceiling: int | None) -> AsyncIterator["Nodes"]:
+        async with AsyncExitStack() as stack:
+            for _ in range(number):
+                views = sqlite_views(None, projections())
+                stack.push_async_callback(views.close)
+                log = await stack.enter_async_context(self._log())
+                running = await stack.enter_async_context(
+                    run_service(
+                        log,
+                        self._keys,
+                        views,
+                        [],
+                        bus=memory_bus(),
+                        clock=SystemClock(),
+                        settings=Settings(lookup_deadline_s=3600, lookups_per_day=ceiling),
+                    )
+                )
+                operator = Operator(running.streams, SystemClock())
+                self._services.append(Service(running, operator))
+            yield self
+
+    def _log(self) -> SqliteEventLog:
+        return SqliteEventLog(self._path, self._keys)
 
     async def keys(self, number: int, quota: int = 100) -> list[NewSecret]:
         """Create keys, known to every node on return."""
-        made = [await self._operator.create_key("k", quota) for _ in range(number)]
+        made = [await self._services[0].new_key(quota) for _ in range(number)]
         for service in self._services:
-            while len(await service.reading.keys()) < number:
+            while len(await service.running.reading.keys()) < number:
                 pass  # each look waits for the views
         return made
 
     async def ask(
-        self, asked: Iterable[tuple[NewSecret, str]], **headers: str
+        self, asked: Iterable[tuple[NewSecret, str]], headers: Mapping[str, str]
     ) -> list[httpx.Response]:
         """Ask for each brand with its key, all at once, by turns at each node."""
-        return await asyncio.gather(
-            *(
-                next(self._next).post(
-                    "/contacts",
-                    json={"brand": brand},
-                    headers={"Authorization": f"Bearer {key.key}", **headers},
-                )
-                for key, brand in asked
-            )
-        )
+        nodes = cycle(self._services)
+
+        async def one(service: Service, key: NewSecret, brand: str) -> httpx.Response:
+            async with service.client(key) as client:
+                return await client.post("/contacts", json={"brand": brand}, headers=headers)
+
+        return await asyncio.gather(*(one(next(nodes), *each) for each in asked))
 
     async def events(self, *kinds: type[Any]) -> list[RecordedEvent]:
         """Return the events of *kinds*; all of the log has to keep every promise."""
@@ -82,152 +98,99 @@ class Nodes:
         return found
 
 
-@asynccontextmanager
-async def nodes(path: Path, number: int, *, ceiling: int | None = None) -> AsyncIterator[Nodes]:
-    keys, clients, services = MemoryKeyStore(), [], []
-    async with AsyncExitStack() as stack:
-        for _ in range(number):
-            log = await stack.enter_async_context(SqliteEventLog(path, keys))
-            views = sqlite_views(None, projections())
-            stack.push_async_callback(views.close)
-            service = await stack.enter_async_context(
-                run_service(
-                    log,
-                    keys,
-                    views,
-                    [],
-                    bus=memory_bus(),
-                    clock=SystemClock(),
-                    settings=Settings(lookup_deadline_s=3600, lookups_per_day=ceiling),
-                )
-            )
-            client = httpx.AsyncClient(
-                transport=httpx.ASGITransport(service.app), base_url="http://node.test/v1"
-            )
-            services.append(service)
-            clients.append(await stack.enter_async_context(client))
-        yield Nodes(lambda: SqliteEventLog(path, keys), services, clients)
+class Race(NamedTuple):
+    """Calls made at once, and how many of each answer and event there have to be."""
+
+    answers: Mapping[str, int]  # by status and, of an error, its code
+    admitted: int
+    repeated: int = 0
+    started: int = 1
+    keys: int = 1  # that take turns
+    quota: int = 100
+    calls: int = CALLERS
+    same_brand: bool = True
+    ceiling: int | None = None
+    headers: Mapping[str, str] = {}
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "log.db"
-
-
-def told(answers: list[httpx.Response]) -> Counter[str]:
-    """Count the answers by their status and, of an error, its code."""
-    return Counter(
-        str(answer.status_code)
-        if answer.is_success
-        else f"{answer.status_code} {answer.json()['error']['code']}"
-        for answer in answers
+def at_the_ceiling(ceiling: int) -> Race:
+    left = {"503 at_capacity": CALLERS - ceiling}
+    return Race(
+        answers=left | ({"202": ceiling} if ceiling else {}),
+        admitted=ceiling,
+        started=ceiling,
+        keys=CALLERS,
+        same_brand=False,
+        ceiling=ceiling,
     )
 
 
-one_and_two = pytest.mark.parametrize("number", [1, 2])
+RACES = {
+    "a key has as many lookups in flight as it may": Race(
+        answers={"202": IN_FLIGHT, "429 too_many_in_flight": CALLERS - IN_FLIGHT},
+        admitted=IN_FLIGHT,
+        started=IN_FLIGHT,
+        same_brand=False,
+    ),
+    "a key is admitted as often as its minute allows": Race(
+        answers={"202": PER_MINUTE, "429 rate_limited": CALLERS - PER_MINUTE},
+        admitted=1,
+        repeated=PER_MINUTE - 1,
+    ),
+    "the last unit of quota is reserved once": Race(
+        answers={"202": 1, "429 too_many_in_flight": CALLERS - 1},
+        admitted=1,
+        quota=1,
+        same_brand=False,
+    ),
+    "an idempotency key is one search": Race(
+        answers={"202": CALLERS}, admitted=1, headers={"Idempotency-Key": "once"}
+    ),
+    "400 keys share one lookup of a new brand": Race(
+        answers={"202": 400}, admitted=400, keys=400, calls=400
+    ),
+    **{f"a ceiling of {n} starts {n} lookups": at_the_ceiling(n) for n in (0, 1, 7)},
+}
 
 
-@one_and_two
-async def test_a_hot_key_starts_exactly_as_many_lookups_as_may_be_in_flight(
-    path: Path, number: int
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("race", RACES.values(), ids=list(RACES))
+async def test_as_many_calls_are_let_in_as_the_limits_allow(
+    tmp_path: Path, race: Race, number: int
 ) -> None:
-    async with nodes(path, number) as service:
-        (key,) = await service.keys(1)
+    async with Nodes(tmp_path / "log.db").running(number, race.ceiling) as nodes:
+        keys = cycle(await nodes.keys(race.keys, race.quota))
+        brands = ["Acme" if race.same_brand else f"Brand {n}" for n in range(race.calls)]
 
-        answers = told(await service.ask((key, f"Brand {n}") for n in range(CALLERS)))
+        answers = await nodes.ask(zip(keys, brands, strict=False), race.headers)
 
-        assert answers == {"202": IN_FLIGHT, "429 too_many_in_flight": CALLERS - IN_FLIGHT}
-        assert len(await service.events(SearchAdmitted)) == IN_FLIGHT
-
-
-@one_and_two
-async def test_a_hot_key_is_admitted_exactly_as_often_as_its_minute_allows(
-    path: Path, number: int
-) -> None:
-    async with nodes(path, number) as service:
-        (key,) = await service.keys(1)
-
-        answers = await service.ask((key, "Acme") for _ in range(CALLERS))
-
-        assert told(answers) == {"202": PER_MINUTE, "429 rate_limited": CALLERS - PER_MINUTE}
-        assert len({a.json()["id"] for a in answers if a.is_success}) == 1
-        assert len(await service.events(SearchAdmitted)) == 1
-        assert len(await service.events(SearchRepeated)) == PER_MINUTE - 1
-
-
-@one_and_two
-async def test_the_last_unit_of_quota_is_reserved_once(path: Path, number: int) -> None:
-    async with nodes(path, number) as service:
-        (key,) = await service.keys(1, quota=1)
-
-        answers = told(await service.ask((key, f"Brand {n}") for n in range(CALLERS)))
-
-        assert answers["202"] == 1
-        assert len(await service.events(SearchAdmitted)) == 1
-
-
-@one_and_two
-async def test_an_idempotency_key_sent_by_all_at_once_is_one_search(
-    path: Path, number: int
-) -> None:
-    async with nodes(path, number) as service:
-        (key,) = await service.keys(1)
-
-        answers = await service.ask(
-            ((key, "Acme") for _ in range(CALLERS)), **{"Idempotency-Key": "once"}
+        assert race.answers == Counter(
+            str(answer.status_code)
+            if answer.is_success
+            else f"{answer.status_code} {answer.json()['error']['code']}"
+            for answer in answers
         )
+        admitted: list[Any] = [e.event for e in await nodes.events(SearchAdmitted)]
+        assert len(admitted) == race.admitted
+        assert len(await nodes.events(SearchRepeated)) == race.repeated
+        started: list[Any] = [e.event for e in await nodes.events(LookupStarted)]
+        assert len(started) == race.started
+        assert {e.lookup for e in started} == {e.lookup for e in admitted}
+        searches = {answer.json()["id"] for answer in answers if answer.is_success}
+        assert searches == {e.search for e in admitted}
 
-        assert {a.json().get("id") for a in answers if a.is_success} == {
-            answers[0].json()["id"]
-        }
-        assert told(answers) == {"202": CALLERS}
-        assert len(await service.events(SearchAdmitted, SearchRepeated)) == 1
 
-
-@one_and_two
-@pytest.mark.slow
-async def test_four_hundred_keys_at_once_on_one_new_brand_share_one_lookup(
-    path: Path, number: int
+@pytest.mark.parametrize("number", [1, 2])
+async def test_searches_that_join_a_lookup_write_nothing_to_the_brands_stream(
+    tmp_path: Path, number: int
 ) -> None:
-    async with nodes(path, number) as service:
-        keys = await service.keys(400)
+    async with Nodes(tmp_path / "log.db").running(number, None) as nodes:
+        first, *others = await nodes.keys(CALLERS)
+        await nodes.ask([(first, "Acme")], {})
+        (started,) = await nodes.events(LookupStarted)
 
-        answers = await service.ask((key, "Acme") for key in keys)
+        answers = await nodes.ask(((key, "Acme") for key in others), {})
 
-        assert told(answers) == {"202": 400}
-        (started,) = await service.events(LookupStarted)
-        admitted = [r.event for r in await service.events(SearchAdmitted)]
-        assert len(admitted) == 400
-        lookups = {e.lookup for e in admitted if isinstance(e, SearchAdmitted)}
-        assert isinstance(started.event, LookupStarted)
-        assert lookups == {started.event.lookup}
-
-
-@one_and_two
-async def test_joins_leave_the_brands_stream_alone(path: Path, number: int) -> None:
-    async with nodes(path, number) as service:
-        first, *others = await service.keys(CALLERS)
-        await service.ask([(first, "Acme")])
-        (started,) = await service.events(LookupStarted)
-
-        answers = await service.ask((key, "Acme") for key in others)
-
-        assert told(answers) == {"202": CALLERS - 1}
-        events = await service.events(object)
-        assert max(r.version for r in events if r.stream == started.stream) == 1
-
-
-@one_and_two
-@pytest.mark.parametrize("ceiling", [0, 1, 7])
-async def test_the_ceiling_lets_exactly_as_many_lookups_start(
-    path: Path, number: int, ceiling: int
-) -> None:
-    async with nodes(path, number, ceiling=ceiling) as service:
-        keys = await service.keys(CALLERS)
-
-        answers = await service.ask((key, f"Brand {n}") for n, key in enumerate(keys))
-
-        left = CALLERS - ceiling
-        assert told(answers) == Counter({"202": ceiling, "503 at_capacity": left})
-        assert len(await service.events(LookupStarted)) == ceiling
-        assert len(await service.events(SearchAdmitted)) == ceiling
+        assert {answer.status_code for answer in answers} == {202}
+        events = await nodes.events(object)
+        assert max(e.version for e in events if e.stream == started.stream) == 1
