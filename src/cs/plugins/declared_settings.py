@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta, inspect
+from msgspec import Meta
 from msgspec.structs import replace
 
 from cs.runtime.redaction import is_secret_name, redacted
@@ -135,14 +135,14 @@ def _field(kind: Any) -> SettingField:
     )
 
 
-#: What a comma in a variable separates.
-_LISTS = (
-    inspect.TupleType,
-    inspect.VarTupleType,
-    inspect.ListType,
-    inspect.SetType,
-    inspect.FrozenSetType,
-)
+#: By type of JSON schema.
+_WORDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "path": "a path",
+    "string": "a text",
+}
 
 
 def describe_kind(kind: Any) -> str:
@@ -151,7 +151,7 @@ def describe_kind(kind: Any) -> str:
     >>> describe_kind(int), describe_kind(float | None), describe_kind(tuple[str, ...])
     ('a whole number', 'a number', 'a list of names')
     """
-    return _describe(inspect.type_info(kind))
+    return " or ".join(map(_describe, _schemas(kind)))
 
 
 def from_text(kind: Any, text: str) -> Any:
@@ -160,67 +160,34 @@ def from_text(kind: Any, text: str) -> Any:
     >>> from_text(str, "a,b"), from_text(tuple[str, ...], "a, b")
     ('a,b', ['a', 'b'])
     """
-    if not isinstance(_bare(inspect.type_info(kind)), _LISTS):
+    if not any(schema.get("type") == "array" for schema in _schemas(kind)):
         return text
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _bare(kind: inspect.Type) -> inspect.Type:
-    """Return *kind* without its `Meta`, and without ``None``."""
-    match kind:
-        case inspect.Metadata(type=inner):
-            return _bare(inner)
-        case inspect.UnionType(types=types):
-            some = [t for t in types if not isinstance(t, inspect.NoneType)]
-            return _bare(some[0]) if len(some) == 1 else kind
-        case _:
-            return kind
+def _schemas(kind: Any) -> list[dict[str, Any]]:
+    """Return the JSON schemas of what *kind* may be, without ``None``."""
+    schema = msgspec.json.schema(kind, schema_hook=lambda _: {"type": "path"})
+    return [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
 
 
-def _describe(kind: inspect.Type) -> str:  # noqa: C901 - a match
-    match _bare(kind):
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.IntType(gt=above, ge=low, lt=below, le=high):
-            return "a whole number" + _range(above, low, below, high)
-        case inspect.FloatType(gt=above, ge=low, lt=below, le=high):
-            return "a number" + _range(above, low, below, high)
-        case inspect.LiteralType(values=values):
-            return f"one of {', '.join(map(str, values))}"
-        case inspect.TupleType(item_types=items):
-            return f"a list of {len(items)}, each {_describe(items[0])}"
-        case inspect.VarTupleType(item_type=inspect.StrType()):
-            return "a list of names"
-        case (
-            inspect.VarTupleType(item_type=item)
-            | inspect.ListType(item_type=item)
-            | inspect.SetType(item_type=item)
-            | inspect.FrozenSetType(item_type=item)
-        ):
-            return f"a list, each {_describe(item)}"
-        case inspect.UnionType(types=types):
-            return " or ".join(
-                _describe(t) for t in types if not isinstance(t, inspect.NoneType)
-            )
-        case inspect.DictType() | inspect.StructType():
-            return "a table"
-        case inspect.CustomType():
-            return "a path"
-        case _:
-            return "a text"
-
-
-def _range(
-    above: float | None, low: float | None, below: float | None, high: float | None
-) -> str:
-    match above, low, below, high:
-        case None, None, None, None:
-            return ""
-        case None, low, None, high if low is not None and high is not None:
-            return f" from {low} to {high}"
-        case None, low, None, None:
-            return f", {low} or more"
-        case _:
-            bounds = {"above": above, "at least": low, "below": below, "at most": high}
-            limits = [f"{word} {bound}" for word, bound in bounds.items() if bound is not None]
-            return " " + ", ".join(limits)
+def _describe(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return f"one of {', '.join(str(each) for each in schema['enum'] if each is not None)}"
+    kind = schema.get("type", "object")
+    if kind == "array" and (first := schema.get("prefixItems")):
+        return f"a list of {len(first)}, each {_describe(first[0])}"
+    if kind == "array":
+        of_texts = schema["items"] == {"type": "string"}
+        return "a list of names" if of_texts else f"a list, each {_describe(schema['items'])}"
+    low, high = schema.get("minimum"), schema.get("maximum")
+    bounds = {"above": schema.get("exclusiveMinimum"), "below": schema.get("exclusiveMaximum")}
+    if low is not None and high is not None:
+        limits = f" from {low} to {high}"
+    elif low is not None and not any(bounds.values()):
+        limits = f", {low} or more"
+    else:
+        bounds |= {"at least": low, "at most": high}
+        each = (f"{word} {bound}" for word, bound in bounds.items() if bound is not None)
+        limits = " " + ", ".join(each)
+    return (_WORDS.get(kind, "a table") + limits).strip()
