@@ -24,10 +24,6 @@ ANSWERS = 1_024
 _RECORDS = 100
 
 
-class _NoSuchName(Exception):
-    """NXDOMAIN: there is no such name."""
-
-
 class _Answers(dns.resolver.LRUCache):
     """dnspython's cache, with a limit to the time and the size of an answer.
 
@@ -93,13 +89,15 @@ class DnsResolver:
             return (str(ip_address(host)),)
         except ValueError:
             pass
-        a, aaaa = await asyncio.gather(
-            self._addresses(host, dns.rdatatype.A), self._addresses(host, dns.rdatatype.AAAA)
+        kinds = (dns.rdatatype.A, dns.rdatatype.AAAA)
+        answers = await asyncio.gather(
+            *(self._records(host, kind) for kind in kinds), return_exceptions=True
         )
-        found = (*(a or ()), *(aaaa or ()))
-        if not found and (a is None or aaaa is None):
-            raise Unreachable("dns", host)
-        return found
+        errors = [each for each in answers if isinstance(each, BaseException)]
+        records = [one for each in answers if isinstance(each, list) for one in each]
+        if errors and not (records and isinstance(errors[0], Unreachable)):
+            raise errors[0]
+        return tuple(record.to_text() for record in records)
 
     async def mail_hosts(self, domain: str) -> MailHosts:
         """Return where *domain* takes mail; hosts of one preference in order of name.
@@ -107,9 +105,8 @@ class DnsResolver:
         Raises:
             Unreachable: As the port says.
         """
-        try:
-            records = await self._records(domain, dns.rdatatype.MX)
-        except _NoSuchName:
+        records = await self._records(domain, dns.rdatatype.MX)
+        if records is None:
             return MailHosts(exists=False)
         exchangers = sorted(
             (record.preference, _text(record.exchange))
@@ -130,40 +127,29 @@ class DnsResolver:
             Unreachable: As the port says.
         """
         pointer = dns.reversename.from_address(address).to_text()
-        records = await self._present(pointer, dns.rdatatype.PTR)
+        records = await self._records(pointer, dns.rdatatype.PTR) or []
         return tuple(_text(record.target) for record in records if isinstance(record, PTR))
 
-    async def _present(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
-        try:
-            return await self._records(name, kind)
-        except _NoSuchName:
-            return []
-
-    async def _addresses(self, host: str, kind: dns.rdatatype.RdataType) -> list[str] | None:
-        try:
-            return [record.to_text() for record in await self._records(host, kind)]
-        except _NoSuchName:
-            return []
-        except Unreachable:
-            return None
-
-    async def _records(self, name: str, kind: dns.rdatatype.RdataType) -> list[dns.rdata.Rdata]:
+    async def _records(
+        self, name: str, kind: dns.rdatatype.RdataType
+    ) -> list[dns.rdata.Rdata] | None:
         """Return the records of *name*, CNAMEs followed; ``[]`` if it has none of *kind*.
 
+        ``None`` is NXDOMAIN, or no name that DNS could hold.
+
         Raises:
-            _NoSuchName: NXDOMAIN, or no name that DNS could hold.
             Unreachable: No answer, or none that can be used.
         """
         try:
             question = dns.name.from_text(name)
         except dns.exception.DNSException:
-            raise _NoSuchName from None
+            return None
         try:
             answer = await self._resolver.resolve(
                 question, kind, raise_on_no_answer=False, search=False
             )
         except dns.resolver.NXDOMAIN:
-            raise _NoSuchName from None
+            return None
         except (dns.exception.DNSException, OSError) as error:
             raise Unreachable("dns", f"{name}: {error}") from error
         return list(answer.rrset or ())

@@ -8,7 +8,7 @@ so nothing is tried twice.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 import httpx
@@ -74,21 +74,25 @@ def read_rules(body: bytes, *, robot: str) -> RobotsRules:
     own: dict[str, bool] = {}
     everyones: dict[str, bool] = {}
     named = ours = all_others = starting = False
-    for field, value in _lines(body[:READ_BYTES]):
-        if field == "agent":
+    for line in _LINE.finditer(body[:READ_BYTES].removeprefix(b"\xef\xbb\xbf")):
+        value = line["value"].strip()
+        if line["agent"]:
             if not starting:  # the line before was a rule: a new group begins
                 ours, all_others, starting = False, False, True
-            ours = ours or _token(value) == robot.lower()
+            token = _TOKEN.match(value)
+            ours = ours or (token is not None and token[0].decode().lower() == robot.lower())
             all_others = all_others or value.startswith(b"*")
             named = named or ours
             continue
         starting = False
         if (ours or all_others) and value.startswith((b"/", b"*")) and len(value) <= PATTERN:
-            pattern, allows = _alike(value), field == "allow"
+            pattern, allows = _alike(value), line["allow"] is not None
             for rules, concerned in ((own, ours), (everyones, all_others)):
-                if concerned and len(pattern) <= PATTERN:
-                    _add(rules, pattern, allows=allows)
-    return RobotsRules(_ordered(own if named else everyones))
+                fits = len(pattern) <= PATTERN and (pattern in rules or len(rules) < RULES)
+                if concerned and fits:
+                    rules[pattern] = rules.get(pattern, False) or allows
+    found = (Rule(*each) for each in (own if named else everyones).items())
+    return RobotsRules(tuple(sorted(found, key=lambda it: (-len(it.pattern), not it.allows))))
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -116,28 +120,6 @@ def matches(pattern: str, path: str) -> bool:
     return len(path) - len(last) >= at and path.endswith(last)
 
 
-def _lines(body: bytes) -> Iterator[tuple[str, bytes]]:
-    for line in _LINE.finditer(body.removeprefix(b"\xef\xbb\xbf")):
-        assert line.lastgroup is not None
-        field = next(name for name in ("agent", "allow", "forbid") if line[name])
-        yield field, line["value"].strip()
-
-
-def _token(value: bytes) -> str:
-    found = _TOKEN.match(value)
-    return found[0].decode().lower() if found else ""
-
-
-def _add(rules: dict[str, bool], pattern: str, *, allows: bool) -> None:
-    if pattern in rules or len(rules) < RULES:
-        rules[pattern] = rules.get(pattern, False) or allows
-
-
-def _ordered(rules: dict[str, bool]) -> tuple[Rule, ...]:
-    each: Iterable[Rule] = (Rule(pattern, allows) for pattern, allows in rules.items())
-    return tuple(sorted(each, key=lambda rule: (-len(rule.pattern), not rule.allows)))
-
-
 def _alike(value: bytes) -> str:
     """Return *value* with what may be written in several ways written in one."""
     return _QUOTED.sub(_written, value).decode("ascii")
@@ -146,22 +128,6 @@ def _alike(value: bytes) -> str:
 def _written(found: re.Match[bytes]) -> bytes:
     octet = int(found[0][1:], 16) if len(found[0]) == 3 else found[0][0]
     return bytes([octet]) if octet in _UNRESERVED else b"%%%02X" % octet
-
-
-def read(answer: Response, *, robot: str) -> RobotsRules | None:
-    """Return what *answer*, the response for a site's ``/robots.txt``, asks of *robot*.
-
-    ``None`` is a site that could not say: nothing is allowed.
-
-    Source:
-        RFC 9309 2.3.1: what is not there (4xx) allows everything, what is there but out of
-        order (5xx) allows nothing.  A redirect that leads nowhere counts as not there.
-    """
-    if answer.status >= 500:
-        return None
-    if not 200 <= answer.status < 300:
-        return RobotsRules()
-    return read_rules(answer.body, robot=robot)
 
 
 class Robots:
@@ -200,10 +166,25 @@ class Robots:
             rules, until = self._kept.use(name) or (None, float("-inf"))
             if until <= self._monotonic():
                 answer = await self._fetch(rules_url)
-                # Some 0.1 s for the worst 512 KiB, so not on the loop.
-                rules = await asyncio.to_thread(read, answer, robot=self._robot)
+                rules = await self._read(answer)
                 kept_s = KEPT_UNAVAILABLE_S if rules is None else KEPT_S
                 self._kept[name] = (rules, self._monotonic() + kept_s)
         if rules is None:
             raise Unreachable("unavailable", f"{rules_url} is out of order")
         return await asyncio.to_thread(rules.allow, url.raw_path.decode("ascii"))
+
+    async def _read(self, answer: Response) -> RobotsRules | None:
+        """Return what *answer*, the response for a site's ``/robots.txt``, asks of us.
+
+        ``None`` is a site that could not say: nothing is allowed.
+
+        Source:
+            RFC 9309 2.3.1: what is not there (4xx) allows everything, what is there but out of
+            order (5xx) allows nothing.  A redirect that leads nowhere counts as not there.
+        """
+        if answer.status >= 500:
+            return None
+        if not 200 <= answer.status < 300:
+            return RobotsRules()
+        # Some 0.1 s for the worst 512 KiB, so not on the loop.
+        return await asyncio.to_thread(read_rules, answer.body, robot=self._robot)
