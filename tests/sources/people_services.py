@@ -55,25 +55,15 @@ def error(status: int, body: Any = None, **headers: str) -> Response:
 
 
 def brave_says(asked: ServiceRequest) -> Response:
+    described = {
+        "description": "Berlin · <strong>Acme</strong> · 500+ connections on LinkedIn.",
+        "extra_snippets": ["Experience: Acme"],
+        "profile": {"name": "LinkedIn"},
+    }
     lines = [*OTHERS, *LINES] if of_acme(asked) else OTHERS
-    results = [
-        {
-            "title": title,
-            "url": url,
-            "is_source_local": False,
-            "description": "Berlin · <strong>Acme</strong> · 500+ connections on LinkedIn.",
-            "extra_snippets": ["Experience: Acme"],
-            "profile": {"name": "LinkedIn"},
-            "language": "en",
-        }
-        for title, url in lines
-    ]
+    results = [{"title": title, "url": url, **described} for title, url in lines]
     return ok(
-        {
-            "type": "search",
-            "query": {"original": "q", "more_results_available": True},
-            "web": {"type": "search", "results": results},
-        },
+        {"type": "search", "web": {"type": "search", "results": results}},
         x_ratelimit_limit="1, 15000",
         x_ratelimit_policy="1;w=1, 15000;w=2592000",
         x_ratelimit_remaining="0, 14523",
@@ -87,41 +77,18 @@ def serper_says(asked: ServiceRequest) -> Response:
         {"title": title, "link": url, "snippet": "Berlin · Acme", "position": place}
         for place, (title, url) in enumerate(lines, 1)
     ]
-    graph = {"title": "Acme", "website": "https://acme.example/", "attributes": {"CEO": "X"}}
-    parameters = {"q": "q", "type": "search", "num": 100}
-    return ok(
-        {
-            "searchParameters": parameters,
-            "knowledgeGraph": graph,
-            "organic": organic,
-            "credits": 2,
-        }
-    )
+    return ok({"searchParameters": {"q": "q", "num": 100}, "organic": organic, "credits": 2})
 
 
 def hunter_email(value: str, first: str | None, last: str | None, **more: Any) -> Any:
-    return {
-        "value": value,
-        "type": "personal",
-        "confidence": 94,
-        "sources": [{"domain": "acme.example", "uri": "https://acme.example/team"}],
-        "first_name": first,
-        "last_name": last,
-        "position": None,
-        "seniority": "executive",
-        "department": "marketing",
-        "linkedin": None,
-        "twitter": None,
-        "phone_number": None,
-        "verification": {"date": None, "status": None},
-    } | more
+    names = {"first_name": first, "last_name": last, "position": None, "linkedin": None}
+    return {"value": value, "type": "personal", "confidence": 94, **names, **more}
 
 
 def hunter_says(asked: ServiceRequest) -> Response:
     if asked.path.endswith("/account"):
         searches = {"used": 400, "available": 1000}
-        requests = {"searches": searches, "verifications": searches}
-        return ok({"data": {"email": "us@op.example", "requests": requests}})
+        return ok({"data": {"email": "us@op.example", "requests": {"searches": searches}}})
     emails = [
         hunter_email(
             "Jane.Doe@acme.example",
@@ -132,34 +99,18 @@ def hunter_says(asked: ServiceRequest) -> Response:
         hunter_email("j.nunez@acme.example", "José", "Núñez", position="Social Media Manager"),
         hunter_email("press@acme.example", None, None, type="generic"),
     ]
-    data = {
-        "domain": "acme.example",
-        "disposable": False,
-        "webmail": False,
-        "accept_all": True,
-        "pattern": "{first}.{last}",
-        "organization": "Acme",
-        "emails": emails if of_acme(asked) else [],
-    }
+    data = {"domain": "acme.example", "organization": "Acme", "accept_all": True}
+    data |= {"disposable": False, "webmail": False, "emails": emails if of_acme(asked) else []}
     return ok({"data": data, "meta": {"results": 3, "limit": 10, "offset": 0, "params": {}}})
 
 
 def pdl_person(name: str, title: str, page: str) -> Any:
     first, _, last = name.partition(" ")
-    return {
-        "id": "qEnOZ5Oh0poWnQ1luFBfVw_0000",
-        "full_name": name,
-        "first_name": first,
-        "last_name": last,
-        "work_email": True,  # as plans without contact data have it
-        "job_title": title,
-        "job_title_role": "marketing",
-        "job_title_levels": ["manager"],
-        "job_company_name": "Acme",
-        "job_company_website": "acme.example",
-        "linkedin_url": page,
-        "location_name": True,
-    }
+    names = {"full_name": name, "first_name": first, "last_name": last}
+    # As plans without contact data have them.
+    hidden = {"work_email": True, "location_name": True}
+    job = {"job_title": title, "job_company_name": "Acme", "linkedin_url": page}
+    return {"id": "qEnOZ5Oh0poWnQ1luFBfVw_0000", **names, **job, **hidden}
 
 
 def pdl_says(asked: ServiceRequest) -> Response:
@@ -170,17 +121,8 @@ def pdl_says(asked: ServiceRequest) -> Response:
         pdl_person("Jane Doe", "Head Of Influencer Marketing", "linkedin.com/in/jane-doe-1a"),
         pdl_person("José Núñez", "Social Media Manager", "linkedin.com/in/jose-nunez"),
     ]
-    return ok(
-        {
-            "status": 200,
-            "data": people[: asked.json["size"]],
-            "scroll_token": "1$2",
-            "total": 57,
-        },
-        x_ratelimit_remaining="{'minute': 9}",
-        x_call_credits_spent="2",
-        x_totallimit_remaining="880",
-    )
+    found = {"status": 200, "data": people[: asked.json["size"]], "total": 57}
+    return ok(found, x_ratelimit_remaining="{'minute': 9}", x_totallimit_remaining="880")
 
 
 APOLLO = {
@@ -193,19 +135,11 @@ APOLLO = {
 def apollo_says(asked: ServiceRequest) -> Response:
     if asked.path.endswith("/people/match"):
         first, last, title, page = APOLLO[asked.json["id"]]
-        person = {
-            "id": asked.json["id"],
-            "first_name": first,
-            "last_name": last,
-            "name": f"{first} {last}",
-            "linkedin_url": page.replace("https", "http"),
-            "title": title,
-            "headline": f"{title} at Acme",
-            "email": f"{first.lower()}@acme.example" if first == "Jane" else None,
-            "email_status": "verified" if first == "Jane" else None,
-            "organization": {"name": "Acme", "website_url": "http://www.acme.example"},
-        }
-        return ok({"person": person})
+        person = {"id": asked.json["id"], "title": title, "headline": f"{title} at Acme"}
+        person |= {"first_name": first, "last_name": last, "name": f"{first} {last}"}
+        email = f"{first.lower()}@acme.example" if first == "Jane" else None
+        more = {"linkedin_url": page.replace("https", "http"), "organization": {"name": "Acme"}}
+        return ok({"person": {**person, "email": email, **more}})
     people = [
         {
             "id": key,

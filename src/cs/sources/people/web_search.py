@@ -6,7 +6,7 @@ module of its own (`searxng`, `brave`, `serper`).
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -33,8 +33,6 @@ JOINED = (
     '("influencer" OR "creator" OR "ambassador" OR "social media")',
     '("partnerships" OR "brand marketing" OR "brand manager")',
 )
-#: Results read on the event loop: up to 1 ms each, so that no call waits 20 ms for them.
-READ_ON_THE_LOOP = 20
 #: Results of one page that are read, and characters of each text.
 RESULTS = 200
 TEXT = 4_000
@@ -67,17 +65,16 @@ class _Markets(msgspec.Struct, frozen=True):
     words: dict[str, str]
     endings: dict[str, str]
 
-    def language_of(self, ending: str) -> str | None:
-        """Return the language that the market of domains with *ending* writes in."""
-        for language in self.words:
-            if ending in self.endings.get(language, language).split():
-                return language
-        return None
-
 
 _MARKETS = msgspec.toml.decode(
     Path(__file__).with_name("markets.toml").read_bytes(), type=_Markets
 )
+#: The language that the market of domains with an ending writes in.
+_LANGUAGES = {
+    ending: language
+    for language in reversed(_MARKETS.words)
+    for ending in _MARKETS.endings.get(language, language).split()
+}
 
 
 def market_of(domain: str | None) -> Market | None:
@@ -90,7 +87,7 @@ def market_of(domain: str | None) -> Market | None:
     """
     labels = (domain or "").lower().split(".")
     country = labels[-1]
-    language = _MARKETS.language_of(".".join(labels[-2:])) or _MARKETS.language_of(country)
+    language = _LANGUAGES.get(".".join(labels[-2:])) or _LANGUAGES.get(country)
     if len(labels) < 2 or language is None:
         return None
     return Market(country, language, _MARKETS.words[language])
@@ -202,8 +199,8 @@ async def find_people(
         refused = next((each for each in answers if isinstance(each, ServiceProblem)), None)
         last = refused is not None or start + at_once >= len(asked)
         if last or enough is not None:
-            people = await _read_people(pages, brand, source)
-        if last or (enough is not None and len(in_role(people)) >= enough):
+            people = await asyncio.to_thread(people_in, pages, brand, source)
+        if last or (enough is not None and _in_role(people) >= enough):
             break
     for person in people:
         yield person
@@ -243,9 +240,9 @@ def most_questions(*, joined: bool = False) -> int:
     return 2 * len(JOINED if joined else WORDS) + 1
 
 
-def in_role(people: Iterable[Sighting]) -> list[Sighting]:
-    """Return those of *people* who are in a role that is looked for."""
-    return [each for each in people if classify(each.headline or "").eligible]
+def _in_role(people: Sequence[Sighting]) -> int:
+    """Return how many of *people* are in a role that is looked for."""
+    return sum(classify(each.headline or "").eligible for each in people)
 
 
 async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | ServiceProblem:
@@ -255,28 +252,18 @@ async def _page_or_refusal(ask: AskEngine, asked: WebQuestion) -> WebPage | Serv
         return WebPage() if problem.kind is ProblemKind.NOTHING else problem
 
 
-async def _read_people(
-    pages: Sequence[WebPage], brand: BrandFacts, source: str
-) -> list[Sighting]:
-    """Return each person once, in the order found."""
-    if sum(len(page.results) for page in pages) <= READ_ON_THE_LOOP:
-        return list(people_in(pages, brand, source))
-    return await asyncio.to_thread(lambda: list(people_in(pages, brand, source)))
-
-
-def people_in(pages: Sequence[WebPage], brand: BrandFacts, source: str) -> Iterator[Sighting]:
-    """Yield each person of *pages* who works for *brand* once, in the order found."""
+def people_in(pages: Sequence[WebPage], brand: BrandFacts, source: str) -> list[Sighting]:
+    """Return each person of *pages* who works for *brand* once, in the order found."""
     names = names_of(brand)
-    known: set[str] = set()
+    found: dict[str, Sighting] = {}
     # Each question finds much of what the others found, said in the same words.
     for result in dict.fromkeys(result for page in pages for result in page.results):
         address = person_page(result.url)
-        if address is None or address in known:
+        if address is None or address in found:
             continue
         person = read_title(result.title, result.content or "")
         if person is not None and _works_at(person, names):
-            known.add(address)
-            yield Sighting(
+            found[address] = Sighting(
                 full_name=person.full_name,
                 headline=person.headline,
                 company=person.company,
@@ -285,6 +272,7 @@ def people_in(pages: Sequence[WebPage], brand: BrandFacts, source: str) -> Itera
                 addresses=_addresses(result),
                 source=source,
             )
+    return list(found.values())
 
 
 def _addresses(result: WebResult) -> tuple[str, ...]:
