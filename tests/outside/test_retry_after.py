@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cs.client.limits import read_retry_after
-from cs.domain.mail.reply import retry_hint
+from cs.domain.mail.reply_meaning import retry_hint
 from cs.outside.retry_after import LONGEST_S, retry_after_s
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -111,7 +111,7 @@ class Opinion(Personal, frozen=True, kw_only=True, tag="opinion"):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """Reason why a person found is not ranked, as `cs.domain.roles.left_out` names it."""
+    """Reason why a person found is not ranked, as `cs.domain.ranking.why_left_out` names it."""
 
     person: str
     why: str

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from cs.domain.contact import Query
-from cs.domain.messages import Command, Event
+from cs.domain.messages import Event
 from cs.domain.refusal import Refusal
 
 #: Characters and words of a reason: what one sentence has.
@@ -93,18 +93,6 @@ DisclosureEvent = DisclosureMade
 EVENT_TOPICS: Mapping[str, type[DisclosureEvent]] = {"disclosure.made.v1": DisclosureMade}
 
 
-class MakeDisclosure(Command, frozen=True, kw_only=True):
-    """As `DisclosureMade`."""
-
-    command: str
-    why: str
-    asked: DisclosedEvents
-    upto: int | None = None
-    open_until: datetime | None = None
-    file: str | None = None
-    by: str | None = None
-
-
 class Disclosure(msgspec.Struct, frozen=True):
     """State of a disclosure: made or not."""
 
@@ -115,26 +103,17 @@ class Disclosure(msgspec.Struct, frozen=True):
 INITIAL = Disclosure()
 
 
-def decide(command: MakeDisclosure, state: Disclosure) -> tuple[DisclosureEvent, ...]:
-    """Return the events *command* causes; ``()`` if it was made before.
+def decide(draft: DisclosureMade, state: Disclosure) -> tuple[DisclosureEvent, ...]:
+    """Return the event of the disclosure in *draft*; ``()`` if it was made before.
 
     Raises:
         Refusal: ``reason-invalid``, as `clean_reason`.
     """
     if state.made:
         return ()
-    return (
-        DisclosureMade(
-            command=command.command,
-            why=clean_reason(command.why),
-            asked=command.asked,
-            upto=command.upto,
-            open_until=command.open_until,
-            file=None if command.file is None else _printable(command.file)[:FILE_NAME],
-            by=command.by,
-            at=max(command.at, state.last_at),
-        ),
-    )
+    file = None if draft.file is None else _printable(draft.file)[:FILE_NAME]
+    at = max(draft.at, state.last_at)
+    return (replace(draft, why=clean_reason(draft.why), file=file, at=at),)
 
 
 def clean_reason(why: str) -> str:

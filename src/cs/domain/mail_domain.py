@@ -5,7 +5,7 @@ known of the servers is for politeness and fewer probes.  A mailbox stands there
 hash (`cs.eventlog.fingerprints.email_print`): the stream says nothing of who has one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import assert_never
@@ -64,9 +64,6 @@ class LearnDomain(Command, frozen=True, kw_only=True):
     facts: DomainFacts
 
 
-MailDomainCommand = LearnDomain
-
-
 class ReportBounce(Command, frozen=True, kw_only=True):
     """Report a bounce; ``bounced_at`` is ``None`` if the time is not known."""
 
@@ -78,49 +75,28 @@ class ReportBounce(Command, frozen=True, kw_only=True):
     pattern: str | None = None
 
 
-class ReportedBounces(msgspec.Struct, frozen=True):
-    """Bounces reported before; read from a whole stream for a new report.
-
-    Attributes:
-        known: By mailbox and status, when the reported ones came back.
-    """
-
-    known: dict[tuple[str, str | None], frozenset[datetime]] = msgspec.field(
-        default_factory=dict
-    )
-    last_at: datetime = datetime.min.replace(tzinfo=UTC)
-
-    @classmethod
-    def of(cls, events: Iterable["MailDomainEvent"]) -> "ReportedBounces":
-        """Return the bounces in *events*, a whole stream."""
-        known: dict[tuple[str, str | None], set[datetime]] = {}
-        last_at = cls().last_at
-        for event in events:
-            last_at = event.at
-            if isinstance(event, BounceReported):
-                known.setdefault((event.mailbox, event.status), set()).add(event.bounced_at)
-        return cls({what: frozenset(times) for what, times in known.items()}, last_at)
-
-    def after(self, event: BounceReported) -> "ReportedBounces":
-        """Return what is known after *event* of the stream."""
-        what = (event.mailbox, event.status)
-        times = self.known.get(what, frozenset()) | {event.bounced_at}
-        return ReportedBounces({**self.known, what: times}, event.at)
-
-
-def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReported | None:
-    """Return the event of a bounce not reported before; otherwise ``None``.
+def report_bounce(
+    command: ReportBounce, before: Sequence["MailDomainEvent"]
+) -> tuple[BounceReported, ...]:
+    """Return the event of a bounce; ``()`` if it is in *before*, all events of its stream.
 
     A bounce is the same if mailbox, time and status are.  Without a time it is the same as any
     of that mailbox and status that is not longer ago than `REFUTED_FOR`.
     """
-    at = present(command.at, state.last_at)
-    times = state.known.get((command.mailbox, command.status), frozenset())
+    last_at = before[-1].at if before else INITIAL.last_at
+    at = present(command.at, last_at)
+    times = {
+        event.bounced_at
+        for event in before
+        if isinstance(event, BounceReported)
+        and (event.mailbox, event.status) == (command.mailbox, command.status)
+    }
     if command.bounced_at is None:
-        if any(at < when + REFUTED_FOR for when in times):
-            return None
-    elif command.bounced_at in times:
-        return None
+        is_known = any(at < when + REFUTED_FOR for when in times)
+    else:
+        is_known = command.bounced_at in times
+    if is_known:
+        return ()
     reported = BounceReported(
         mailbox=command.mailbox,
         bounced_at=command.bounced_at or at,
@@ -130,7 +106,7 @@ def report_bounce(command: ReportBounce, state: ReportedBounces) -> BounceReport
         pattern=command.pattern,
         at=at,
     )
-    return in_order([reported], state.last_at)[0]
+    return in_order([reported], last_at)
 
 
 class MailDomain(msgspec.Struct, frozen=True):
@@ -178,7 +154,7 @@ class KnownDomain(msgspec.Struct, frozen=True):
 INITIAL = MailDomain()
 
 
-def decide(command: MailDomainCommand, state: MailDomain) -> tuple[DomainLearned, ...]:
+def decide(command: LearnDomain, state: MailDomain) -> tuple[DomainLearned, ...]:
     """Return the events *command* causes; ``()`` if it says nothing new."""
     at = present(command.at, state.last_at)
     known = state.known(at)

@@ -18,7 +18,7 @@ from cs.domain.brand.events import ForgetBrand
 from cs.domain.causation import OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
-from cs.domain.disclosure import DisclosedEvents, MakeDisclosure
+from cs.domain.disclosure import DisclosedEvents, DisclosureMade
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
 from cs.domain.service import ChooseWorld, Pause, Resume, World
 from cs.eventlog.categories import SERVICE
@@ -147,7 +147,7 @@ class Operator:
             Refusal: ``reason-invalid``: *why* is no reason.
             LogUnavailable: It may or may not be stored.
         """
-        make = MakeDisclosure(
+        draft = DisclosureMade(
             command=command,
             why=why,
             asked=asked,
@@ -159,7 +159,7 @@ class Operator:
         )
         _, position = await self._streams.change(
             random_id("disclosure-", 16),
-            partial(disclosure.decide, make),
+            partial(disclosure.decide, draft),
             caused_by=OperatorCause(command=command, who=self._by),
         )
         return position

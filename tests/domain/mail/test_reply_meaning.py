@@ -6,13 +6,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cs.domain.mail.mailbox import Verdict
-from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse, retry_hint
 from cs.domain.mail.reply_meaning import (
     REFUSED,
+    MalformedReply,
     ReplyKind,
     ReplyMeaning,
+    SmtpReply,
     Stage,
+    decoded,
+    is_last,
     meaning,
+    parse,
+    retry_hint,
     same_words,
 )
 

@@ -13,7 +13,7 @@ from cs.domain.disclosure import (
     REASON_AT_LEAST,
     REASON_AT_MOST,
     DisclosedEvents,
-    MakeDisclosure,
+    DisclosureMade,
     clean_reason,
 )
 from cs.domain.mail.mailbox import DomainFacts
@@ -130,7 +130,7 @@ def test_somebody_never_found_is_suppressed_all_the_same() -> None:
 
 
 def disclose(why: str, state: disclosure.Disclosure = disclosure.INITIAL) -> Any:
-    make = MakeDisclosure(
+    draft = DisclosureMade(
         command="events show",
         why=why,
         asked=DisclosedEvents(),
@@ -138,7 +138,7 @@ def disclose(why: str, state: disclosure.Disclosure = disclosure.INITIAL) -> Any
         file="a\x1b[2J.json",
         at=AT,
     )
-    return disclosure.decide(make, state)
+    return disclosure.decide(draft, state)
 
 
 def test_a_disclosure_is_made_once_and_stored_as_said() -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
-from cs.domain.mail.reply_meaning import meaning, same_words
+from cs.domain.mail.reply_meaning import MalformedReply, SmtpReply, meaning, parse, same_words
 from cs.verifiers.smtp.connection import NoUsableReply, SmtpConnection, connect
 from harness.budget import mib_of, seconds_of
 from harness.loopback_server import loopback_server

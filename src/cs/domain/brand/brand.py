@@ -40,7 +40,7 @@ from cs.domain.contact import Query
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
-from cs.domain.lookup.contacts import verifying_reason, without_email
+from cs.domain.lookup.contacts import shared_fields, verifying_reason, without_email
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail_domain import is_refuted
 from cs.domain.messages import STANDS_STILL, in_order, present
@@ -229,18 +229,15 @@ def _bounced(command: RecordBounce, state: Brand, at: datetime) -> tuple[Contact
     contacts = () if live is not None else tuple(without_email(command.contacts, who))
     return (
         ContactBounced(
-            lookup=lookup,
-            bounced=command.bounced,
-            bounced_at=command.bounced_at,
-            status=command.status,
-            why=command.why,
-            verifier=command.checked.verifier,
-            reason=verifying_reason(command.checked),
-            rules=command.checked.rules,
-            verified_at=command.verified_at,
-            verified=sum(contact.email is not None for contact in contacts),
-            contacts=contacts,
-            at=at,
+            **shared_fields(command, ContactBounced)
+            | {
+                "verifier": command.checked.verifier,
+                "reason": verifying_reason(command.checked),
+                "rules": command.checked.rules,
+                "verified": sum(contact.email is not None for contact in contacts),
+                "contacts": contacts,
+                "at": at,
+            }
         ),
     )
 

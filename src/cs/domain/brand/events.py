@@ -250,51 +250,47 @@ class StartLookup(Command, frozen=True, kw_only=True):
     contacts: int = CONTACTS
 
 
-class RecordFinding(Command, frozen=True, kw_only=True):
+class _LookupCommand(Command, frozen=True, kw_only=True):
+    """A command about one live run; ``known`` is what is known of mail domains."""
+
+    lookup: str
+    known: dict[str, KnownDomain] = {}
+
+
+class RecordFinding(_LookupCommand, frozen=True, kw_only=True):
     """Record the answer of a stage.
 
     Attributes:
-        known: What is known of mail domains.
         verifiers: The names of those that are configured: no other proves a mailbox.
         refuted: Addresses in the finding from which mail came back lately.
     """
 
-    lookup: str
     stage: StageName
     item: str = ""
     attempt: int
     finding: AnyFinding
-    known: dict[str, KnownDomain] = {}
     verifiers: frozenset[str] = frozenset()
     refuted: frozenset[str] = frozenset()
 
 
-class RetryDue(Command, frozen=True, kw_only=True):
+class RetryDue(_LookupCommand, frozen=True, kw_only=True):
     """Issue again what is due at ``at``."""
 
-    lookup: str
-    known: dict[str, KnownDomain] = {}
 
-
-class ReissueSilent(Command, frozen=True, kw_only=True):
+class ReissueSilent(_LookupCommand, frozen=True, kw_only=True):
     """An attempt sends no heartbeats; issue the work again, at most twice."""
 
-    lookup: str
     stage: StageName
     item: str = ""
     attempt: int
-    known: dict[str, KnownDomain] = {}
 
 
-class Restart(Command, frozen=True, kw_only=True):
+class Restart(_LookupCommand, frozen=True, kw_only=True):
     """Whatever was in flight is lost: issue all open work again."""
 
-    lookup: str
-    known: dict[str, KnownDomain] = {}
 
-
-class PassDeadline(Command, frozen=True, kw_only=True):
-    lookup: str
+class PassDeadline(_LookupCommand, frozen=True, kw_only=True):
+    """End the run if its time is up."""
 
 
 class EraseContacts(Command, frozen=True, kw_only=True):

@@ -13,8 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from cs.domain.mail.reply import SmtpReply
-from cs.domain.mail.reply_meaning import REFUSED, ReplyKind, meaning
+from cs.domain.mail.reply_meaning import REFUSED, ReplyKind, SmtpReply, meaning
 
 
 class BounceKind(StrEnum):

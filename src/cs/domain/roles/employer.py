@@ -17,7 +17,6 @@ _AFTER_AT = re.compile(
 _OF = frozenset({"de", "da", "do", "di", "du", "del", "della", "dell", "dello", "von", "van"})
 #: Before a place, and no employer: "yoga à Lyon".
 _BEFORE_PLACES = frozenset({"à", "a"})
-_WITHIN = frozenset({"in", "en", "em", "w"})
 #: Turkish, Japanese and Korean put it after the employer.
 _AT_AFTER = re.compile(
     r"^(?P<company>[^,|]{1,40}?)(?:\smein\s+|['’](?:da|de|ta|te|daki|deki|nda|nde|ın|in)\s+|"
@@ -44,6 +43,7 @@ _NO_NAME = re.compile(r"(?:an?|une?|eine[mnrs]?|una|uno|um|uma|een)\s[a-z]")
 _DOING = re.compile(r"\w+ing\s")
 #: Kinds of terms that make a role, without a level of its own.
 JOB = ("job", "recruiter")
+_TITLE = SCOPE | LEVELS | {"senior", "under", "few"}
 
 
 def split_at(text: str) -> tuple[str, str | None, str]:
@@ -55,11 +55,6 @@ def split_at(text: str) -> tuple[str, str | None, str]:
     if hit is None:
         return (*_perhaps_at(text), "")
     role, firm = text[: hit.start()].strip(" ,-–:"), text[hit.end() :].strip()
-    if not role:
-        head, _, tail = firm.partition(" ")
-        if piece(tail).has_level and not piece(head).has_level:
-            return tail, head, ""
-        return "", firm, ""
     company, rest = _firm(firm)
     return role, company or None, rest
 
@@ -68,10 +63,8 @@ def _firm(text: str) -> tuple[str, str]:
     """Split what follows "at" into the employer and a role named after it."""
     for hit in _NEXT_ROLE.finditer(text):
         rest = text[hit.end() :]
-        if hit[0].strip() == ",":
-            if not LEGAL.match(text[hit.start() :].strip()):
-                return _cut(text[: hit.start()]), rest
-        elif (at := AT.search(rest)) and piece(rest[: at.start()]).has_level:
+        is_form = hit[0].strip() == "," and LEGAL.match(text[hit.start() :].strip())
+        if not is_form and (hit[0].strip() == "," or AT.search(rest)):
             return _cut(text[: hit.start()]), rest
     return _cut(text), ""
 
@@ -85,23 +78,15 @@ def _perhaps_at(text: str) -> tuple[str, str | None]:
     """As `split_at`, for little words that also stand within titles."""
     for little, start, end in sorted(_at_hits(text)[:8], key=lambda hit: hit[0] in _OF):
         role, firm = text[:start], text[end:].strip()
-        if little in _OF and "," in role:
-            continue
-        first, comma, rest = firm.partition(",")
-        if comma and piece(first).is_name and piece(rest).is_offer:
-            firm = first
         if not _holds_role(role, little):
             continue
         name = piece(firm)
         # Italian has "in" before an employer; before its towns it has "a".
-        if name.is_place or (
-            little == "in" and not (piece(role).has("italian") and name.is_name)
-        ):
-            if name.is_place or (little in _WITHIN and not is_work(firm)):
-                return role, None
-        elif name.has("several"):
+        is_within = little == "in" and not piece(role).has("italian")
+        if name.is_place or name.has("several") or (is_within and not is_work(firm)):
             return role, None
-        elif little not in _BEFORE_PLACES and _may_follow(little, firm) and not is_work(firm):
+        is_firm = _may_follow(little, firm) and not is_work(firm)
+        if is_firm and not is_within and little not in _BEFORE_PLACES:
             return role, firm
     if founder := _OF_FIRM.match(text):
         return founder["role"], None if _NO_NAME.match(founder["firm"]) else founder["firm"]
@@ -126,12 +111,26 @@ def _may_follow(little: str, firm: str) -> bool:
 
 def _holds_role(text: str, little: str) -> bool:
     if is_bare(text):
-        return little == "på" or (piece(text).has("founder") and little in _OF)
+        return little == "på" or piece(text).has("founder")
     return (
         piece(text).has_level
         or piece(text).has(*JOB)
         or (little not in _OF and may_be_calling(text))
     )
+
+
+def name_at_end(role: str) -> tuple[str, str | None]:
+    """Split *role* from an employer that follows it unmarked: "Social Media Manager Wendy's".
+
+    All before the name must be words of titles, so that nothing else is taken for one.
+    """
+    words = role.split(" ")
+    for n in range(max(1, len(words) - 3), len(words)):
+        title, name = piece(" ".join(words[:n])), " ".join(words[n:])
+        is_role = title.has_level and not title.left(_TITLE) and not is_bare(title.text)
+        if is_role and piece(name).is_name and not any(map(is_work, (name, *words[n:]))):
+            return title.text, name
+    return role, None
 
 
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -162,8 +161,7 @@ def unspaced_firm(role: str) -> tuple[str | None, str]:
 def may_be_calling(text: str) -> bool:
     """Say whether *text* may be a calling that no table has: "Könyvelő"."""
     words = piece(text)
-    is_short = len(text) <= (3 if text.isascii() else 1) or len(words.tokens) > 4
-    if is_short or any(map(str.isdigit, text)) or _DOING.match(text) or is_tagline(text):
+    if not 0 < len(words.tokens) <= 4 or any(map(str.isdigit, text)) or _DOING.match(text):
         return False
     known = words.is_place or words.is_firm or words.has("no_role", "product", "several")
-    return bool(words.tokens) and not known and not is_work(text)
+    return not (known or is_tagline(text) or is_work(text))

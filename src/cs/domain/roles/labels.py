@@ -3,8 +3,8 @@
 import re
 from enum import StrEnum
 
-from cs.domain.roles.lexicon import LEVELS, Hit
-from cs.domain.roles.piece import Piece, piece
+from cs.domain.roles.lexicon import LEVELS
+from cs.domain.roles.piece import piece
 
 
 class Family(StrEnum):
@@ -52,12 +52,8 @@ def level_of(role: str) -> Level:
         return Level.C_LEVEL
     if text.has("vp"):
         return Level.VP
-    few = [hit for hit in text.hits if hit.kind == "few"]
-    leaders = [
-        hit
-        for hit in text.hits
-        if hit.kind in {"head", "director"} and not any(_within(hit, each) for each in few)
-    ]
+    few = {hit.end for hit in text.hits if hit.kind == "few"}
+    leaders = [h for h in text.hits if h.kind in {"head", "director"} and h.end not in few]
     if leaders:
         first = min(leaders, key=lambda hit: (hit.start, hit.kind == "director"))
         return Level.HEAD if first.kind == "head" else Level.DIRECTOR
@@ -67,10 +63,6 @@ def level_of(role: str) -> Level:
         is_senior = text.has("senior") or _GROUP.search(text.flat)
         return Level.SENIOR_MANAGER if is_senior else Level.MANAGER
     return Level.COORDINATOR if text.has("coordinator") else Level.UNKNOWN
-
-
-def _within(hit: Hit, other: Hit) -> bool:
-    return other.start <= hit.start and hit.end <= other.end
 
 
 _LEVEL_WORDS = LEVELS | {"senior", "under", "few", "bare"}
@@ -102,19 +94,14 @@ def family_of(role: str) -> Family:
     >>> family_of("Brand & Social Lead").value
     'social'
     """
-    if helps_a_leader(role) or is_creator(role):
-        return Family.OTHER
-    text = piece(role)
-    if text.has("other_work"):
-        return Family.OTHER
-    named = family_named(_without_creators(role))
-    return Family.OTHER if _is_founder_only(role) else named
+    is_other = piece(role).has("other_work") or _is_founder_only(role)
+    return Family.OTHER if is_other else family_named(role)
 
 
 def family_named(role: str) -> Family:
     """Return the first family that the words of *role* name."""
     text = piece(role)
-    if any(not _is_product(text, hit) for hit in text.hits if hit.kind == "influencer"):
+    if text.has("influencer"):
         return Family.INFLUENCER
     if text.has("social") or (text.has("community") and not text.has("other_community")):
         return Family.SOCIAL
@@ -142,16 +129,6 @@ def is_work(text: str) -> bool:
     return piece(text).is_scope or names_role(text)
 
 
-_TO_PRODUCT = re.compile(r"[\s-]*(?:marketing|media|and|&|\s|-|management)*\s*", re.IGNORECASE)
-
-
-def _is_product(text: Piece, hit: Hit) -> bool:
-    """Say whether the term is what a firm sells: "influencer marketing platform"."""
-    between = _TO_PRODUCT.match(text.text, hit.end)
-    end = between.end() if between else hit.end
-    return any(other.kind == "product" and other.start == end for other in text.hits)
-
-
 def is_community(role: str) -> bool:
     """Say whether *role* is of the social family only by its community."""
     text = piece(role)
@@ -174,20 +151,6 @@ def _is_creator(role: str) -> bool:
         hit.kind == "creator" and hit.end == end and text.text.count(" ", 0, hit.start) <= 5
         for hit in text.hits
     )
-
-
-def _without_creators(role: str) -> str:
-    """Leave out of *role* that its holder is a creator too: "Social Lead & Content Creator"."""
-    kept: list[str] = []
-    split = _JOINT.split(role)
-    for joint, side in zip(["", *split[1::2]], split[::2], strict=True):
-        follows = bool(kept) and joint != "," and piece(kept[-1]).ends_in(*LEVELS)
-        is_calling = " " in side.strip() or follows
-        if not (is_calling and _is_creator(side)):
-            kept.append(side)
-    is_less = 2 * len(kept) <= len(split)
-    others = any(piece(side).has_level and not is_bare(side) for side in kept)
-    return " , ".join(kept) if is_less and others else role
 
 
 def _is_founder_only(role: str) -> bool:

@@ -15,6 +15,7 @@ from cs.domain.roles.employer import (
     JOB,
     LEGAL,
     may_be_calling,
+    name_at_end,
     split_at,
     unspaced_firm,
 )
@@ -99,9 +100,7 @@ def read(headline: str) -> HeadlineReading:
     items = [item for segment in segments(written) for item in _items(segment)]
     items = _join(_without_roles_to_fill(items))
     claims = tuple(
-        ClaimedRole(
-            item.text, (item.company or _neighbour(items, n) or "").lstrip("@ ") or None
-        )
+        _claim(item, item.company or _neighbour(items, n))
         for n, item in enumerate(items)
         if item.label is Label.ROLE
     )
@@ -125,6 +124,11 @@ def _guess(items: list[Item], headline: str) -> ClaimedRole | None:
     if len(said) == 2 and piece(said[1]).is_name:
         return ClaimedRole(said[0], said[1].lstrip("@ "), is_guess=True)
     return None
+
+
+def _claim(item: Item, company: str | None) -> ClaimedRole:
+    role, company = (item.text, company) if company else name_at_end(item.text)
+    return ClaimedRole(role, (company or "").lstrip("@ ") or None)
 
 
 def _neighbour(items: list[Item], n: int) -> str | None:
@@ -165,7 +169,7 @@ def _items(segment: Segment) -> list[Item]:
 def _role_items(text: str, company: str | None, joint: str) -> list[Item]:
     if is_tagline(text) and not _ends_in_role(text):
         return []
-    lead_in = None if piece(text).is_firm else piece(text).begins_with("lead_in")
+    lead_in = piece(text).begins_with("lead_in")
     if lead_in and (rest := _ARTICLE.match(text, lead_in.end)):
         text = text[rest.end() :]
     text = _without_tail(text).strip(" ,.:-–")
@@ -264,8 +268,6 @@ def _by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
     if first is None or len(pieces) == 1:
         return _without_asides(text), None
     role, company = [_without_asides(pieces[first])], None
-    if first == 1 and not marked and _is_one_name(pieces[0]):
-        company, marked = pieces[0], True
     is_recruiter = piece(role[0]).has("recruiter")
     for n, each in enumerate(pieces[first + 1 :], first + 1):
         words = piece(each)
@@ -311,12 +313,6 @@ def _is_before_name(each: str, following: str) -> bool:
     """Say whether *each* is a few words before the employer: "student living, Unite"."""
     few = len(each.split()) <= 3 and not is_tagline(each)
     return few and piece(following).is_name and not piece(following).is_place
-
-
-def _is_one_name(text: str) -> bool:
-    """Say whether *text*, before a role, is its employer: "Sephora, Director of Social"."""
-    single = " " not in text and piece(text).is_name and not is_work(text)
-    return (single or piece(text).is_firm) and not piece(text).has("no_role")
 
 
 def _begins_role(text: str) -> bool:

@@ -33,7 +33,6 @@ from cs.domain.mail_domain import (
     BounceReported,
     MailDomainEvent,
     ReportBounce,
-    ReportedBounces,
     report_bounce,
 )
 from cs.eventlog.errors import DamagedEvent
@@ -257,7 +256,6 @@ class BounceRecorder:
 
         def decide(recorded: Sequence[RecordedEvent]) -> Sequence[BounceReported]:
             before = [e.event for e in recorded if isinstance(e.event, MailDomainEvent)]
-            state = ReportedBounces.of([*before, *self._reported.get(stream, ())])
             command = ReportBounce(
                 mailbox=print_,
                 bounced_at=bounce.at,
@@ -267,8 +265,7 @@ class BounceRecorder:
                 pattern=pattern,
                 at=self._clock.now(),
             )
-            event = report_bounce(command, state)
-            return () if event is None else (event,)
+            return report_bounce(command, [*before, *self._reported.get(stream, ())])
 
         events = await change_by_events(
             self._streams, stream, decide, self._caused_by, dry_run=self._dry_run

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
-from cs.domain.mail.reply import MalformedReply, SmtpReply, decoded, is_last, parse
+from cs.domain.mail.reply_meaning import MalformedReply, SmtpReply, decoded, is_last, parse
 
 #: RFC 5321, 4.5.3.1.5: a reply line is at most 512 octets.  Longer ones are heard and
 #: cut, up to a length that no honest server needs.

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from weakref import WeakValueDictionary
 
-from cs.domain.mail.reply import SmtpReply
-from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, Stage, meaning
+from cs.domain.mail.reply_meaning import ReplyKind, ReplyMeaning, SmtpReply, Stage, meaning
 from cs.verifiers.smtp.connection import Note, NoUsableReply, SmtpConnection, connect
 from cs.verifiers.smtp.identity import Identity, SmtpSettings
 from cs.verifiers.smtp.mail_route import MxAddress

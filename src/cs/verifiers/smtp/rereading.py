@@ -13,8 +13,14 @@ from typing import NamedTuple
 import msgspec
 
 from cs.domain.mail.mailbox import Evidence, Line, Verdict
-from cs.domain.mail.reply import MalformedReply, SmtpReply, parse
-from cs.domain.mail.reply_meaning import REFUSED, ReplyKind, meaning
+from cs.domain.mail.reply_meaning import (
+    REFUSED,
+    MalformedReply,
+    ReplyKind,
+    SmtpReply,
+    meaning,
+    parse,
+)
 from cs.verifiers.smtp.transcript import GAP
 from cs.verifiers.smtp.verdict import needs_no_control
 

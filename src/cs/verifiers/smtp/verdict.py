@@ -2,12 +2,12 @@
 
 import msgspec
 
-from cs.domain.mail.reply import SmtpReply
 from cs.domain.mail.reply_meaning import (
     REFUSED,
     STATEMENTS,
     ReplyKind,
     ReplyMeaning,
+    SmtpReply,
     same_words,
 )
 from cs.plugins.verifiers import Verdict
