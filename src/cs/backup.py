@@ -54,8 +54,6 @@ class BackupError(DataFolderError):
 
 
 class BackupFolders(NamedTuple):
-    """The folders of the two parts."""
-
     log: Path
     keys: Path
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -49,33 +48,6 @@ def test_a_server_of_something_else_is_told(
     assert said in ended.err
     # Whatever it is, it does not know what became of the search.
     assert ("--idempotency-key" in ended.err) is (command[0] == "search")
-
-
-def test_a_long_wait_is_told_as_people_say_it(here: Here) -> None:
-    with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
-        told = here("search", "Acme", f"--url={server.url}", f"--key={KEY}").told(4)
-
-    assert told == "rate_limited: not so (try again in 23.9 h)"
-
-
-def test_a_list_with_patience_for_a_day_begins_to_wait_for_it(
-    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slept: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        raise KeyboardInterrupt  # a day is too long to see the end of
-
-    brands = tmp_path / "brands.csv"
-    brands.write_text("Acme\n")
-    monkeypatch.setattr("time.sleep", sleep)
-    with answering(refusal(429, "rate_limited", Retry_After="86000")) as server:
-        url = f"--url={server.url}"
-        ended = here("search", f"--file={brands}", "--patience=90000", url, f"--key={KEY}")
-
-    assert ended.code == 130, ended
-    assert 85_990 <= sum(slept) <= 86_010
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -184,13 +156,6 @@ def test_without_waiting_the_search_is_told_as_it_is(here: Here) -> None:
     assert ended.code == 0
     assert (ended.rows[0]["id"], ended.rows[0]["status"]) == ("srch_1", "running")
     assert b'"wait":false' in server.got[0].body
-
-
-def test_a_lost_answer_is_asked_for_again_by_its_name(here: Here) -> None:
-    with answering(ok(DONE)) as server:
-        here("search", "Acme", "--idempotency-key=w1", f"--url={server.url}", f"--key={KEY}")
-
-    assert server.got[0].headers["idempotency-key"] == "w1"
 
 
 def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:

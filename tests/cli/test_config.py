@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from cli.command import Here
@@ -38,26 +37,6 @@ def test_bad_settings_end_every_command_alike(
     assert told == f"settings file {file}: port: a whole number from 0 to 65535, not 'abc'"
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "told"),
-    [
-        (
-            "CS_BRAND_SOURCES",
-            "wikidata,nobody",
-            "brand_sources: 'nobody' is not installed; the",
-        ),
-        ("CS_PEOPLE_SOURCES", "nobody", "people_sources: 'nobody' is not installed; there are"),
-        ("CS_VERIFIERS", "nobody", "verifiers: 'nobody' is not installed; there are"),
-    ],
-)
-def test_a_source_that_is_not_installed_is_told(
-    here: Here, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, told: str
-) -> None:
-    monkeypatch.setenv(setting, value)
-
-    assert told in here("config", "check").told(2)
-
-
 def test_a_check_says_what_is_used_and_what_is_missing(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,24 +53,6 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     monkeypatch.setenv("CS_BRAND_SOURCES", "website")
     (told,) = here("config", "check", "--json").rows[0]["advice"]
     assert "without a domain" in told
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("{", "not JSON"),
-        ("{}", "Object missing required field `brands`"),
-        (msgspec.json.encode({"brands": 5}).decode(), "Expected"),
-    ],
-)
-def test_a_bad_world_file_is_told(here: Here, tmp_path: Path, content: str, told: str) -> None:
-    world = tmp_path / "world.json"
-    world.write_text(content)
-
-    said = here("serve", "--sandbox", str(world), f"--data-dir={tmp_path / 'data'}").told()
-
-    assert said.startswith(f"{world}: ")
-    assert told in said
 
 
 MANY = {

@@ -14,9 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from cli.brand_list.list_desk import Desk, Service
 from cli.command import Here, Ran
-from client.answering import answered, answering
+from client.answering import answering
 from cs.cli import output
 from cs.cli.output import cell, harmless, harmless_lines, json_line
 from cs.runtime import logs
@@ -61,53 +60,6 @@ def test_records_of_any_server(here: Here, command: list[str], form: list[str]) 
     )
     with answering((200, body, {"Content-Type": "application/json"})) as server:
         assert is_shown(here(*command, f"--url={server.url}", "--key=cs_live_x", *form))
-
-
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_lists_of_brands(here: Here, tmp_path: Path, form: list[str]) -> None:
-    desk, another = Desk(here, tmp_path), Desk(here, tmp_path / "another")
-    another.folder.mkdir()
-    for each in (desk, another):
-        each.write("".join(f'"{text}"\n' for text in HOSTILE if "\r" not in text))
-    with answered(Service(lambda _, __: (200, b"<html>", {}))) as server:
-        strange = another.search(server, *form)
-    with answered(Service()) as server:
-        found = desk.search(server, *form)
-    results = (tmp_path / f"brands.results.{'jsonl' if form else 'csv'}").read_text()
-
-    assert is_shown(strange)
-    assert is_shown(Ran(found.code, found.out + results, found.err))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "stdin"),
-    [
-        (["classify", f"Head of Social at {CORPUS}"], ""),
-        (["classify", "-", "--json"], msgspec.json.encode({"id": CORPUS, "headline": "x"})),
-        (["resolve", "-", "--offline", "--json"], f'{{"id": "{CORPUS}"}}'),
-        (["verify", "-"], CORPUS),
-        (["keys", "create", "--label", CORPUS], ""),
-        (["serve", "--sandbox", CORPUS], ""),
-        (["config", "show", "--config", CORPUS], ""),
-        ([CORPUS], ""),
-        (["serve", f"--{CORPUS}"], ""),
-        (["get", CORPUS, "--url", CORPUS], ""),
-    ],
-)
-def test_what_is_typed_and_comes_back(
-    here: Here,
-    words: list[str],
-    stdin: str | bytes,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    typed = stdin if isinstance(stdin, bytes) else stdin.encode()
-    ran = here(*words, stdin=typed)
-
-    is_shown(ran)
-    assert ran.out + ran.err
 
 
 # Each way out, whatever comes.

@@ -1,7 +1,6 @@
-"""`cs people` about somebody in a made-up history, in a data folder and in databases."""
+"""`cs people` on a made-up history, in a data folder and in databases."""
 
 import asyncio
-import os
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -14,13 +13,10 @@ import pytest
 from cli.command import Here
 from cs.assembly.operator_command import open_command_context
 from cs.cli.people import ARTICLE_15
-from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import migrate
-from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.outside import ADA
-from harness.servers.databases import new_database
 from history.people import PastLookup, Seen, store
+from system.older_keys.forms import form_of
 
 PROFILE = "https://www.linkedin.com/in/jane-roe"
 JANE = Seen("Jane Roe", "Acme", PROFILE, "jane@acme.test")
@@ -30,158 +26,139 @@ HISTORY = [PastLookup("Acme", (JANE, JO)), PastLookup("Zenith", (JO, UNLINKED))]
 WHY = "Headlines come without titles, ticket 4711"
 
 
-async def with_history(settings: Settings) -> None:
-    async with open_command_context(settings, new=True) as data:
-        await store(data.log, HISTORY)
+@pytest.fixture(params=["files", pytest.param("databases", marks=pytest.mark.slow)])
+async def at(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[str]:
+    """The option that names the data of `HISTORY`."""
+    async with form_of(request, tmp_path) as form:
+        async with open_command_context(form.settings, new=True) as data:
+            await store(data.log, HISTORY)
+        for name, value in form.environment.items():
+            monkeypatch.setenv(name, value)
+        yield f"--data-dir={form.settings.data_dir}"
 
 
-class PeopleCommands:
-    """Inherit, and give a fixture ``at``, the option that names the data of `HISTORY`."""
+@pytest.mark.slow
+def test_an_erasure_tells_which_exports_may_hold_the_person(
+    at: str, here: Here, tmp_path: Path
+) -> None:
+    out = tmp_path / "acme.ndjson"
+    for words in (
+        ("--brand=acme", f"--out={out}"),
+        ("--type=lookup-started",),
+        ("--category=key",),
+    ):
+        assert here("events", "export", *words, at, "--reveal", WHY).code == 0
+    sealed = tmp_path / "sealed.ndjson"
+    assert here("events", "export", at, f"--out={sealed}").code == 0
+    assert "Jane Roe" in out.read_text()
+    assert "Jane Roe" not in sealed.read_text()
 
-    @pytest.mark.slow
-    def test_an_erasure_tells_which_exports_may_hold_the_person(
-        self, at: str, here: Here, tmp_path: Path
-    ) -> None:
-        out = tmp_path / "acme.ndjson"
-        for words in (
-            ("--brand=acme", f"--out={out}"),
-            ("--type=lookup-started",),
-            ("--category=key",),
-        ):
-            assert here("events", "export", *words, at, "--reveal", WHY).code == 0
-        sealed = tmp_path / "sealed.ndjson"
-        assert here("events", "export", at, f"--out={sealed}").code == 0
-        assert "Jane Roe" in out.read_text()
-        assert "Jane Roe" not in sealed.read_text()
+    (foreseen,) = here(
+        "people", "erase", f"--profile={PROFILE}", "--dry-run", "--json", at
+    ).rows
+    told = here("people", "erase", f"--profile={PROFILE}", at, width=200)
+    (again,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
 
-        (foreseen,) = here(
-            "people", "erase", f"--profile={PROFILE}", "--dry-run", "--json", at
-        ).rows
-        told = here("people", "erase", f"--profile={PROFILE}", at, width=200)
-        (again,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
-
-        (one,) = foreseen["disclosed"]
-        assert (one["command"], one["file"], one["why"]) == (
-            "events export",
-            "acme.ndjson",
-            WHY,
-        )
-        assert again["disclosed"] == [one]
-        assert re.search(r"^lookups +2$", told.out, re.MULTILINE)
-        assert "1 disclosure may hold this person; delete what was written then:" in told.out
-        assert "acme.ndjson" in told.out
-        after = here("events", "export", at, "--reveal", WHY)
-        assert "Jane" not in after.out
-        assert "Jo Ode" in after.out
-        (still,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
-        assert still["disclosed"] == [one], "what was opened afterwards cannot hold them"
-
-    def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
-        self, at: str, here: Here, tmp_path: Path
-    ) -> None:
-        assert here("events", "show", "2", at, "--reveal", WHY).code == 0
-        out = tmp_path / "jane.json"
-
-        (by_profile,) = here("people", "export", f"--profile={PROFILE}", "--json", at).rows
-        indented = here("people", "export", f"--profile={PROFILE}", at).out
-        told = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
-
-        (by_email,) = [msgspec.json.decode(line) for line in out.read_bytes().splitlines()]
-        assert told.rows == [{"file": str(out), "records": 2}]
-        assert out.stat().st_mode & 0o777 == 0o600
-        assert by_email["records"] == by_profile["records"]
-        acme, zenith = by_profile["records"]
-        assert [r["query"]["brand"] for r in (acme, zenith)] == ["Acme", "Zenith"]
-        assert acme["person"]["found"]["linkedin_url"] == PROFILE
-        assert [m["checked"]["address"] for m in acme["person"]["checks"]] == ["jane@acme.test"]
-        assert zenith["person"]["found"]["linkedin_url"] is None
-        assert [d["command"] for d in by_profile["disclosures"]] == ["events show"]
-        assert [d["command"] for d in by_email["disclosures"]] == [
-            "events show",
-            "people export",
-            "people export",
-        ]
-        assert msgspec.json.decode(indented)["records"] == by_profile["records"]
-        assert (by_profile["suppressed"], by_profile["unread"]) == (False, [])
-        assert "Jo Ode" not in str(by_profile)
-        *_, last = here("log", "trail", "--json", at).rows
-        assert (last["command"], last["why"]) == ("people export", ARTICLE_15)
-        made = here("events", "export", "--type=disclosure.made", at)
-        assert made.rows[-1]["data"]["file"] == "jane.json"
-        assert made.rows[-1]["data"]["asked"]["people"] == [
-            f"{r['lookup']}#{r['person']['person']}" for r in (acme, zenith)
-        ]
-        assert "jane@" not in made.out
-        (erased,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
-        assert len(erased["disclosed"]) == 4
-        trail = here("log", "trail", "--json", at).rows
-        assert here("people", "export", f"--profile={PROFILE}", f"--out={out}", at).code == 2
-        nowhere = f"--out={tmp_path / 'none' / 'jane.json'}"
-        refused = here("people", "export", f"--profile={PROFILE}", nowhere, at).told(2)
-        assert "cannot be written: there is no folder" in refused
-        assert here("log", "trail", "--json", at).rows == trail, "nothing was disclosed"
-
-    def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(
-        self, at: str, here: Here
-    ) -> None:
-        assert here("people", "erase", f"--profile={PROFILE}", at).code == 0
-
-        (erased,) = here("people", "export", "--email=jane@acme.test", "--json", at).rows
-        (nobody,) = here("people", "export", "--email=al@acme.test", "--json", at).rows
-
-        for found in (erased, nobody):
-            assert (found["known"], found["records"], found["pseudonym"]) == (False, [], None)
-            assert found["disclosures"] == []
-        assert (erased["suppressed"], nobody["suppressed"]) == (True, False)
-        assert erased["suppressed_since"] is not None
-        acts = here("log", "trail", "--json", at).rows
-        assert [act["command"] for act in acts if "command" in act] == ["people export"] * 2
-
-    def test_an_address_of_several_people_opens_nobody(self, at: str, here: Here) -> None:
-        ran = here("people", "export", "--email=team@shared.test", at)
-
-        assert ran.told().startswith("2 people go by that")
-        assert here("events", "export", "--type=disclosure.made", at).out == ""
-
-    def test_it_is_stored_before_anything_is_shown(
-        self, at: str, here: Here, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as during:
-            during.setattr("cs.cli.people.held_on", interrupted)
-            ended = here("people", "export", f"--profile={PROFILE}", at)
-
-        assert (ended.code, ended.out) == (130, "")
-        (act,) = here("log", "trail", "--json", at).rows[-1:]
-        assert act["command"] == "people export"
+    (one,) = foreseen["disclosed"]
+    assert (one["command"], one["file"], one["why"]) == (
+        "events export",
+        "acme.ndjson",
+        WHY,
+    )
+    assert again["disclosed"] == [one]
+    assert re.search(r"^lookups +2$", told.out, re.MULTILINE)
+    assert "1 disclosure may hold this person; delete what was written then:" in told.out
+    assert "acme.ndjson" in told.out
+    after = here("events", "export", at, "--reveal", WHY)
+    assert "Jane" not in after.out
+    assert "Jo Ode" in after.out
+    (still,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
+    assert still["disclosed"] == [one], "what was opened afterwards cannot hold them"
 
 
-class TestInFiles(PeopleCommands):
-    @pytest.fixture
-    def at(self, tmp_path: Path) -> str:
-        asyncio.run(with_history(Settings(data_dir=tmp_path / "data")))
-        return f"--data-dir={tmp_path / 'data'}"
+def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
+    at: str, here: Here, tmp_path: Path
+) -> None:
+    assert here("events", "show", "2", at, "--reveal", WHY).code == 0
+    out = tmp_path / "jane.json"
+
+    (by_profile,) = here("people", "export", f"--profile={PROFILE}", "--json", at).rows
+    indented = here("people", "export", f"--profile={PROFILE}", at).out
+    told = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
+
+    (by_email,) = [msgspec.json.decode(line) for line in out.read_bytes().splitlines()]
+    assert told.rows == [{"file": str(out), "records": 2}]
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert by_email["records"] == by_profile["records"]
+    acme, zenith = by_profile["records"]
+    assert [r["query"]["brand"] for r in (acme, zenith)] == ["Acme", "Zenith"]
+    assert acme["person"]["found"]["linkedin_url"] == PROFILE
+    assert [m["checked"]["address"] for m in acme["person"]["checks"]] == ["jane@acme.test"]
+    assert zenith["person"]["found"]["linkedin_url"] is None
+    assert [d["command"] for d in by_profile["disclosures"]] == ["events show"]
+    assert [d["command"] for d in by_email["disclosures"]] == [
+        "events show",
+        "people export",
+        "people export",
+    ]
+    assert msgspec.json.decode(indented)["records"] == by_profile["records"]
+    assert (by_profile["suppressed"], by_profile["unread"]) == (False, [])
+    assert "Jo Ode" not in str(by_profile)
+    *_, last = here("log", "trail", "--json", at).rows
+    assert (last["command"], last["why"]) == ("people export", ARTICLE_15)
+    made = here("events", "export", "--type=disclosure.made", at)
+    assert made.rows[-1]["data"]["file"] == "jane.json"
+    assert made.rows[-1]["data"]["asked"]["people"] == [
+        f"{r['lookup']}#{r['person']['person']}" for r in (acme, zenith)
+    ]
+    assert "jane@" not in made.out
+    (erased,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
+    assert len(erased["disclosed"]) == 4
+    trail = here("log", "trail", "--json", at).rows
+    assert here("people", "export", f"--profile={PROFILE}", f"--out={out}", at).code == 2
+    nowhere = f"--out={tmp_path / 'none' / 'jane.json'}"
+    refused = here("people", "export", f"--profile={PROFILE}", nowhere, at).told(2)
+    assert "cannot be written: there is no folder" in refused
+    assert here("log", "trail", "--json", at).rows == trail, "nothing was disclosed"
 
 
-class TestInDatabases(PeopleCommands):
-    @pytest.fixture
-    async def at(self, postgres: str, tmp_path: Path) -> AsyncIterator[str]:
-        key = tmp_path / "master.key"
-        key.write_bytes(os.urandom(32))
-        key.chmod(0o600)
-        async with new_database(postgres) as service, new_database(postgres) as keys:
-            for dsn, what in ((service, "service"), (keys, "keys")):
-                async with open_pool(dsn, role="test") as pool, connected(pool) as connection:
-                    await migrate(connection, what)  # type: ignore[arg-type]
-            named = {"postgres": service, "keys_postgres": keys, "master_key_file": str(key)}
-            config = tmp_path / "cs.toml"
-            config.write_text("".join(f"{name} = {at!r}\n" for name, at in named.items()))
-            await with_history(
-                Settings(postgres=service, keys_postgres=keys, master_key_file=key)
-            )
-            yield f"--config={config}"
+def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(at: str, here: Here) -> None:
+    assert here("people", "erase", f"--profile={PROFILE}", at).code == 0
+
+    (erased,) = here("people", "export", "--email=jane@acme.test", "--json", at).rows
+    (nobody,) = here("people", "export", "--email=al@acme.test", "--json", at).rows
+
+    for found in (erased, nobody):
+        assert (found["known"], found["records"], found["pseudonym"]) == (False, [], None)
+        assert found["disclosures"] == []
+    assert (erased["suppressed"], nobody["suppressed"]) == (True, False)
+    assert erased["suppressed_since"] is not None
+    acts = here("log", "trail", "--json", at).rows
+    assert [act["command"] for act in acts if "command" in act] == ["people export"] * 2
+
+
+def test_an_address_of_several_people_opens_nobody(at: str, here: Here) -> None:
+    ran = here("people", "export", "--email=team@shared.test", at)
+
+    assert ran.told().startswith("2 people go by that")
+    assert here("events", "export", "--type=disclosure.made", at).out == ""
+
+
+def test_it_is_stored_before_anything_is_shown(
+    at: str, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as during:
+        during.setattr("cs.cli.people.held_on", interrupted)
+        ended = here("people", "export", f"--profile={PROFILE}", at)
+
+    assert (ended.code, ended.out) == (130, "")
+    (act,) = here("log", "trail", "--json", at).rows[-1:]
+    assert act["command"] == "people export"
 
 
 def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: Path) -> None:

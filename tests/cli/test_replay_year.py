@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Here, started
+from cli.command import Here
 from cli.year import year
 from cs.domain.rule_sets import RANKING
 from history.replay.made_up import said
@@ -24,14 +24,3 @@ def test_the_rules_before_the_change_of_rules_left_brand_marketing_out(
     assert {(row["change"], row["rules"]) for row in told} == {("gained", "ranking-0")}
     assert {row["would_be"]["family"] for row in told} == {"brand"}  # type: ignore[index]
     assert set(rows[-1]["by_rules"]) == {"ranking-0", RANKING}
-
-
-def test_whoever_reads_no_further_ends_it_without_a_word(year: Path) -> None:
-    with started("replay", "ranking", "--json", "--data-dir", str(year)) as replay:
-        assert replay.stdout is not None
-        assert replay.stderr is not None
-        replay.stdout.readline()
-        replay.stdout.close()
-        said_at_the_end = replay.stderr.read()
-
-    assert said_at_the_end == ""

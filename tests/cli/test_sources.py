@@ -103,15 +103,6 @@ def test_each_verifier_is_told_with_its_state_price_and_what_is_left(
     assert KEY not in ran.out + ran.err
 
 
-def test_where_all_is_well_it_ends_well(here: Here, tmp_path: Path) -> None:
-    words = ("sources", "check", f"--data-dir={tmp_path}")
-
-    ran = here(*words, CS_BRAND_SOURCES="directory", CS_PEOPLE_SOURCES="searxng")
-
-    assert (ran.code, ran.err) == (0, "")
-    assert "0 of 2 work; this check cost $0.000 at most" in ran.out
-
-
 def test_a_language_model_is_asked_about_one_headline(
     here: Here, config: Path, tmp_path: Path
 ) -> None:

@@ -62,52 +62,6 @@ def rows(here: Here, service: Served, *words: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow  # a service in a process of its own
-def test_a_status_has_all_that_is_asked_for_at_night(
-    here: Here,
-    searched: Searched,
-) -> None:
-    service, found = searched
-    port = str(httpx.URL(service.admin_url).port)
-
-    told = here("status", "--json", f"--data-dir={service.folder}", CS_ADMIN_PORT=port).rows[0]
-
-    assert (told["world"], told["paused"]) == ("sandbox", False)
-    assert (told["lookups"], told["searches"], told["work"]) == (0, 0, {})
-    assert told["views_behind"] == 0
-    assert told["events"] == told["recent"] > 10
-    assert told["sources"]["searxng"]["ended"]["used"] == 1
-    assert told["sources"]["searxng"]["last"] == "used"
-    verified = sum(contact["email"] is not None for contact in found["contacts"])
-    assert told["verifiers"]["smtp"]["ended"]["answered"] >= verified > 0
-    (failure,) = told["failures"]
-    assert failure["outcome"] == "no_linkedin"
-    assert told["health"]["ready"] is True
-    assert not {"email", "address", "full_name"} & set(str(told).split("'"))
-
-
-@pytest.mark.slow  # a service in a process of its own
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_command_cuts_a_number_an_id_or_an_address(
-    here: Here, searched: Searched, width: int
-) -> None:
-    service, _ = searched
-    (key,) = rows(here, service, "keys", "list")
-    status = rows(here, service, "status")[0]
-    suppressed = rows(here, service, "people", "suppressed")
-    commands = {
-        ("keys", "list"): [key["id"], "500", "Sales,", "Berlin"],
-        ("brands", "list"): ["Veltrana", "no_linkedin", "done"],
-        ("status",): ["no_linkedin", *(each["lookup"] for each in status["failures"])],
-        ("people", "suppressed"): [each["id"] for each in suppressed],
-    }
-    for words, whole in commands.items():
-        told = cs(here, service, *words, width=width)
-        assert [each for each in whole if each not in told] == [], (words, told)
-    topics = here("topics", "describe", width=width).out
-    assert "cs.contact-discovery.v1" in topics
-
-
-@pytest.mark.slow  # a service in a process of its own
 def test_what_cannot_be_undone_says_first_what_it_would_hit(
     here: Here,
     searched: Searched,

@@ -72,8 +72,7 @@ class Readiness:
     metrics: Metrics = field(default_factory=Metrics)
     _from_future: bool = False
 
-    async def check(self) -> tuple[bool, dict[str, object]]:
-        """Return whether the role can do its work, and the details."""
+    async def check(self) -> tuple[bool, dict[str, Any]]:
         insecure = {"insecure": self.insecure} if self.insecure else {}
         body: dict[str, Any] = {"ready": True} | insecure
         if self.events is not None:
@@ -155,20 +154,17 @@ class Readiness:
         ready, body = await self.check()
         metrics.ready.of().set(ready)
         metrics.misconfigured.clear()
-        for name in _mapping(body.get("misconfigured")):
+        for name in body.get("misconfigured", ()):
             metrics.misconfigured.of(name).set(1)
         metrics.streams_set_aside.of().set("set_aside" in body)
-        for name, family in (
-            ("clock_off_s", metrics.clock_off_seconds),
-            ("head", metrics.log_position),
-        ):
-            if isinstance(value := body.get(name), int | float):
-                family.of().set(value)
-        metrics.data_keys_lost.of().set(sum(_mapping(body.get("keys_lost")).values()))
-        if isinstance(forged := body.get("outcomes_forged", 0), int):
-            _count(metrics.outcomes_forged.of(), forged)
-        if bus := _mapping(body.get("bus")):
-            self._show_bus(bus)
+        if "clock_off_s" in body:
+            metrics.clock_off_seconds.of().set(body["clock_off_s"])
+        if "head" in body:
+            metrics.log_position.of().set(body["head"])
+        metrics.data_keys_lost.of().set(sum(body.get("keys_lost", {}).values()))
+        _count(metrics.outcomes_forged.of(), body.get("outcomes_forged", 0))
+        if "bus" in body:
+            self._show_bus(body["bus"])
 
     def _show_bus(self, bus: Mapping[str, Any]) -> None:
         metrics = self.metrics
@@ -212,7 +208,3 @@ class _EventTime(msgspec.Struct):
 
 def _at(stored: SealedEvent) -> datetime:
     return msgspec.json.decode(stored.state, type=_EventTime).at
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -126,22 +126,17 @@ class SandboxClock:
 
     @property
     def ahead(self) -> timedelta:
-        """The offset."""
         return self._ahead
 
     def next_due(self) -> datetime | None:
         """Return when the first task that sleeps on this clock wakes."""
         return min(self._sleeping.values(), default=None)
 
-    def furthest(self) -> datetime:
-        """Return the last instant that it can be moved to now."""
-        return self._real.now() + MOST
-
     async def move_to(self, when: datetime) -> None:
         """Move ahead to *when*, which is stored first; nothing if it is past.
 
         Raises:
-            ValueError: *when* is after `furthest`.
+            ValueError: *when* is more than `MOST` ahead.
             OSError: The offset could not be stored; nothing moved.
         """
         ahead = when - self._real.now()
@@ -186,9 +181,9 @@ class ClockAdvancer:
             OSError, DatabaseUnavailable: The clock's offset could not be stored.
         """
         async with self._lock:
+            if self.clock.ahead + by > MOST:  # before it is moved a part of the way
+                raise ValueError(f"{self.clock.now() + by} is more than {MOST.days} days ahead")
             target = self.clock.now() + by
-            if target > self.clock.furthest():
-                raise ValueError(f"{target} is after {self.clock.furthest()}")
             await self._rest()
             while (due := await self._next_due()) is not None and due < target:
                 await self.clock.move_to(due)
@@ -204,13 +199,18 @@ class ClockAdvancer:
         quiet = 0
         while time.monotonic() < give_up:
             head = await self.events.head()
-            caught_up, in_flight = self._caught_up_with(head), self._in_flight()
-            if self.driver is not None and caught_up and not in_flight:
-                return
+            caught_up, enough = self._caught_up_with(head), self.pace.quiet_looks
+            in_flight: frozenset[AttemptId] = frozenset()
+            if self.driver is not None:
+                in_flight = self.driver.in_flight()
+                if caught_up and not in_flight:
+                    return
+                # One mail domain is asked by one lookup at a time.
+                asked = {item or lookup for lookup, _, item, _ in in_flight}
+                enough = ALL_DELAYED_LOOKS if self.clock.delays >= len(asked) else enough
             state = (head, in_flight, self._known_due())
             quiet = quiet + 1 if state == last else 0
             last = state
-            enough = ALL_DELAYED_LOOKS if self._all_delayed() else self.pace.quiet_looks
             if quiet >= enough and caught_up:
                 return
             await asyncio.sleep(self.pace.look_s)
@@ -228,14 +228,6 @@ class ClockAdvancer:
             return None
         dues = (self.clock.next_due(), self.driver.next_due())
         return min((due for due in dues if due is not None), default=None)
-
-    def _in_flight(self) -> "frozenset[AttemptId]":
-        return self.driver.in_flight() if self.driver is not None else frozenset()
-
-    def _all_delayed(self) -> bool:
-        # One mail domain is asked by one lookup at a time.
-        asked = {item or lookup for lookup, _, item, _ in self._in_flight()}
-        return self.driver is not None and self.clock.delays >= len(asked)
 
     def _caught_up_with(self, head: int) -> bool:
         """Return whether views and manager have read up to *head* and nothing is due."""

@@ -102,7 +102,6 @@ WITHOUT_LOG = frozenset({"search", "get", "usage", "new", "completion"})
 
 
 def codes_of(command: str) -> dict[int, str]:
-    """Return the exit codes of *command*, ascending."""
     return dict(sorted({**GENERAL, **_OF.get(command, {})}.items()))
 
 
@@ -152,7 +151,6 @@ def completion(
 
 
 def _called(words: Sequence[str]) -> str | None:
-    """Return the command that *words* call, ``None`` if only `cs` itself."""
     names = {name for name, _, _ in COMMANDS}
     return next((word for word in words if word in names), None)
 

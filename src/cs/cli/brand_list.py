@@ -133,7 +133,6 @@ def _records(text: str) -> Iterator[Row]:
 
 
 def _lines(text: str) -> Iterator[Row]:
-    """Yield a row for each line that is not blank."""
     first = True
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         brand = " ".join(line.split())
@@ -145,8 +144,6 @@ def _lines(text: str) -> Iterator[Row]:
 
 
 class RowError(msgspec.Struct, frozen=True):
-    """An error instead of a search, which will not change."""
-
     code: str
     status: int
     message: str
@@ -475,7 +472,6 @@ class _ListSearch:
             self.journal.put(replace(state, search=search.id, by=self.by))
 
     def _note(self, outcome: Outcome) -> None:
-        """Store and show *outcome*."""
         key, error = _key_of(outcome.query), outcome.error
         if error is None or outcome.is_final:
             self._finish(key, outcome)
@@ -513,7 +509,6 @@ class _ListSearch:
             self.journal.put(replace(state, asked_at=None, by="", row=None))
 
     def _warn_of_days(self) -> None:
-        """Warn once if the list takes days."""
         limits = self.client.limits
         day = limits.windows.get("day") if limits is not None else None
         if self._days_known or day is None or not day.limit:

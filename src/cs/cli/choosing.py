@@ -73,9 +73,21 @@ def _several(name: str, about: str) -> Parameter:
     return Parameter(name=name, show_default=False, help=said)
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ChosenSearches:
+    """The options that choose searches, as they are written."""
+
+    brand: Brand = None
+    domain: Domain = None
+    lookup: Lookup = None
+    since: Since = None
+    until: Until = None
+
+
 @Parameter(name="*", group=_WHICH)
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
+class Chosen(ChosenSearches):
     """The options that choose events, as they are written."""
 
     types: Annotated[
@@ -96,12 +108,7 @@ class Chosen:
     ] = ()
     streams: Annotated[tuple[str, ...], _several("--stream", "Of this stream.")] = ()
     keys: Annotated[tuple[str, ...], _several("--key", "Of the API key of this id.")] = ()
-    brand: Brand = None
-    domain: Domain = None
-    lookup: Lookup = None
     mail_domain: Annotated[str | None, Parameter(help="Of this mail domain.")] = None
-    since: Since = None
-    until: Until = None
     after: Annotated[int, Parameter(help="After this position.")] = 0
     upto: Annotated[int | None, Parameter(help="Up to this position.")] = None
 
@@ -174,7 +181,6 @@ def newest(
 
 
 def check_period(since: datetime | None, until: datetime | None) -> None:
-    """End the command if the period begins after its end."""
     if since is not None and until is not None and since >= until:
         stop(f"--since: a time before {instant(until)}, where the period ends", 2)
 
@@ -218,7 +224,6 @@ async def check_lookup(history: History, lookup: str) -> None:
 
 
 async def _keys(history: History) -> str:
-    """Return the ids of the first keys."""
     issued = Selection(types=("key.issued",))
     found = [event.stream.removeprefix("key-") async for event in history.events(issued)]
     more = ", …" if len(found) > _NAMED else ""

@@ -54,7 +54,6 @@ DryRun = Annotated[bool, Parameter(help="Only say what would change; write nothi
 
 
 def number(least: int, most: int, help_line: str) -> Parameter:
-    """Return the parameter of a whole number from *least* to *most*."""
     return Parameter(help=help_line, validator=validators.Number(gte=least, lte=most))
 
 

@@ -269,7 +269,6 @@ class _Year:
         self._random = random.Random(_SEED)  # noqa: S311  a made-up world, the same every time
 
     async def live(self, chapter: Chapter, world: World, end: int) -> None:
-        """Live through *chapter*, to the beginning of the week *end*."""
         async with sandbox_service(
             world,
             folder=self._folder,

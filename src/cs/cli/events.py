@@ -364,7 +364,6 @@ async def why(
 
 
 async def _position(data: CommandContext, event: str) -> int:
-    """Return the position that *event* means; end the command if it means none."""
     if not event.startswith("srch_"):
         try:
             return int(event)

@@ -23,8 +23,8 @@ from cs.directory.store import DirectoryUnavailable
 from cs.domain.causation import OperatorCause
 from cs.operations.bounces.reading import read_bounces, read_sent
 from cs.operations.bounces.recording import BounceCounts, BounceRecorder
+from cs.operations.erasure import DirectoryPrints
 from cs.operations.retention import MONTH
-from cs.operations.suppressions import DirectoryPrints
 from cs.runtime.private_files import open_private
 from cs.runtime.table_text import is_hopeless
 from cs.sources.brand.brand_index import BrandIndex, IndexFault
@@ -49,8 +49,6 @@ SHOWN = 20
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ImportOptions:
-    """The options of every import."""
-
     column: Annotated[
         tuple[str, ...],
         Parameter(help="FIELD=COLUMN where the guess is wrong; FIELD= for none."),
@@ -107,7 +105,6 @@ class Imported(ImportCounts):
 
 
 def columns_line(columns: Mapping[str, str]) -> str:
-    """Return a line that says which column was read for which field."""
     read = ", ".join(f"{field} from {column!r}" for field, column in columns.items())
     return f"columns: {read}"
 

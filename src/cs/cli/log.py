@@ -30,8 +30,6 @@ app = App(
 
 
 class LogVerification(msgspec.Struct, frozen=True):
-    """The result of reading the whole log."""
-
     events: int
     unfinished: int
     views_at: int

@@ -209,7 +209,6 @@ def facts(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Iterator[str
 
 
 def print_parts(parts: Iterable[str | Text | Table]) -> None:
-    """Print *parts* one after the other."""
     for part in parts:
         if isinstance(part, Table):
             _print_table(part)
@@ -240,7 +239,6 @@ def _print_table(table: Table) -> None:
 
 
 def warn(message: str) -> None:
-    """Print *message* on standard error."""
     errors.print(styled("[bold red]cs:[/] {}", message))
 
 

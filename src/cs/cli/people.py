@@ -30,7 +30,6 @@ from cs.history.person import held_on
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
 from cs.operations.retention import MONTH
-from cs.operations.suppressions import Suppressions
 from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.register import RememberedCall
 from cs.projections.searches import instant
@@ -167,8 +166,8 @@ async def suppressed(
     if lift == ALL and print_of is None:
         stop("--lift all: name the person by --email or --profile", 2)
     data = await at.data()
-    suppressions = _erasure(data).suppressions
-    found = await suppressions.listed(print_of(data.keys) if print_of is not None else None)
+    erasure = _erasure(data)
+    found = await erasure.suppressed(print_of(data.keys) if print_of is not None else None)
     if lift is not None:
         found = [each for each in found if lift in {ALL, each.id}]
     if not found and (lift is not None or print_of is not None):
@@ -184,7 +183,7 @@ async def suppressed(
         for each in found
     ]
     if lift is not None:
-        lifted = await suppressions.lift(each.id for each in found)
+        lifted = await erasure.lift(each.id for each in found)
         return Output(shown, [f"{lifted} may be found again by later searches"])
     return Output(shown, [Table.of(shown, "id since lookups by", "by")])
 
@@ -252,11 +251,10 @@ def _erasure(data: CommandContext) -> Erasure:
 
 
 async def _foresee(data: CommandContext, print_of: PrintOf) -> Output:
-    """Return what an erasure would remove."""
     brands = {stream: row.query for stream, row in await (await data.reading()).brands()}
     fingerprint, erasure = print_of(data.keys), _erasure(data)
     found = await erasure.foresee(fingerprint)
-    suppressed = bool(await erasure.suppressions.listed(fingerprint))
+    suppressed = bool(await erasure.suppressed(fingerprint))
     disclosed = await may_hold(data.log, found.names)
     streams = sorted({stream_of(name.rpartition("#")[0]) for name in found.names})
     queries = [brands[stream] for stream in streams if stream in brands]
@@ -333,8 +331,7 @@ async def _held(
         data.keys.forget()  # of a person who was erased meanwhile
         held = await held_on(data.log, data.keys, names, show)
     directory = await _in_directory(data, print_)
-    suppressions = Suppressions(data.streams, data.keys, data.clock)
-    since = [each.since for each in await suppressions.listed(print_)]
+    since = [each.since for each in await _erasure(data).suppressed(print_)]
     return {
         "at": data.clock.now(),
         "position": position,  # of the log's last event that is covered

@@ -149,7 +149,6 @@ def _line(each: Difference | ChargeDifference) -> str:
 
 
 def _brand(each: Difference | ChargeDifference) -> str:
-    """Return the brand as it was asked for."""
     asked = (
         (each.brand, each.domain)
         if isinstance(each, Difference)

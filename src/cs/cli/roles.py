@@ -40,8 +40,6 @@ _STAGES = (*OWN_STAGES, *names_of(installed_plugins(Group.EXTRA_STAGES)))
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RoleOptions:
-    """The options of every role."""
-
     admin_port: Annotated[
         int | None, Parameter(help="Port for health checks; 0: any free one.")
     ] = None

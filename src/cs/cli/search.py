@@ -44,8 +44,6 @@ from cs.runtime.durations import in_words
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ListOptions:
-    """The options of a search for a whole list."""
-
     file: Annotated[
         Path | None,
         Parameter(help="Search a list: CSV of brand, domain; .txt: one brand a line."),
@@ -293,7 +291,6 @@ def _people(contacts: list[dict[str, Any]]) -> Table:
 
 
 def exit_code(error: ClientError) -> int:
-    """Return the exit code of the command after *error*."""
     match error:
         case QuotaExceeded():
             return NO_QUOTA
@@ -304,6 +301,5 @@ def exit_code(error: ClientError) -> int:
 
 
 def describe(error: ClientError) -> str:
-    """Return *error* as one sentence."""
     wait = f" (try again in {in_words(error.retry_after_s)})" if error.retry_after_s else ""
     return f"{harmless(error.code)}: {harmless(str(error))}{wait}"

@@ -11,11 +11,9 @@ from rich.text import Text
 from cs.assembly.operator_command import CommandContext
 from cs.cli.choosing import (
     At,
-    Brand,
     Chosen,
-    Domain,
+    ChosenSearches,
     Last,
-    Lookup,
     Reveal,
     Since,
     Until,
@@ -52,6 +50,8 @@ from cs.history.search_page import search_page
 from cs.history.searches import SearchAt, key_of_search, search_at
 from cs.history.selection import Selection
 from cs.history.states import changes, plain_state
+
+EVERY = ChosenSearches()
 
 app = App(
     name="searches",
@@ -97,7 +97,7 @@ async def show(
         named = with_pseudonyms(found.run, await pseudonyms(data, found.run.names()))
         found = replace(found, run=named)
     if lost := data.keys.lost.keys:
-        warn(f"{lost} data keys are lost: who is behind them reads as erased")
+        warn(f"{sum(lost.values())} data keys are lost: who is behind them reads as erased")
     shown = found if reveal is not None else redact_search(found)
     page = search_page(shown)
     if html is None:
@@ -107,7 +107,6 @@ async def show(
 
 
 async def _search_at(data: CommandContext, search: str, at: str | None) -> SearchAt:
-    """Return the search as of then; end the command if there is none."""
     history = History(data.log)
     with reading("looking for the search") as progress:
         key = await key_of_search(history, data.views, search, progress)
@@ -135,16 +134,12 @@ def _text(shown: SearchAt, page: Page) -> Iterator[str | Text | Table]:
 @on_data
 async def list_searches(
     call: Invocation,
+    chosen: ChosenSearches = EVERY,
     *,
     key: Annotated[str | None, Parameter(help="Of the API key of this id.")] = None,
-    brand: Brand = None,
-    domain: Domain = None,
-    lookup: Lookup = None,
     outcome: Annotated[
         SearchOutcome | Literal["running"] | None, Parameter(help="That ended so, or run.")
     ] = None,
-    since: Since = None,
-    until: Until = None,
     last: Last = None,
 ) -> Output:
     """List searches, in the order in which they ended: their ids, and who asked for what.
@@ -153,14 +148,7 @@ async def list_searches(
 
     Example: `cs searches list --brand Veltrana --since 2026-03-01`
     """
-    which = Chosen(
-        keys=() if key is None else (key,),
-        brand=brand,
-        domain=domain,
-        lookup=lookup,
-        since=since,
-        until=until,
-    )
+    which = Chosen(keys=() if key is None else (key,), **vars(chosen))
     period = which.checked()
     history = History((await call.data()).log)
     # A search of the period may have ended after it.
@@ -350,7 +338,6 @@ async def _stop_unknown(history: History, stream: str) -> None:
 
 
 def _stream(said: str) -> str:
-    """Return the name of the stream that *said* means."""
     if said.startswith("key_"):
         return f"key-{said}"
     if said.startswith("brand-") and "." in said:

@@ -324,7 +324,6 @@ def _read_lines(read: Callable[[bytes], T], form: str) -> Iterator[T | Output]:
 
 
 def _id_in(line: bytes) -> str | int | None:
-    """Return the id in a bad *line*, if it can be read."""
     with suppress(ValueError, RecursionError):
         return msgspec.json.decode(line, type=_Line).id
     return None

@@ -1,5 +1,8 @@
 """Erasing people: one who asks for it, and all people of a lookup that is too old.
 
+Suppressed people are read from the log: each person who asked to be erased has a stream of
+their own.  A suppression that was a mistake can be lifted.
+
 A person is erased in this order, so that an interrupted erasure is finished by doing it again:
 
 1. The person's stream says by which fingerprints they are suppressed; the key store refuses
@@ -19,21 +22,32 @@ is damaged (`DamagedEvent`), or a file that another process reads may keep delet
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict, replace
 
+from cs.directory.person import DirectoryPerson
 from cs.directory.store import DirectoryUnavailable, PeopleDirectory
 from cs.domain import person
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased
 from cs.domain.causation import AnyCause, OperatorCause, TimerCause
 from cs.domain.codec import to_plain
-from cs.domain.person import ErasePerson, PersonCommand, SuppressPerson
+from cs.domain.person import (
+    ErasePerson,
+    LiftSuppression,
+    PersonCommand,
+    PersonEvent,
+    SuppressPerson,
+)
 from cs.eventlog.damage import DamagedStreams, read_past
 from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.fingerprints import email_print, identities_of, profile_print
+from cs.eventlog.fingerprints import email_print, fingerprints, identities_of, profile_print
+from cs.eventlog.port import Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -44,7 +58,6 @@ from cs.operations.brand_streams import (
     people_of,
     possible_result_keys,
 )
-from cs.operations.suppressions import Suppressions, person_stream
 from cs.paid_calls.errors import CallsUnavailable
 from cs.runtime.clock import Clock
 from cs.runtime.private_files import DeletedDataRemains
@@ -83,6 +96,29 @@ class AgeingResult(msgspec.Struct, frozen=True):
     lookups: Sequence[str]
     people: int
     unread: DamagedEvent | None = None
+
+
+#: Streams of people who asked to be erased; of a long log they are few.
+PEOPLE = Where(prefixes=frozenset({"person-"}))
+#: Positions that are read at once.
+WINDOW = 5_000
+
+
+class SuppressionRecord(msgspec.Struct, frozen=True):
+    """A person who was ever suppressed, without their identity.
+
+    Attributes:
+        id: The id of the person's stream, a keyed hash.
+        prints: Every fingerprint they were suppressed by.
+        since: When it was first asked for after it was last lifted.
+        by: The operator who asked for it; ``None`` if that was not stored.
+    """
+
+    id: str
+    prints: frozenset[str]
+    since: datetime
+    by: str | None
+    state: person.PersonState = person.INITIAL
 
 
 class _Unfinished:
@@ -131,9 +167,6 @@ class Erasure:
         forget_calls: Forgets remembered answers to paid calls; ``None`` if there are none.
         directory: The operator's own people; ``None`` if the settings do not name it.
         by: The account or label of the operator, which is stored in the events.
-
-    Attributes:
-        suppressions: The people who are kept out of later searches.
     """
 
     def __init__(
@@ -154,10 +187,8 @@ class Erasure:
         self._forget_calls = forget_calls
         self._directory = directory
         self._by = by
-        self.suppressions = Suppressions(streams, keys, clock, by=by)
 
     async def erase_mailbox(self, address: str) -> ErasureResult:
-        """Erase the person with the e-mail *address*."""
         return await self.erase(email_print(self._keys, address))
 
     async def erase_profile(self, url: str) -> ErasureResult:
@@ -253,10 +284,10 @@ class Erasure:
         that was erased of people whose suppression was lifted is erased again.
         """
         command = OperatorCause(command="people reapply", who=self._by)
-        records = await self.suppressions.records()
+        records = await self._records()
         suppressed = [id_ for id_, each in records.items() if each.state.suppressed]
         lifted = records.keys() - set(suppressed)
-        await self.suppressions.unsuppress(records, lifted)
+        await self._unsuppress(records, lifted)
         gone = frozenset[str]().union(*(records[id_].state.erased_from for id_ in lifted))
         unfinished = _Unfinished(self._streams.set_aside)
         await self._take_out(gone, command, unfinished)
@@ -269,6 +300,51 @@ class Erasure:
                 unfinished.damaged = aged_out.unread or unfinished.damaged
         unfinished.check()
         return len(suppressed)
+
+    async def suppressed(self, print_: str | None = None) -> list[SuppressionRecord]:
+        """Return suppressed people, the earliest first; with *print_*, those who have it."""
+        return [
+            each
+            for each in (await self._records()).values()
+            if each.state.suppressed and (print_ is None or print_ in each.prints)
+        ]
+
+    async def lift(self, people: Iterable[str]) -> int:
+        """Let later searches find *people*, ids of records; return how many changed.
+
+        Erased data stays erased.  Fingerprints of other suppressed people stay refused.
+        """
+        records = await self._records()
+        lifted = records.keys() & set(people)
+        await self._unsuppress(records, lifted)
+        lift = LiftSuppression(at=self._clock.now(), by=self._by)
+        command = OperatorCause(command="people suppressed --lift", who=self._by)
+        return sum([await self._append(person_stream(id_), lift, command) for id_ in lifted])
+
+    async def _unsuppress(
+        self, records: Mapping[str, SuppressionRecord], lifted: AbstractSet[str]
+    ) -> None:
+        """Let the key store accept the fingerprints of *lifted* that no other record has."""
+        theirs = (records[id_].prints for id_ in lifted)
+        others = (
+            each.prints
+            for id_, each in records.items()
+            if id_ not in lifted and each.state.suppressed
+        )
+        await self._keys.unsuppress(frozenset().union(*theirs) - frozenset().union(*others))
+
+    async def _records(self) -> dict[str, SuppressionRecord]:
+        """Return all people who were ever suppressed, by id."""
+        records: dict[str, SuppressionRecord] = {}
+        log = self._streams.log
+        head = await log.head()
+        for after in range(0, head, WINDOW):
+            for stored in await log.select(PEOPLE, after, min(after + WINDOW, head)):
+                for each in await read_past(log, stored.position - 1, 1):
+                    if isinstance(each.event, PersonEvent):
+                        id_ = each.stream.removeprefix("person-")
+                        records[id_] = _after(records.get(id_), id_, each.event)
+        return records
 
     async def _forget_answers(self, lookups: Iterable[str]) -> None:
         if self._forget_calls is not None:
@@ -377,3 +453,38 @@ def _as_log_unavailable() -> Iterator[None]:
         raise LogUnavailable(str(error)) from error
     except CallsUnavailable as error:
         raise LogUnavailable(f"answers of paid calls: {error}") from error
+
+
+def person_stream(id_: str) -> str:
+    return f"person-{id_}"
+
+
+def _after(before: SuppressionRecord | None, id_: str, event: PersonEvent) -> SuppressionRecord:
+    if before is None:
+        before = SuppressionRecord(id_, frozenset({id_}), event.at, event.by)
+    state = person.evolve(before.state, event)
+    after = replace(before, state=state, prints=before.prints | state.prints)
+    # After a lift, suppression begins again.
+    return after if before.state.suppressed else replace(after, since=event.at, by=event.by)
+
+
+class DirectoryPrints:
+    """The fingerprints by which people of the operator's own directory are erased.
+
+    Args:
+        keys: The key store, which has the secret of fingerprints and the suppressions.
+    """
+
+    def __init__(self, keys: KeyStore) -> None:
+        self._keys = keys
+
+    def of(self, person: DirectoryPerson) -> tuple[str, ...]:
+        """Return the fingerprints of *person*, that of their profile or mailbox first."""
+        every = fingerprints(self._keys, {**asdict(person), "linkedin_url": person.profile})
+        found = tuple(every)
+        # The profile comes last there.
+        return found if person.profile is None else tuple(dict.fromkeys(found[::-1]))
+
+    async def suppressed(self, prints: frozenset[str]) -> frozenset[str]:
+        """Return those of *prints* whose people are suppressed."""
+        return await self._keys.suppressed(prints)

@@ -104,12 +104,10 @@ class Operator:
         return state
 
     async def pause(self) -> bool:
-        """Pause the API; return whether it ran before."""
         pause = Pause(by=self._by, at=self._clock.now())
         return await self._change(SERVICE, partial(service.decide, pause), "pause")
 
     async def resume(self) -> bool:
-        """Resume the API; return whether it was paused before."""
         resume = Resume(by=self._by, at=self._clock.now())
         return await self._change(SERVICE, partial(service.decide, resume), "resume")
 

@@ -47,7 +47,6 @@ class Retention:
         self.people = 0
 
     async def run(self) -> None:
-        """Look now and every hour, for ever."""
         while True:
             self._damaged.clear()
             try:

@@ -8,7 +8,6 @@ import pytest
 from cli.brand_list.list_desk import KEY, Desk, Service
 from client.answering import Answer, Got, answered, refusal
 from cs.cli.brand_list import RowState, hashed
-from cs.client import Patience
 
 pytestmark = pytest.mark.slow
 
@@ -141,24 +140,6 @@ def test_whether_a_row_is_still_known_is_judged_when_its_turn_has_come(
     assert IN_DOUBT in capsys.readouterr().err
 
 
-def test_a_machine_that_was_suspended_between_two_tries_asks_no_more(desk: Desk) -> None:
-    service = lost(desk, Service(), "Acme")
-    now = [hour(22.9)()]
-    soon = refusal(429, "rate_limited", Retry_After="5")
-
-    def suspend(_: float) -> None:
-        now[0] += timedelta(hours=3)
-
-    with answered(lambda _: soon) as server:
-        code = desk.at(lambda: now[0], server.url, patience=Patience(), sleep=suspend)
-    with answered(service) as later:
-        again = desk.at(hour(30), later.url)
-
-    assert (code, again) == (4, 1)
-    assert len(server.got) == 1
-    assert service.asked == []
-
-
 @pytest.mark.parametrize("status", [408, 502, 503, 504])
 def test_a_gateway_that_speaks_as_the_service_does_leaves_doubt(
     desk: Desk, status: int
@@ -206,20 +187,6 @@ def test_a_row_is_asked_again_as_it_was_written_at_first(desk: Desk) -> None:
     assert done(desk) == ["NIKE"]
 
 
-def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) -> None:
-    desk.write("A\nB\nC\nD\nE\n")
-    answers = [SEEING["capacity"], SEEING["capacity"], LOST]
-    service = Service(lambda *_: answers.pop(0) if answers else SEEING["capacity"])
-    with answered(service) as server:
-        desk.at(hour(0), server.url)
-    service.respond = lambda *_: None
-    service.asked.clear()
-    with answered(service) as server:
-        desk.at(hour(30), server.url)
-
-    assert service.asked == ["A", "B", "D", "E"], "C may have been charged"
-
-
 @pytest.mark.parametrize("refused", SEEING.values(), ids=SEEING)
 @pytest.mark.parametrize("kind", ["running", "lost"])
 def test_a_row_that_was_asked_for_is_read_whatever_refuses_the_others(
@@ -238,25 +205,6 @@ def test_a_row_that_was_asked_for_is_read_whatever_refuses_the_others(
 
     assert done(desk) == ["Acme"]
     assert len(service.searches) == 1, "it was found"
-
-
-def test_a_lost_row_that_meets_a_limit_keeps_no_other_from_being_found(desk: Desk) -> None:
-    service = lost(desk, Service(), "Acme", "Beta")
-    service.respond = lambda asked, _: None if asked == "Beta" else BLIND["unnamed"]
-    with answered(service) as server:
-        assert desk.at(hour(1), server.url) == 4
-
-    assert service.asked == ["Acme", "Beta"]
-    assert done(desk) == ["Beta"]
-
-
-def test_a_key_that_is_not_taken_is_not_tried_for_the_others(desk: Desk) -> None:
-    service = lost(desk, Service(), "Acme", "Beta")
-    with answered(lambda _: BLIND["key"]) as server:
-        assert desk.at(hour(1), server.url) == 1
-
-    assert len(server.got) == 1
-    assert service.asked == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from cs.domain.mail.mailbox import DomainFacts
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
-from cs.operations.suppressions import Suppressions
 from cs.plugins.verifiers import DomainCheck
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
@@ -88,10 +87,6 @@ class Erasable(Service):
     log: MemoryEventLog
     views: Views
     erasure: Erasure
-
-    @property
-    def suppressions(self) -> Suppressions:
-        return self.erasure.suppressions
 
     async def reapply(self) -> int:
         return await self.erasure.reapply()

@@ -344,18 +344,18 @@ async def test_lifting_one_wish_leaves_what_another_is_known_by_refused() -> Non
         await service.search(key, brand="Acme")
         await service.erasure.erase_profile(ADA_PROFILE)
         await service.erasure.erase_mailbox("ada.kern@acme.test")
-        first, second = await service.suppressions.listed()
+        first, second = await service.erasure.suppressed()
         assert second.id in (await person_prints(service, first.id)), "both know the address"
 
-        await service.suppressions.lift([first.id])
+        await service.erasure.lift([first.id])
         assert await service.keys.suppressed([first.id, second.id]) == {second.id}
-        assert [each.id for each in await service.suppressions.listed()] == [second.id]
+        assert [each.id for each in await service.erasure.suppressed()] == [second.id]
         assert await service.reapply() == 1, "who was lifted is left alone"
 
-        assert await service.suppressions.lift([second.id]) == 1
+        assert await service.erasure.lift([second.id]) == 1
         assert await service.keys.suppressed([first.id, second.id]) == set()
-        assert await service.suppressions.lift([second.id]) == 0, "doing it again is quiet"
+        assert await service.erasure.lift([second.id]) == 0, "doing it again is quiet"
 
         await service.erasure.erase(second.id)
-        assert [each.id for each in await service.suppressions.listed()] == [second.id]
+        assert [each.id for each in await service.erasure.suppressed()] == [second.id]
         assert await service.keys.suppressed([second.id]) == {second.id}

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.store import DirectoryUnavailable, IndexEntries
 from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.fingerprints import email_print, profile_print
+from cs.eventlog.fingerprints import profile_print
 from cs.eventlog.streams import Streams
-from cs.operations.erasure import Erasure
-from cs.operations.suppressions import DirectoryPrints, Suppressions
+from cs.operations.erasure import DirectoryPrints, Erasure
 from cs.runtime.clock import SystemClock
 from harness.memory_directory import MemoryDirectory
 from harness.memory_keys import MemoryKeyStore
@@ -35,10 +34,10 @@ class Directory:
         self.keys = MemoryKeyStore()
         self.prints = DirectoryPrints(self.keys)
         self.people = MemoryDirectory(b"k" * 32)
-        streams, clock = Streams(MemoryEventLog(self.keys)), SystemClock()
-        parts = (streams, self.keys, clock)
-        self.erasure = Erasure(*parts, self._reflected, directory=self.people)
-        self.suppressions = Suppressions(*parts)
+        streams = Streams(MemoryEventLog(self.keys))
+        self.erasure = Erasure(
+            streams, self.keys, SystemClock(), self._reflected, directory=self.people
+        )
 
     async def _reflected(self) -> None:
         """Nothing is read from views here."""
@@ -74,17 +73,6 @@ async def test_by_the_profile_only_who_has_it_is_suppressed(own: Directory) -> N
     assert (foreseen, done.directory, await own.left()) == (2, 2, set())
     suppressed = await own.keys.suppressed([*own.prints.of(ADA), *own.prints.of(BEN)])
     assert suppressed == frozenset(own.prints.of(ADA)), "nothing is learned from a namesake"
-
-
-async def test_by_the_address_all_that_the_row_knows_is_suppressed(own: Directory) -> None:
-    await own.people.remove(BEN.known_as)
-
-    done = await own.erasure.erase_mailbox("team@acme.example")
-
-    assert (done.directory, done.new, done.lookups) == (1, True, 0)
-    of_ada = own.prints.of(ADA)
-    assert set(of_ada) == await own.keys.suppressed(of_ada)
-    assert email_print(own.keys, "team@acme.example") in of_ada
 
 
 async def test_again_does_no_harm_and_reapplying_takes_out_who_came_back(

@@ -10,51 +10,19 @@ from structlog.testing import capture_logs
 
 from cs.assembly.folder import open_folder, open_paid_calls
 from cs.assembly.one_process import run_embedded
-from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
-from cs.paid_calls.register import CallLease, KnownAnswer, PaidCall, PaidCalls
+from cs.paid_calls.register import PaidCalls
 from cs.plugins.sources import PeopleAnswer
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
-from harness.in_memory import memory_calls
 from harness.in_process import Service
 from harness.outside import ADA, BEN, Staff
-from operations.erasure.service import ADA_MAILBOX, ADA_PROFILE, at_zenith, erasable, outside
-
-
-async def test_answers_for_the_lookups_of_the_erased_are_forgotten_and_others_stay() -> None:
-    async with erasable(outside()) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
-        (lookup,) = [
-            recorded.event.lookup
-            for recorded in await service.log.tail(0)
-            if isinstance(recorded.event, LookupStarted)
-        ]
-        calls = memory_calls()
-        theirs, others = (PaidCall(each, "paid", b"who?") for each in (lookup, "brand-other.1"))
-        for call in (theirs, others):
-            begun = await calls.begin(call, lease_s=15, again=False)
-            assert isinstance(begun, CallLease)
-            await calls.answer(begun, b"Ada")
-        views = ViewRunner(service.log, service.views, service.keys)
-        erasure = Erasure(
-            Streams(service.log),
-            service.keys,
-            SystemClock(),
-            views.catch_up,
-            forget_calls=calls.erase,
-        )
-
-        await erasure.erase_profile(ADA_PROFILE)
-
-        assert isinstance(await calls.begin(theirs, lease_s=15, again=False), CallLease)
-        assert await calls.begin(others, lease_s=15, again=False) == KnownAnswer(b"Ada")
+from operations.erasure.service import ADA_MAILBOX, at_zenith, outside
 
 
 @dataclass

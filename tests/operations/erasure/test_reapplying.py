@@ -105,10 +105,10 @@ async def test_of_one_who_was_lifted_what_was_erased_stays_so_and_they_may_be_fo
         await service.search(key, brand="Acme")
         keys = dict(service.keys._keys)
         await service.erasure.erase_profile(ADA_PROFILE)
-        (one,) = await service.suppressions.listed()
+        (one,) = await service.erasure.suppressed()
         refused = set(service.keys._suppressed)
         assert len(refused) > 1, "the profile, and what else they are known by"
-        await service.suppressions.lift([one.id])
+        await service.erasure.lift([one.id])
         service.keys._keys |= keys
         service.keys._suppressed |= refused
         assert "Ada Kern" in await service.stored()
@@ -116,5 +116,5 @@ async def test_of_one_who_was_lifted_what_was_erased_stays_so_and_they_may_be_fo
         assert await service.reapply() == 0
 
         assert "Ada Kern" not in await service.stored()
-        assert await service.suppressions.listed() == []
+        assert await service.erasure.suppressed() == []
         assert await service.keys.suppressed(refused) == set()

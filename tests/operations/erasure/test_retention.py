@@ -89,19 +89,6 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         assert await told(service) == [], "nobody was suppressed, and all are forgotten again"
 
 
-async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever() -> None:
-    clock = ManualClock(AT)
-    async with erasable(outside(acme=(ADA,)), clock=clock) as service:
-        key = await service.new_key()
-        await service.search(key, brand="Acme")
-        await service.erasure.erase_mailbox("ada.kern@acme.test")
-        aging = retention(service, clock)
-        clock.set(AT + KEPT_FOR + DAY)
-
-        assert await aging.round() == 1
-        assert await aging.round() == 0
-
-
 async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None:
     clock = ManualClock(AT)
     async with erasable(outside(zenith=(at_zenith(ADA),)), clock=clock) as service:

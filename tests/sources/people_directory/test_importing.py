@@ -5,7 +5,7 @@ import pytest
 
 from cs.directory.person import DirectoryPerson
 from cs.directory.store import DirectoryStatus
-from cs.operations.suppressions import DirectoryPrints
+from cs.operations.erasure import DirectoryPrints
 from cs.sources.people_directory import importing
 from cs.sources.people_directory.importing import (
     LONGEST,

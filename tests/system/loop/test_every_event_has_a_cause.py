@@ -12,7 +12,6 @@ from cs.domain.key import SearchAdmitted
 from cs.eventlog.port import RecordedEvent
 from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
-from cs.operations.suppressions import Suppressions
 from cs.runtime.clock import SystemClock
 from harness.in_process import Service as InProcess
 from harness.in_process import in_memory
@@ -40,12 +39,10 @@ async def erase_and_lift(service: InProcess, keys: MemoryKeyStore) -> None:
     """Erase somebody who was found, and let them be found again."""
     streams, clock = service.running.streams, SystemClock()
     reflected = reached_end(streams.log, service.running.views)
-    await Erasure(streams, keys, clock, reflected, by="ada").erase_profile(
-        ADA.linkedin_url or ""
-    )
-    suppressions = Suppressions(streams, keys, clock, by="ada")
-    (one,) = await suppressions.listed()
-    await suppressions.lift([one.id])
+    erasure = Erasure(streams, keys, clock, reflected, by="ada")
+    await erasure.erase_profile(ADA.linkedin_url or "")
+    (one,) = await erasure.suppressed()
+    await erasure.lift([one.id])
 
 
 @pytest.mark.slow
