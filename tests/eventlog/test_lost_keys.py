@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from cs.domain.brand.events import LookupFinished, PeopleFound
 from cs.eventlog.mapper import NewEvent
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.lost import TOLD_EVERY_S, LostValue, LostValues, Why
+from cs.keystore.lost import LOG_EVERY_S, LostValue, LostValues, Why
 from domain.golden_files import golden_event
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -227,7 +227,7 @@ def test_it_is_told_at_once_and_then_once_a_minute() -> None:
         lost.note([])
         lost.note([LostValue("a", "missing")])
         lost.note([LostValue("b", "missing")])
-        now += TOLD_EVERY_S
+        now += LOG_EVERY_S
         lost.note([LostValue("c", "missing")])
 
     assert [line["values_read_as_erased"] for line in lines] == [1, 3]

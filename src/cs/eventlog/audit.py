@@ -57,8 +57,8 @@ _IN_FLIGHT = 2
 class Violation(msgspec.Struct, frozen=True):
     """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
-    Three kinds are found by who reads the log: ``newer``, an event that only a newer version
-    can read, ``key-lost``, people in an event whose data keys are lost, and ``snapshot``, a
+    Three kinds are found by the reader of the log: ``newer``, an event that only a newer
+    version can read, ``key-lost``, people in an event whose data keys are lost, and ``snapshot``, a
     state that the events of its stream do not fold to.
     """
 

@@ -36,7 +36,7 @@ class UnreadableEvent(RecordedEvent, frozen=True):
 
     Attributes:
         stream: Empty if the log lacks the event.
-        event: None that anybody knows.
+        event: `NO_EVENT`.
         why: What is wrong.
     """
 

@@ -101,7 +101,7 @@ async def store_form(keys: KeyStore, appends: Sequence[Append]) -> StoreForm:
                 name = key_name(str(plain.get("lookup")), value["person"])
                 names.add(name)
                 entries.update((print_, name) for print_ in fingerprints(keys, value))
-    # The index comes first: who is suppressed gets no key.
+    # The index comes first: a suppressed person gets no key.
     held = await keys.ensure_indexed(names, entries) if names else {}
     stored = []
     for i, append in enumerate(appends):

@@ -18,7 +18,7 @@ class UnfinishedWork(msgspec.Struct, frozen=True):
     """Everything unfinished as of log position ``position``.
 
     Attributes:
-        set_aside: Of which streams this may not tell all.
+        set_aside: Damaged streams, whose work may be missing here.
     """
 
     position: int

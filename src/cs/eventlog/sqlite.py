@@ -384,7 +384,7 @@ class SqliteEventLog(TableLog):
             answers = self._recorder.write(requests)
         except FAILED as error:
             raise LogUnavailable(describe(error)) from error
-        self._file.check()  # else what was stored is in no file that anybody will find
+        self._file.check()  # else what was stored is in a file without a name
         return answers
 
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:

@@ -20,7 +20,7 @@ from cs.runtime.log_throttle import LogThrottle
 log = get_logger()
 
 #: How often the log line comes while such values are read.
-TOLD_EVERY_S = 60.0
+LOG_EVERY_S = 60.0
 #: Names of keys remembered, some 100 bytes each; the count says "at least" beyond.
 REMEMBERED = 10_000
 
@@ -58,7 +58,7 @@ class LostValues:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.read: Counter[Why] = Counter()
-        self._throttle = LogThrottle(TOLD_EVERY_S, monotonic=monotonic)
+        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
         self._why: dict[str, Why] = {}  # by name of the key
         self._listeners: list[Listener] = []
 
@@ -77,7 +77,7 @@ class LostValues:
             for listener in self._listeners:
                 listener(newest)
         if newest is not None:
-            self._tell(newest)
+            self._log(newest)
 
     @contextmanager
     def listening(self, listener: Listener) -> Iterator[None]:
@@ -88,7 +88,7 @@ class LostValues:
         finally:
             self._listeners.remove(listener)
 
-    def _tell(self, newest: LostValue) -> None:
+    def _log(self, newest: LostValue) -> None:
         if self._throttle.allow() is None:
             return
         log.error(

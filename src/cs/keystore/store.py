@@ -97,7 +97,7 @@ class StoredKeys:
 
         # A name that had another key until now had it from a store that has forgotten it:
         # what was sealed with that one is lost.
-        stored, replaced = await self._open.read_anew(names, make)
+        stored, replaced = await self._open.reload(names, make)
         self.lost.note(LostValue(name, "another") for name in sorted(replaced))
         return _existing(stored)
 
@@ -108,7 +108,7 @@ class StoredKeys:
         return await self._open.get(names, load)
 
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
-        stored, _ = await self._open.read_anew(names, self._stored_keys)
+        stored, _ = await self._open.reload(names, self._stored_keys)
         return stored
 
     async def destroy(self, names: Iterable[str]) -> None:
@@ -363,7 +363,7 @@ class OpenKeys:
                 self._keys.update(loaded)
         return found
 
-    async def read_anew(
+    async def reload(
         self,
         names: Iterable[str],
         load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes | None]]],

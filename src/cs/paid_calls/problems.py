@@ -40,7 +40,8 @@ T = TypeVar("T")
 #: How long all workers leave a service alone that answers 429 and does not say for how long.
 PAUSE_S = 5.0
 #: And one that refuses our key, or has no credits left for us: an operator has to do
-#: something, and some services shut out who asks on (ZeroBounce: 200 bad keys an hour).
+#: something, and some services lock out a caller that goes on (ZeroBounce: 200 bad keys an
+#: hour).
 REFUSED_PAUSE_S = 60.0
 #: When an answer that is still being worked on is asked for again.
 PENDING_S = 3.0

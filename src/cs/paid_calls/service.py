@@ -254,7 +254,7 @@ class PaidService:
             try:
                 found = await self._read(answer.body, kind)
             except ServiceProblem:
-                note_spent(self.name, reserved.micros)  # who knows what it was charged
+                note_spent(self.name, reserved.micros)  # what it was charged is not known
                 raise
             units = charged(found) if charged else question.units
             await self._settle(reserved, self._price(units))

@@ -22,5 +22,5 @@ class InsecureAddress(ValueError):
         super().__init__(
             f"{', '.join(hosts)} is on another machine and need not prove who it is: add "
             "sslmode=verify-full and sslrootcert=FILE to the address, or set "
-            "insecure_postgres = true to send password and data to whoever answers there"
+            "insecure_postgres = true to send password and data to any server there"
         )

@@ -39,7 +39,7 @@ class _Session:
 class Listener:
     """Listens on *channel* with one connection of *pool*, and with another when that is lost.
 
-    It has one user at a time, who calls `connect`, reads what may be new, and calls `wait`,
+    It has one user at a time, which calls `connect`, reads what may be new, and calls `wait`,
     again and again, also after an error.
 
     Args:

@@ -27,7 +27,7 @@ from cs.postgres.pool import Connection, PooledConnection, translate_errors
 #: Of ``pg_advisory_lock``: one migration at a time in a database.
 LOCK = 0x63735F64
 
-#: A step may read a large table, and who waits for it waits as long.
+#: A step may read a large table; another migration waits as long.
 TAKES_S = 3600.0
 
 #: A lock that is asked for stops everything that comes after, also while it is not given.

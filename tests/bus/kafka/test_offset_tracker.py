@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,12 +25,3 @@ def test_it_never_goes_back_while_taking_and_finishing_mix(data: st.DataObject) 
 
         assert offsets.committable == min(unfinished, default=following or None)
         assert before is None or (offsets.committable or 0) >= before
-
-
-def test_an_offset_is_tracked_once() -> None:
-    offsets = OffsetTracker()
-    offsets.track(3)
-    offsets.mark_done(3)
-
-    with pytest.raises(ValueError, match="next is 4"):
-        offsets.track(3)

@@ -170,7 +170,7 @@ class Outage:
     """Remembers whether Kafka is away, and logs when that begins, lasts and ends.
 
     Args:
-        about: Fields of the log lines: who waits.
+        about: Fields of the log lines: the subscription that waits.
 
     Attributes:
         why: What is waited for; ``None`` when nothing is.

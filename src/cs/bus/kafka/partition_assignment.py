@@ -26,8 +26,7 @@ class OffsetTracker:
     """
 
     def __init__(self) -> None:
-        self._order: deque[int] = deque()  # from the lowest unfinished one on
-        self._unfinished: set[int] = set()
+        self._unfinished: dict[int, None] = {}  # in rising order
         self._next: int | None = None  # one past the highest tracked
 
     def __len__(self) -> int:
@@ -35,27 +34,18 @@ class OffsetTracker:
         return len(self._unfinished)
 
     def track(self, offset: int) -> None:
-        """Count *offset* as unfinished.
-
-        Raises:
-            ValueError: It is not above all tracked before.
-        """
-        if self._next is not None and offset < self._next:
-            raise ValueError(f"offset {offset} was tracked before; next is {self._next}")
-        self._order.append(offset)
-        self._unfinished.add(offset)
+        """Count *offset*, which is above all tracked before, as unfinished."""
+        self._unfinished[offset] = None
         self._next = offset + 1
 
     def mark_done(self, offset: int) -> None:
         """Count *offset* as done; quiet if it is already, or was never tracked."""
-        self._unfinished.discard(offset)
-        while self._order and self._order[0] not in self._unfinished:
-            self._order.popleft()
+        self._unfinished.pop(offset, None)
 
     @property
     def committable(self) -> int | None:
         """The lowest unfinished offset, else the one after the last; ``None``: none tracked."""
-        return self._order[0] if self._order else self._next
+        return next(iter(self._unfinished), self._next)
 
 
 class PartitionAssignment:
