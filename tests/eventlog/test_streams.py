@@ -294,6 +294,22 @@ async def test_what_is_decided_together_stands_in_its_order_each_with_its_cause(
     assert [(each.version, each.caused_by) for each in stored] == [(1, start), (2, operator)]
 
 
+async def test_a_change_is_prepared_again_if_another_stream_moved(log: MemoryEventLog) -> None:
+    await _issue(log)
+    await _issue(log, "b")
+    versions = [0, 1]
+
+    async def prepare() -> Preparation:
+        version = versions.pop(0)
+        if version == 0:  # it is read, and moves
+            await log.append([Append("key-b", 0, [QuotaGranted(units=1, at=AT)])])
+        return Preparation([Decision(grant(1), StartCause())], [Append("key-b", version, ())])
+
+    events, position = await Streams(log).change_by_others("key-a", prepare)
+
+    assert (len(events), position, versions) == (1, 4, [])
+
+
 async def test_if_one_of_them_is_refused_nothing_is_stored(log: MemoryEventLog) -> None:
     await _issue(log)
 

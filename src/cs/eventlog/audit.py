@@ -58,8 +58,8 @@ class Violation(msgspec.Struct, frozen=True):
     """One broken promise; ``position`` is of the event that broke it, 0 for none.
 
     Three kinds are found by the reader of the log: ``newer``, an event that only a newer
-    version can read, ``key-lost``, people in an event whose data keys are lost, and ``snapshot``, a
-    state that the events of its stream do not fold to.
+    version can read, ``key-lost``, people in an event whose data keys are lost, and
+    ``snapshot``, a state that the events of its stream do not fold to.
     """
 
     kind: Kind | Literal["newer", "key-lost", "snapshot"]
