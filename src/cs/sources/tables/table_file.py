@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, TypeVar
 
@@ -33,6 +33,7 @@ _JSON_ROWS = 100
 _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _WORDS_MEET = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BETWEEN = re.compile(r"[\s_\-./]+")
+_BETWEEN_CELLS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 #: By kind of file and field, the names of its column (`columns.toml`).
@@ -91,15 +92,31 @@ class TableFile:
     ) -> None:
         self._path, self._kind = path, kind
         self._delimiter, self._skipped = ",", 0
+        header: Sequence[str]
         with self._translated():
             if path.stat().st_size > MOST_BYTES:
                 raise BadFile(f"{path} is larger than {MOST_BYTES // 2**30} GiB")
-            self._format = self._format_of(path.name.lower().removesuffix(".gz"))
-            self._encoding = encoding or self._guessed_encoding()
-            header = self._header(chosen)
+            form = self._format_of(path.name.lower().removesuffix(".gz"))
+            with self._opened() as file:
+                self._encoding = encoding or guessed_encoding(file.read(HEAD_BYTES))
+            match form:
+                case "parquet":
+                    header, self.form = parquet_columns(path), "Parquet"
+                    self._read_rows = self._parquet_rows
+                case "json":
+                    names = (
+                        () if isinstance(row, str) else row
+                        for _, row in islice(self._json_rows(), _JSON_ROWS)
+                    )
+                    header = list(dict.fromkeys(chain.from_iterable(names)))
+                    self.form = f"JSON lines, {self._encoding}"
+                    self._read_rows = self._json_rows
+                case _:
+                    header = self._csv_header(chosen)
+                    self.form = f"CSV with {_BETWEEN_CELLS[self._delimiter]}, {self._encoding}"
+                    self._read_rows = self._csv_rows
             self.columns = columns_of(header, kind.fields, chosen)
         self.unused = [each for each in header if each not in self.columns.values()]
-        self.form = self._form()
         if missing := kind.lacking(self.columns):
             raise BadFile(
                 f"{path} lacks {missing}; of its {len(header)} columns these are known: "
@@ -131,13 +148,8 @@ class TableFile:
         Raises:
             BadFile: From here on the file cannot be read.
         """
-        readers = {
-            "parquet": self._parquet_rows,
-            "json": self._json_rows,
-            "csv": self._csv_rows,
-        }
         with self._translated():
-            for count, row in enumerate(readers[self._format]()):
+            for count, row in enumerate(self._read_rows()):
                 if count == MOST_ROWS:
                     raise BadFile(f"{self._path} has more than {MOST_ROWS} rows: split it")
                 yield row
@@ -187,32 +199,6 @@ class TableFile:
             io.TextIOWrapper(file, self._encoding, errors=errors, newline="") as text,
         ):
             yield text
-
-    def _guessed_encoding(self) -> str:
-        with self._opened() as file:
-            return guessed_encoding(file.read(HEAD_BYTES))
-
-    def _form(self) -> str:
-        match self._format:
-            case "parquet":
-                return "Parquet"
-            case "json":
-                return f"JSON lines, {self._encoding}"
-            case _:
-                between = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-                return f"CSV with {between[self._delimiter]}, {self._encoding}"
-
-    def _header(self, chosen: Mapping[str, str] | None) -> Sequence[str]:
-        match self._format:
-            case "parquet":
-                return parquet_columns(self._path)
-            case "json":
-                names: dict[str, None] = {}
-                for _, row in islice(self._json_rows(), _JSON_ROWS):
-                    names |= dict.fromkeys(() if isinstance(row, str) else row)
-                return list(names)
-            case _:
-                return self._csv_header(chosen)
 
     def _csv_header(self, chosen: Mapping[str, str] | None) -> Sequence[str]:
         """Return the line that names enough columns, else the first one."""
