@@ -7,16 +7,13 @@ from contracts.people_directory import (
     ADA,
     BEN,
     CAM,
-    DAY,
     KEY,
     PeopleDirectoryContract,
-    check_against_a_dict,
     index,
     of,
     put,
     row,
 )
-from cs.directory.person import DirectoryPerson
 from cs.directory.postgres import PostgresDirectory
 from cs.directory.store import Changes, DirectoryUnavailable, WrongDirectoryKey
 from cs.postgres import parts
@@ -35,17 +32,6 @@ def directory(pool: Pool) -> PostgresDirectory:
 
 class TestPostgresDirectory(PeopleDirectoryContract):
     pass
-
-
-async def test_rows_come_to_a_dict_by_profile(directory: PostgresDirectory) -> None:
-    title = replace(ADA, title="CMO", as_of=DAY)
-    given = frozenset({"full_name", "profile", "title", "as_of"})
-    batches: list[list[tuple[DirectoryPerson, frozenset[str]]]] = [
-        [(ADA, given), (title, given), (ADA, given)],
-        [(replace(title, company="Bolt"), given), (BEN, given | {"company"})],
-        [(replace(BEN, company="Bolt"), given | {"company"}), (BEN, given)],
-    ]
-    await check_against_a_dict(directory, batches)
 
 
 async def test_nobody_is_in_the_table_in_clear_and_no_byte_of_who_is_erased(

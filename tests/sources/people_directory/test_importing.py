@@ -77,17 +77,6 @@ async def test_rows_are_counted_and_the_same_file_changes_nothing(
     assert await run.directory.status() == DirectoryStatus(3, TODAY, TODAY)
 
 
-async def test_a_later_file_updates_what_it_tells_of(run: Import) -> None:
-    await run.run()
-
-    done = await run.run("name,title,linkedin,company\nAda Kern,CMO,linkedin.com/in/ada,Acme\n")
-
-    assert done == ImportCounts(rows=1, updated=1)
-    found = await run.directory.get("profile:https://www.linkedin.com/in/ada")
-    assert found is not None
-    assert (found.title, found.email) == ("CMO", "ada@acme.example")
-
-
 async def test_who_asked_to_be_forgotten_is_left_out(run: Import) -> None:
     await run.run()
     ada = await run.directory.get("profile:https://www.linkedin.com/in/ada")
