@@ -21,6 +21,7 @@ from cs.projections.folding import sealer
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
+from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
 from cs.projections.sqlite import sqlite_views
 from cs.projections.table import Projection, Table
 from cs.projections.usage import USAGE, UsageRow
@@ -90,6 +91,17 @@ async def test_a_result_is_kept_once_for_all_its_searches(views: Views) -> None:
     }
     assert [set(contact) for contact in contacts] == [set(CONTACT_FIELDS)] * 2
     assert [contact["email"] for contact in contacts] == [ADA_IS_AT, None]
+
+
+async def test_usage_adds_up(views: Views) -> None:
+    one, two = [await views.store.get(USAGE, key) for key in ("one", "two")]
+
+    assert one is not None
+    assert two is not None
+    assert (one.quota, one.used, one.reserved, one.searches) == (12, 1, 1, 3)
+    assert (one.secret_hash, one.last4, one.revoked) == ("h2", "bbbb", False)
+    assert (two.quota, two.used, two.reserved, two.searches) == (2, 1, 0, 1)
+    assert two.revoked
 
 
 async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
@@ -197,6 +209,30 @@ async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
     assert await store.all(SEARCHES) == []
     await store.apply(events[:8], await sealer(views.keys, events))
     assert await store.position() == 8
+    await store.close()
+
+
+async def test_an_event_that_makes_no_sense_sets_its_stream_aside(views: Views) -> None:
+    events = await views.log.tail(0)
+    bad = [each for each in events if each.stream == "key-one"][3]
+
+    def fold(_: Any, recorded: RecordedEvent) -> Any:
+        if recorded.position == bad.position:
+            raise ValueError("no such thing")
+        return recorded  # the last event of its stream
+
+    last = Table("last", RecordedEvent, EVERY_TYPE, lambda each: each.stream, fold)
+    store = sqlite_views(None, [*projections(), Projection("last", 1, [last])])
+    await store.apply(events, await sealer(views.keys, events))
+
+    aside = AsideRow(position=bad.position, stream="key-one", version=bad.version)
+    assert await store.tagged(ASIDE, SET_ASIDE) == [("key-one", aside)]
+    _, rows = await store.page(last, "", 100)
+    ends = {row.row_id: json.loads(row.row)["version"] for row in rows}
+    assert ends == {each.stream: each.version for each in events} | {"key-one": bad.version - 1}
+    usage = await store.get(USAGE, "two")
+    assert usage is not None
+    assert usage.used == 1
     await store.close()
 
 
