@@ -1,8 +1,9 @@
 """Which brand is meant, from sources that live in this file."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -38,7 +39,7 @@ class Shelf:
 
 
 def match(
-    score: float, name: str, domain: str | None, key: str = "", **facts: str
+    score: float, name: str, domain: str | None, key: str = "", **facts: Any
 ) -> BrandMatch:
     mail = () if domain is None else (domain,)
     known = BrandFacts(name=name, domain=domain, mail_domains=mail)
@@ -80,7 +81,224 @@ async def facts_of(
     return resolution.facts
 
 
-# A bare name.
+# Which brand is meant.
+
+
+class Case(NamedTuple):
+    """What sources have, what is asked, and what is found of it."""
+
+    known: Sequence[BrandMatch]  # by the directory
+    also: Sequence[BrandMatch] = ()  # by Wikidata
+    site: Sequence[BrandMatch] = ()  # by the brand's own
+    brand: str | None = None
+    domain: str | None = None
+    status: str = "matched"
+    found: Mapping[str, object] = {}
+
+
+NIKE, ADIDAS = match(0.97, "Nike", "nike.com"), match(1.0, "Adidas", "adidas.com")
+CANOPY, HILTON = match(1.0, "Canopy", "hilton.com"), match(1.0, "Hilton", "hilton.com")
+UNILEVER = match(1.0, "Unilever", "unilever.com", linkedin_company_url="li", instagram="ig")
+DELTA = match(0.9, "Delta", "delta.com")
+GALIL = match(0.9, "Delta", "deltagalil.com")
+METRO = match(0.5, "Metro", "metro.de")
+WORLDWIDE = match(1.0, "Hilton Worldwide", "hilton.com", instagram="ig:hilton")
+#: A brand with a second site; another brand has that as its main one.
+MALAYSIAN = with_mail(match(1.0, "FamilyMart", "fm.my"), "fm.my", "fm.tw")
+TAIWANESE = match(1.0, "FamilyMart", "fm.tw", instagram="ig:tw")
+FOOS = (match(0.9, "Emporio Foo", "foo.com"), match(0.9, "Giorgio Foo", "foo.com"))
+KIDS = with_mail(match(1.0, "Gap", "gapinc.com", aliases=("Gap Kids",)), "gapinc.com", "g.com")
+#: The pages of an owner's site, which are the owner's.
+DOVE_AT_OWNER = match(
+    1.0, "Dove", "unilever.com", instagram="ig:owner", linkedin_company_url="li:owner"
+)
+
+CASES = {
+    "namesakes of one source": Case(
+        [DELTA, GALIL], brand="Delta", status="ambiguous", found={"conclusive": True}
+    ),
+    "namesakes of two sources": Case([DELTA], [GALIL], brand="Delta", status="ambiguous"),
+    "two main sites in one source": Case(
+        [MALAYSIAN, TAIWANESE], brand="FamilyMart", status="ambiguous"
+    ),
+    "two domains of one brand by two sources": Case(
+        [with_mail(match(0.9, "Gap", "gapinc.com"), "gapinc.com", "gap.com")],
+        [match(0.9, "Gap", "gap.com")],
+        brand="Gap",
+        found={"domain": "gapinc.com", "mail_domains": ("gapinc.com", "gap.com")},
+    ),
+    "one item under two names": Case(
+        [match(0.9, "BMW", "bmw.com", key="Q1")],
+        [match(0.9, "Bayerische Motoren Werke", "bmwgroup.com", key="Q1")],
+        brand="BMW",
+        found={"name": "BMW", "mail_domains": ("bmw.com", "bmwgroup.com")},
+    ),
+    "accents that were not asked for": Case(
+        [match(0.9, "Nike", "nike.com"), match(0.873, "Niké", "nike.sk")],
+        brand="Nike",
+        found={"domain": "nike.com"},
+    ),
+    "something similar": Case(
+        [match(0.69, "Delta Faucet", "deltafaucet.com")], brand="Delta", status="no_match"
+    ),
+    "a namesake without a site": Case(
+        [NIKE], [match(0.97, "Nike", None)], brand="Nike", found={"domain": "nike.com"}
+    ),
+    "no site at all": Case(
+        [match(0.9, "Acme Bank", None)],
+        brand="Acme Bank",
+        found={"domain": None, "mail_domains": ()},
+    ),
+    "likely together": Case(
+        [METRO, match(0.4, "Metro", "metro.ca")],
+        brand="Metro",
+        status="ambiguous",
+        found={"score": 0.5},
+    ),
+    "likely alone": Case([METRO], brand="Metro", status="no_match", found={"score": 0.5}),
+    "a domain among namesakes": Case(
+        [match(1.0, "Delta", "deltagalil.com")],
+        [DELTA],
+        brand="Delta",
+        domain="deltagalil.com",
+        found={"domain": "deltagalil.com"},
+    ),
+    "a domain alone": Case(
+        [match(1.0, "Delta", "deltagalil.com")],
+        [DELTA],
+        domain="deltagalil.com",
+        found={"domain": "deltagalil.com"},
+    ),
+    "the owner's brand with a site of its own": Case(
+        [UNILEVER],
+        [match(0.9, "Dove", "dove.com", parent_company="Unilever", instagram="ig:dove")],
+        brand="Dove",
+        domain="unilever.com",
+        found={
+            "domain": "dove.com",
+            "parent_company": "Unilever",
+            "instagram": "ig:dove",
+            "mail_domains": ("dove.com", "unilever.com"),
+        },
+    ),
+    **{
+        f"{brand} at {domain}": Case(known, brand=brand, domain=domain, status="ambiguous")
+        for brand, domain, known in (
+            ("Nike", "adidas.com", [NIKE, ADIDAS]),
+            # Another Dove: which of Unilever's is meant cannot be known.
+            ("Dove", "unilever.com", [match(0.9, "Dove", "dovechocolate.com"), UNILEVER]),
+            ("Zephyrine", "adidas.com", [ADIDAS]),
+            ("Nike", "nobody-knows.example", [NIKE]),
+            (
+                "Puma Energy",
+                "puma.com",
+                [
+                    match(0.97, "Puma Energy", "pumaenergy.com"),
+                    match(1.0, "Puma", "puma.com"),
+                ],
+            ),
+        )
+    },
+    **{
+        f"{brand}, like the owner": Case(
+            [ADIDAS],
+            brand=brand,
+            domain="adidas.com",
+            found={"name": "Adidas", "parent_company": None},
+        )
+        for brand in ("Adidas Football", "Addidas", "adidsa", "ADIDAS AG")
+    },
+    "two brands of one site": Case(
+        [CANOPY, HILTON],
+        [WORLDWIDE],
+        brand="Canopy",
+        domain="hilton.com",
+        found={"name": "Canopy", "parent_company": "Hilton", "instagram": None},
+    ),
+    "another name of the owner": Case(
+        [CANOPY, HILTON],
+        [WORLDWIDE],
+        brand="Hilton",
+        domain="hilton.com",
+        found={"instagram": "ig:hilton"},
+    ),
+    "two namesakes that name the domain": Case(
+        [MALAYSIAN, TAIWANESE],
+        brand="FamilyMart",
+        domain="fm.tw",
+        found={"domain": "fm.tw", "instagram": "ig:tw"},
+    ),
+    "no parent of itself": Case(
+        [KIDS, match(1.0, "Gap", "g.com")],
+        brand="Gap Kids",
+        domain="g.com",
+        found={"domain": "gapinc.com", "parent_company": None},
+    ),
+    "a short name of the owner": Case(
+        [match(1.0, "Delta Faucet", "deltafaucet.com", instagram="ig:faucet")],
+        brand="Delta",
+        domain="deltafaucet.com",
+        found={"name": "Delta Faucet", "parent_company": None, "instagram": "ig:faucet"},
+    ),
+    "a name that the domain is called by": Case(
+        [match(0.9, "Saint Laurent", "ysl.com", instagram="ig:ysl")],
+        brand="YSL",
+        domain="ysl.com",
+        found={"name": "YSL", "aliases": ("Saint Laurent",), "instagram": "ig:ysl"},
+    ),
+    "a domain that only its own site knows": Case(
+        [],
+        site=[match(0.8, "Acme", None, instagram="ig:acme")],
+        domain="acme.example",
+        found={"name": "Acme", "domain": "acme.example", "mail_domains": ("acme.example",)},
+    ),
+    "a site that leads elsewhere": Case(
+        [],
+        site=[match(1.0, "Parking", "parking.example")],
+        brand="Acme",
+        domain="acme.example",
+        status="no_match",
+    ),
+    "two names of one site": Case(FOOS, domain="foo.com", status="ambiguous"),
+    "two names of which the site has one": Case(
+        FOOS, site=FOOS[1:], domain="foo.com", found={"name": "Giorgio Foo"}
+    ),
+    "an owner's social pages": Case(
+        [UNILEVER],
+        site=[DOVE_AT_OWNER],
+        brand="Dove",
+        domain="unilever.com",
+        found={"instagram": None, "linkedin_company_url": "li"},
+    ),
+    "an owner's company page, by its site": Case(
+        [match(1.0, "Unilever", "unilever.com")],
+        site=[DOVE_AT_OWNER],
+        brand="Dove",
+        domain="unilever.com",
+        found={"instagram": None, "linkedin_company_url": "li:owner"},
+    ),
+    "what the site adds": Case(
+        [match(0.9, "Nike", "nike.com", instagram="ig:nike")],
+        site=[match(1.0, "NIKE Official", "nike.com", instagram="ig:new", tiktok="tt:nike")],
+        brand="Nike",
+        found={"name": "Nike", "instagram": "ig:nike", "tiktok": "tt:nike"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_which_brand_is_meant(name: str) -> None:
+    case = CASES[name]
+    sources = [directory(*case.known), wikidata(*case.also), website(*case.site)]
+
+    resolution = await resolve(sources, case.brand, case.domain)
+
+    assert resolution.status == case.status
+    assert (resolution.facts is None) == (case.status != "matched")
+    if case.domain and case.status == "ambiguous":
+        assert resolution.score <= 0.5
+    of = resolution.facts or resolution
+    assert {field: getattr(of, field) for field in case.found} == case.found
 
 
 async def test_facts_are_merged_field_by_field_with_their_finder() -> None:
@@ -110,110 +328,13 @@ async def test_facts_are_merged_field_by_field_with_their_finder() -> None:
     )
 
 
-@pytest.mark.parametrize("spread", [True, False])
-async def test_namesakes_with_different_domains_are_ambiguous(spread: bool) -> None:
-    one, other = match(0.9, "Delta", "delta.com"), match(0.9, "Delta", "deltagalil.com")
-    sources = [directory(one), wikidata(other)] if spread else [directory(one, other)]
-
-    resolution = await resolve(sources, "Delta")
-
-    assert (resolution.status, resolution.facts) == ("ambiguous", None)
-    assert resolution.conclusive
-
-
-async def test_two_main_sites_of_one_name_in_one_source_stay_two_brands() -> None:
-    malaysian = with_mail(match(0.9, "FamilyMart", "fm.my"), "fm.my", "fm.tw")
-
-    resolution = await resolve(
-        [directory(malaysian, match(0.9, "FamilyMart", "fm.tw"))], "FamilyMart"
-    )
-
-    assert resolution.status == "ambiguous"
-
-
-async def test_one_brand_known_under_two_domains_by_two_sources_is_one() -> None:
-    known = with_mail(match(0.9, "Gap", "gapinc.com"), "gapinc.com", "gap.com")
-
-    facts = await facts_of([directory(known), wikidata(match(0.9, "Gap", "gap.com"))], "Gap")
-
-    assert (facts.domain, facts.mail_domains) == ("gapinc.com", ("gapinc.com", "gap.com"))
-
-
-async def test_one_item_under_two_names_is_one_brand() -> None:
-    facts = await facts_of(
-        [
-            directory(match(0.9, "BMW", "bmw.com", key="Q26678")),
-            wikidata(match(0.9, "Bayerische Motoren Werke", "bmwgroup.com", key="Q26678")),
-        ],
-        "BMW",
-    )
-
-    assert (facts.name, facts.mail_domains) == ("BMW", ("bmw.com", "bmwgroup.com"))
-
-
-async def test_a_name_written_as_asked_beats_one_with_accents() -> None:
-    facts = await facts_of(
-        [directory(match(0.9, "Nike", "nike.com"), match(0.873, "Niké", "nike.sk"))], "Nike"
-    )
-
-    assert facts.domain == "nike.com"
-
-
-async def test_something_similar_is_no_match() -> None:
-    resolution = await resolve(
-        [directory(match(0.69, "Delta Faucet", "deltafaucet.com"))], "Delta"
-    )
-
-    assert (resolution.status, resolution.conclusive) == ("no_match", True)
-
-
-async def test_a_namesake_without_a_site_is_no_rival() -> None:
-    goddess = match(0.9, "Nike", None)
-
-    facts = await facts_of(
-        [directory(match(0.9, "Nike", "nike.com")), wikidata(goddess)], "Nike"
-    )
-
-    assert facts.domain == "nike.com"
-
-
-async def test_a_brand_without_any_site_is_still_a_match() -> None:
-    site = website()
-
-    facts = await facts_of([directory(match(0.9, "Acme Bank", None)), site], "Acme Bank")
-
-    assert (facts.domain, facts.mail_domains) == (None, ())
-    assert site.asked == []
-
-
-# A domain, alone or beside a name.
-
-
-async def test_a_domain_decides_between_namesakes() -> None:
-    sources = [
-        directory(match(1.0, "Delta", "deltagalil.com")),
-        wikidata(match(0.9, "Delta", "delta.com")),
-    ]
-
-    assert (await facts_of(sources, "Delta", "deltagalil.com")).domain == "deltagalil.com"
-    assert (await facts_of(sources, domain="deltagalil.com")).domain == "deltagalil.com"
-
-
 async def test_a_brand_of_an_owner_s_domain_has_the_owner_as_parent() -> None:
-    unilever = match(
-        1.0,
-        "Unilever",
-        "unilever.com",
-        linkedin_company_url="li:unilever",
-        instagram="ig:unilever",
-    )
-
-    facts = await facts_of([directory(unilever)], "Dove", "unilever.com")
+    facts = await facts_of([directory(UNILEVER)], "Dove", "unilever.com")
 
     assert facts == BrandFacts(
         name="Dove",
         domain="unilever.com",
-        linkedin_company_url="li:unilever",
+        linkedin_company_url="li",
         parent_company="Unilever",
         mail_domains=("unilever.com",),
         found_by={
@@ -223,177 +344,6 @@ async def test_a_brand_of_an_owner_s_domain_has_the_owner_as_parent() -> None:
             "linkedin_company_url": "directory",
         },
     )
-
-
-async def test_a_brand_known_to_be_the_owner_s_keeps_its_own_site() -> None:
-    dove = match(0.9, "Dove", "dove.com", parent_company="Unilever", instagram="ig:dove")
-
-    facts = await facts_of(
-        [directory(match(1.0, "Unilever", "unilever.com")), wikidata(dove)],
-        "Dove",
-        "unilever.com",
-    )
-
-    assert (facts.name, facts.domain, facts.parent_company) == ("Dove", "dove.com", "Unilever")
-    assert facts.instagram == "ig:dove"
-    assert facts.mail_domains == ("dove.com", "unilever.com")
-
-
-NIKE, ADIDAS = match(0.97, "Nike", "nike.com"), match(1.0, "Adidas", "adidas.com")
-
-
-@pytest.mark.parametrize(
-    ("brand", "domain", "known"),
-    [
-        ("Nike", "adidas.com", [NIKE, ADIDAS]),
-        # Another Dove: what of Unilever's is meant nobody can say.
-        ("Dove", "unilever.com", [match(0.9, "Dove", "dovechocolate.com"),
-                                  match(1.0, "Unilever", "unilever.com")]),
-        ("Puma Energy", "puma.com", [match(0.97, "Puma Energy", "pumaenergy.com"),
-                                     match(1.0, "Puma", "puma.com")]),
-        # A name that nobody knows, at the site of a company without other brands.
-        ("Zephyrine", "adidas.com", [ADIDAS]),
-        ("Nike", "nobody-knows.example", [NIKE]),
-    ],
-)  # fmt: skip
-async def test_a_brand_and_a_domain_that_contradict_are_ambiguous(
-    brand: str, domain: str, known: list[BrandMatch]
-) -> None:
-    resolution = await resolve([directory(*known)], brand, domain)
-
-    assert (resolution.status, resolution.facts) == ("ambiguous", None)
-    assert resolution.score <= 0.5
-
-
-@pytest.mark.parametrize("brand", ["Adidas Football", "Addidas", "adidsa", "ADIDAS AG"])
-async def test_a_name_like_the_owner_s_is_the_owner(brand: str) -> None:
-    facts = await facts_of([directory(ADIDAS)], brand, "adidas.com")
-
-    assert (facts.name, facts.parent_company) == ("Adidas", None)
-
-
-async def test_several_that_are_likely_together_are_ambiguous_and_too_few_are_none() -> None:
-    one, two = match(0.5, "Metro", "metro.de"), match(0.4, "Metro", "metro.ca")
-
-    both = await resolve([directory(one, two)], "Metro")
-    alone = await resolve([directory(one)], "Metro")
-
-    assert [(r.status, r.score) for r in (both, alone)] == [
-        ("ambiguous", 0.5),
-        ("no_match", 0.5),
-    ]
-
-
-CANOPY, HILTON = match(1.0, "Canopy", "hilton.com"), match(1.0, "Hilton", "hilton.com")
-
-
-async def test_two_brands_of_one_site_are_told_apart_by_name() -> None:
-    facts = await facts_of([directory(CANOPY, HILTON)], "Canopy", "hilton.com")
-
-    assert (facts.name, facts.parent_company) == ("Canopy", "Hilton")
-
-
-async def test_another_name_of_a_site_s_owner_is_the_owner() -> None:
-    worldwide = wikidata(match(1.0, "Hilton Worldwide", "hilton.com", instagram="ig:hilton"))
-    sources = [directory(CANOPY, HILTON), worldwide]
-
-    assert (await facts_of(sources, "Canopy", "hilton.com")).instagram is None
-    assert (await facts_of(sources, "Hilton", "hilton.com")).instagram == "ig:hilton"
-
-
-async def test_of_two_namesakes_that_name_the_domain_its_owner_is_meant() -> None:
-    malaysian = with_mail(match(1.0, "FamilyMart", "fm.my"), "fm.my", "fm.tw")
-    taiwanese = match(1.0, "FamilyMart", "fm.tw", instagram="ig:tw")
-
-    facts = await facts_of([directory(malaysian, taiwanese)], "FamilyMart", "fm.tw")
-
-    assert (facts.domain, facts.instagram) == ("fm.tw", "ig:tw")
-
-
-async def test_no_brand_is_its_own_parent() -> None:
-    kids = with_mail(match(1.0, "Gap", "gapinc.com"), "gapinc.com", "g.com")
-    kids = msgspec.structs.replace(
-        kids, facts=msgspec.structs.replace(kids.facts, aliases=("Gap Kids",))
-    )
-
-    facts = await facts_of([directory(kids, match(1.0, "Gap", "g.com"))], "Gap Kids", "g.com")
-
-    assert (facts.domain, facts.parent_company) == ("gapinc.com", None)
-
-
-async def test_a_short_name_of_the_owner_is_the_owner() -> None:
-    faucet = directory(match(1.0, "Delta Faucet", "deltafaucet.com", instagram="ig:faucet"))
-
-    facts = await facts_of([faucet], "Delta", "deltafaucet.com")
-
-    assert (facts.name, facts.parent_company, facts.instagram) == (
-        "Delta Faucet",
-        None,
-        "ig:faucet",
-    )
-
-
-async def test_a_name_the_domain_is_called_by_is_the_owner_s() -> None:
-    laurent = directory(match(0.9, "Saint Laurent", "ysl.com", instagram="ig:ysl"))
-
-    facts = await facts_of([laurent], "YSL", "ysl.com")
-
-    assert (facts.name, facts.parent_company, facts.instagram) == ("YSL", None, "ig:ysl")
-    assert facts.aliases == ("Saint Laurent",)
-
-
-async def test_a_domain_nobody_knows_is_told_by_its_own_site() -> None:
-    site = website(match(0.8, "Acme", None, instagram="ig:acme"))
-
-    facts = await facts_of([directory(), wikidata(), site], domain="acme.example")
-
-    assert (facts.name, facts.domain, facts.instagram) == ("Acme", "acme.example", "ig:acme")
-    assert facts.mail_domains == ("acme.example",)
-    assert site.asked == [(Query(None, "acme.example"), None)]
-
-
-async def test_a_site_that_now_leads_elsewhere_tells_nothing() -> None:
-    site = website(match(1.0, "Parking", "parking.example"))
-
-    resolution = await resolve([directory(), site], "Acme", "acme.example")
-
-    assert resolution.status == "no_match"
-
-
-async def test_a_site_s_own_name_settles_what_one_source_left_open() -> None:
-    brands = directory(
-        match(0.9, "Emporio Foo", "foo.com"), match(0.9, "Giorgio Foo", "foo.com")
-    )
-    site = website(match(0.9, "Giorgio Foo", "foo.com"))
-
-    assert (await resolve([brands], domain="foo.com")).status == "ambiguous"
-    assert (await facts_of([brands, site], domain="foo.com")).name == "Giorgio Foo"
-
-
-@pytest.mark.parametrize(("owner", "domain"), [("Unilever", "unilever.com"), ("P&G", "pg.com")])
-async def test_an_owner_s_site_lends_a_brand_no_social_pages(owner: str, domain: str) -> None:
-    site = website(
-        match(1.0, "Dove", domain, instagram="ig:owner", linkedin_company_url="li:owner")
-    )
-
-    facts = await facts_of([directory(match(1.0, owner, domain)), site], "Dove", domain)
-
-    assert (facts.instagram, facts.linkedin_company_url) == (None, "li:owner")
-
-
-async def test_a_site_completes_what_is_known_and_changes_nothing() -> None:
-    site = website(
-        match(1.0, "NIKE Official", "nike.com", instagram="ig:new", tiktok="tt:nike")
-    )
-
-    facts = await facts_of(
-        [directory(match(0.9, "Nike", "nike.com", instagram="ig:nike")), site], "Nike"
-    )
-
-    assert (facts.name, facts.instagram, facts.tiktok) == ("Nike", "ig:nike", "tt:nike")
-    [(_, known)] = site.asked
-    assert known is not None
-    assert known.domain == "nike.com"
 
 
 # What the sources' endings mean.
