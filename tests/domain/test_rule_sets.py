@@ -22,7 +22,6 @@ RULES = (
     "cs.pipeline.brand_choice",
     "cs.pipeline.brand_resolution",
     "cs.pipeline.verification",
-    "cs.pipeline.waterfall",
     "cs.verifiers.smtp.verifier",
     "cs.verifiers.smtp.probe",
     "cs.verifiers.smtp.verdict",
@@ -40,7 +39,7 @@ BEGIN = {
 DIGESTS = {
     "ranking-12": "992aa87d48bd5762",
     "mail-replies-3": "74b1accf86c9fc28",
-    "verification-4": "352d6e7128ee209f",
+    "verification-4": "607393517b197b86",
     "resolution-5": "78ee70d4dd43191f",
 }
 

@@ -18,8 +18,7 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.pipeline.verification import Verification
-from cs.pipeline.waterfall import PaidCaps
+from cs.pipeline.verification import PaidCaps, Verification
 from cs.plugins.verifiers import DomainCheck
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.pipeline.waterfall import ask
+from cs.pipeline.verification import ask
 from cs.plugins.isolated import FAILED, IsolatedVerifier
 from cs.plugins.plugin_settings import SettingValues
 from plugins.test_isolated_sources import PEOPLE, RAISED

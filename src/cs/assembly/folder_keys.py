@@ -35,24 +35,17 @@ _RIGHTS = (
 )
 _BACKUP = "bring it back from a backup, or name another folder with --data-dir"
 
-_BY_SQLITE = {
-    sqlite3.SQLITE_BUSY: _WAIT,
-    sqlite3.SQLITE_LOCKED: _WAIT,
-    sqlite3.SQLITE_FULL: _ROOM,
-    sqlite3.SQLITE_IOERR: _DISK,
-    sqlite3.SQLITE_READONLY: _RIGHTS,
-    sqlite3.SQLITE_CANTOPEN: _RIGHTS,
-    sqlite3.SQLITE_PERM: _RIGHTS,
+#: By the names of SQLite's and the system's codes.
+_ADVICE = {
+    _WAIT: ("SQLITE_BUSY", "SQLITE_LOCKED"),
+    _ROOM: ("SQLITE_FULL", "ENOSPC", "EDQUOT", "EFBIG"),
+    _DISK: ("SQLITE_IOERR", "EIO"),
+    _RIGHTS: (
+        *("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
+        *("EACCES", "EPERM", "EROFS"),
+    ),
 }
-_BY_SYSTEM = {
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EFBIG: _ROOM,
-    errno.EIO: _DISK,
-    errno.EACCES: _RIGHTS,
-    errno.EPERM: _RIGHTS,
-    errno.EROFS: _RIGHTS,
-}
+_BY_NAME = {name: text for text, names in _ADVICE.items() for name in names}
 
 
 def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
@@ -180,12 +173,14 @@ def advice(error: BaseException, folder: Path) -> str:
     nothing, so that the advice is to remove the cause, not to look for a backup.
     """
     for cause in _causes(error):
-        # An error that the sqlite3 module raises by itself has no code.
-        code = getattr(cause, "sqlite_errorcode", None)
-        if code is not None:
-            return _BY_SQLITE.get(code & 0xFF, _BACKUP).format(folder=folder)
-        if isinstance(cause, OSError):
-            return _BY_SYSTEM.get(cause.errno or 0, _BACKUP).format(folder=folder)
+        # An error that the sqlite3 module raises by itself has no name.
+        if isinstance(cause, sqlite3.Error) and hasattr(cause, "sqlite_errorname"):
+            name = "_".join(cause.sqlite_errorname.split("_")[:2])  # without its details
+        elif isinstance(cause, OSError):
+            name = errno.errorcode.get(cause.errno or 0, "")
+        else:
+            continue
+        return _BY_NAME.get(name, _BACKUP).format(folder=folder)
     return _BACKUP
 
 

@@ -27,8 +27,7 @@ from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
 from cs.pipeline.contact_discovery import ENOUGH, ContactDiscovery
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.ranking import Ranking
-from cs.pipeline.verification import Verification
-from cs.pipeline.waterfall import PaidCaps, PaidQuestions
+from cs.pipeline.verification import PaidCaps, PaidQuestions, Verification
 from cs.plugins.containment import captured_output
 from cs.plugins.entry_points import Group, PluginError
 from cs.plugins.isolated import (

@@ -42,7 +42,7 @@ from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.service import WORKS
 from cs.pipeline.brand_resolution import BrandResolver
 from cs.pipeline.cost_meter import asking, metered
-from cs.pipeline.waterfall import ask
+from cs.pipeline.verification import ask
 from cs.plugins.sources import ANSWERED, BrandSource
 from cs.plugins.verifiers import DomainCheck
 from cs.sources.brand.directory import bundled

@@ -2,7 +2,8 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TextIO
 
 #: A longer line is no row, and no cell goes over more lines.
@@ -21,82 +22,56 @@ def records(text: TextIO, delimiter: str) -> Iterator[tuple[int, list[str] | str
     A quoted cell may go over several lines.  Where a quote is opened that nothing closes,
     only the line with it is lost.
     """
-    lines = _Lines(text)
-    while (first := lines.next()) is not None:
+    lines, unclosed = _lines(text), 0
+    ahead: deque[tuple[int, str | None]] = deque()  # read, and of no record yet
+    while (first := ahead.popleft() if ahead else next(lines, None)) is not None:
         number, line = first
-        if isinstance(line, _TooLong):
+        if line is None:
             yield number, f"the line has more than {LONGEST_LINE} characters"
-        elif line.strip():
-            yield number, _record(line, lines, delimiter)
+            continue
+        if not line.strip():
+            continue
+        parts = [line]
+        while (
+            (found := _cells(parts, delimiter)) is None
+            and unclosed < MOST_UNCLOSED
+            and len(parts) <= MOST_LINES
+            and sum(map(len, parts)) <= LONGEST_LINE
+        ):
+            if len(ahead) < len(parts):
+                ahead.extend(islice(lines, 1))
+            following = ahead[len(parts) - 1][1] if len(ahead) >= len(parts) else None
+            if following is None:
+                break
+            parts.append(following)
+        if found is None:
+            unclosed += 1
+            yield number, "a quote is opened that nothing closes: close it, or double it"
+        else:
+            for _ in parts[1:]:
+                ahead.popleft()
+            yield number, found
 
 
-class _TooLong:
-    """In the place of a line that is not kept."""
+def _lines(text: TextIO) -> Iterator[tuple[int, str | None]]:
+    """Yield each line with its number, from 1; ``None`` for one that is too long."""
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        whole = len(line) < LONGEST_LINE or line.endswith(("\n", "\r"))
+        yield number, line if whole else None
+        while not whole and line and not line.endswith(("\n", "\r")):
+            line = text.readline(LONGEST_LINE)
 
 
-class _Lines:
-    """Lines with their numbers, from 1; some may be given back.
-
-    Attributes:
-        unclosed: How many quotes nothing closed.
-    """
-
-    def __init__(self, text: TextIO) -> None:
-        self.unclosed = 0
-        self._text = text
-        self._number = 0
-        self._waiting: deque[tuple[int, str | _TooLong]] = deque()
-
-    def next(self) -> tuple[int, str | _TooLong] | None:
-        if self._waiting:
-            return self._waiting.popleft()
-        line = self._text.readline(LONGEST_LINE)
-        if not line:
-            return None
-        self._number += 1
-        if len(line) < LONGEST_LINE or line.endswith(("\n", "\r")):
-            return self._number, line
-        while line and not line.endswith(("\n", "\r")):
-            line = self._text.readline(LONGEST_LINE)
-        return self._number, _TooLong()
-
-    def back(self, lines: list[tuple[int, str | _TooLong]]) -> None:
-        self._waiting.extendleft(reversed(lines))
-
-
-def _record(line: str, lines: _Lines, delimiter: str) -> list[str] | str:
-    if '"' not in line:
-        return _cells(line, delimiter)
-    taken: list[tuple[int, str | _TooLong]] = []
+def _cells(parts: Sequence[str], delimiter: str) -> list[str] | str | None:
+    """Return the cells of a record, or what is wrong with it; ``None``: a quote is open."""
     try:
-        return next(csv.reader(_joined(line, lines, taken), delimiter=delimiter, strict=True))
+        return next(csv.reader(parts, delimiter=delimiter, strict=True), [])
     except csv.Error as error:
-        if not taken and str(error) != _OPEN:
-            return _cells(line, delimiter)  # only this line is wrong: read as spreadsheets do
-    lines.back(taken)
-    lines.unclosed += 1
-    return "a quote is opened that nothing closes: close it, or double it"
-
-
-def _joined(line: str, lines: _Lines, taken: list[tuple[int, str | _TooLong]]) -> Iterator[str]:
-    """Yield *line* and the lines into which a cell of it may go on, which *taken* has then."""
-    yield line
-    size = len(line)
-    while (
-        size <= LONGEST_LINE
-        and len(taken) <= MOST_LINES
-        and lines.unclosed < MOST_UNCLOSED
-        and (following := lines.next()) is not None
-    ):
-        taken.append(following)
-        if isinstance(following[1], _TooLong):
-            return
-        size += len(following[1])
-        yield following[1]
-
-
-def _cells(text: str, delimiter: str) -> list[str] | str:
-    try:
-        return next(csv.reader([text], delimiter=delimiter), [])
+        if len(parts) > 1 or str(error) == _OPEN:
+            return None
+    try:  # only this line is wrong: read as spreadsheets do
+        return next(csv.reader(parts, delimiter=delimiter), [])
     except csv.Error as error:
         return str(error)
