@@ -8,10 +8,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import NoReturn
 
 import msgspec
 
@@ -24,12 +21,17 @@ MOST_CPU_S = 600
 LONGEST_CELL = LONGEST_LINE
 _BUFFERS = "256MB"
 _BATCH = 2_000
-#: The exit code of a reader that has described in words what is wrong.
-_DESCRIBED = 3
 
 
 class BadParquet(Exception):
     """The file cannot be read, for the reason that the message names."""
+
+
+#: What a line says: the cells of a row, what is wrong with a row, or ``{"end": why}``, the last
+#: line, where *why* is ``null`` if all was read.
+Said = list[str | None] | str | dict[str, str | None]
+
+_decode = msgspec.json.Decoder(Said).decode
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -38,8 +40,7 @@ def parquet_columns(path: Path) -> list[str]:
     Raises:
         BadParquet: It cannot be read within the bounds.
     """
-    with _reader(path) as lines:
-        return next(msgspec.json.decode(line, type=list[str]) for line in lines)
+    return [name or "" for row in _lines(path) for name in row]
 
 
 def parquet_rows(path: Path, wanted: Sequence[str]) -> Iterator[Mapping[str, str | None] | str]:
@@ -48,53 +49,36 @@ def parquet_rows(path: Path, wanted: Sequence[str]) -> Iterator[Mapping[str, str
     Raises:
         BadParquet: From here on it cannot be read within the bounds.
     """
-    decoder = msgspec.json.Decoder(list[str | None] | str)
-    with _reader(path, *wanted) as lines:
-        for row in map(decoder.decode, lines):
-            yield row if isinstance(row, str) else dict(zip(wanted, row, strict=True))
+    for row in _lines(path, *wanted):
+        yield row if isinstance(row, str) else dict(zip(wanted, row, strict=True))
 
 
-@contextmanager
-def _reader(path: Path, *wanted: str) -> Iterator[Iterator[bytes]]:
-    """Yield the lines that a reading process writes."""
-    with (
-        TemporaryFile() as problem,
-        subprocess.Popen(  # noqa: S603  this module
-            [sys.executable, "-P", "-m", __name__, str(path), *wanted],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=problem,
-        ) as process,
-    ):
+def _lines(path: Path, *wanted: str) -> Iterator[list[str | None] | str]:
+    """Yield what a reading process writes."""
+    with subprocess.Popen(  # noqa: S603  this module
+        [sys.executable, "-P", "-m", __name__, str(path), *wanted],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
         assert process.stdout is not None, "a pipe"
         try:
-            yield _until_it_ends(process, process.stdout)
-        except _EndedBadly:
-            problem.seek(0)
-            described = problem.read(4_000).decode(errors="replace").strip()
+            for line in process.stdout:
+                if not line.endswith(b"\n"):
+                    break
+                said = _decode(line)
+                if not isinstance(said, dict):
+                    yield said
+                elif (why := said["end"]) is None:
+                    return
+                else:
+                    raise BadParquet(why)
             raise BadParquet(
-                described
-                if process.returncode == _DESCRIBED
-                else f"cannot be read within {MOST_MEMORY >> 20} MiB of memory and "
-                f"{MOST_CPU_S} s: write it with smaller row groups, or save it as CSV"
-            ) from None
+                f"cannot be read within {MOST_MEMORY >> 20} MiB of memory and {MOST_CPU_S} s: "
+                "write it with smaller row groups, or save it as CSV"
+            )
         finally:
             process.kill()
-
-
-class _EndedBadly(Exception):
-    """The reading process did not end by itself, or has described a problem."""
-
-
-def _until_it_ends(
-    process: "subprocess.Popen[bytes]", lines: Iterator[bytes]
-) -> Iterator[bytes]:
-    for line in lines:
-        if not line.endswith(b"\n"):
-            break
-        yield line
-    if process.wait() != 0:
-        raise _EndedBadly
 
 
 # What the reading process does.
@@ -115,20 +99,20 @@ def _read(path: str, wanted: Sequence[str]) -> None:
         )
         if not wanted:
             _write(list(columns))
-            return
-        selected = ", ".join(_selected(name, columns[name]) for name in wanted)
-        found = db.execute(f"SELECT {selected} FROM read_parquet($1)", [path])  # noqa: S608
-        while batch := found.fetchmany(_BATCH):
-            for row in batch:
-                _write(next((each[1] for each in row if each[1]), [each[0] for each in row]))
+        else:
+            selected = ", ".join(_selected(name, columns[name]) for name in wanted)
+            found = db.execute(f"SELECT {selected} FROM read_parquet($1)", [path])  # noqa: S608
+            while batch := found.fetchmany(_BATCH):
+                for row in batch:
+                    wrong = next((each[1] for each in row if each[1]), None)
+                    _write(wrong or [each[0] for each in row])
+        _write({"end": None})
     except (MemoryError, duckdb.OutOfMemoryException):
         raise SystemExit(1) from None
     except duckdb.Error as error:
-        if wanted:  # the message may repeat a cell
-            _describe(
-                "damaged, or a text in it is not UTF-8: write it again, or save it as CSV"
-            )
-        _describe(str(error).partition("\n")[0])
+        # With rows, its message may repeat a cell.
+        damaged = "damaged, or a text in it is not UTF-8: write it again, or save it as CSV"
+        _write({"end": damaged if wanted else str(error).partition("\n")[0][:1_000]})
 
 
 def _selected(name: str, kind: str) -> str:
@@ -147,12 +131,7 @@ def _selected(name: str, kind: str) -> str:
     return f"[CASE WHEN {wrong} THEN NULL ELSE {text} END, CASE WHEN {wrong} THEN {why} END]"
 
 
-def _describe(problem: str) -> NoReturn:
-    sys.stderr.write(problem[:1_000])
-    raise SystemExit(_DESCRIBED)
-
-
-def _write(line: object) -> None:
+def _write(line: Said) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
 
 
