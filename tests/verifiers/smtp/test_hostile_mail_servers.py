@@ -109,12 +109,6 @@ UNITS = (
 @pytest.mark.parametrize("code", [b"450", b"550"])
 def test_the_longest_reply_is_understood_soon(unit: str, code: bytes) -> None:
     assert seconds_of(lambda: understand_longest(unit, code)) < 1.5
-
-
-@pytest.mark.slow  # to count memory
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("code", [b"450", b"550"])
-def test_the_longest_reply_needs_little_memory(unit: str, code: bytes) -> None:
     assert mib_of(lambda: understand_longest(unit, code)) < 8
 
 

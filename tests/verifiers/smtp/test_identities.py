@@ -12,8 +12,6 @@ from cs.verifiers.smtp.identity import (
     REST_S,
     Identity,
     SenderHealth,
-    check_proxy,
-    group_of,
     parse_identity,
 )
 from cs.verifiers.smtp.rereading import reread
@@ -61,24 +59,6 @@ def test_what_is_no_identity_is_refused_without_its_password(text: str) -> None:
         parse_identity(text)
 
     assert "secret" not in str(caught.value)
-
-
-def test_a_proxy_has_a_scheme_a_host_and_a_port() -> None:
-    assert check_proxy("socks5://[::1]:1080") == "socks5://[::1]:1080"
-    with pytest.raises(ValueError, match="a proxy is an address like"):
-        check_proxy("10.0.0.2:1080")
-
-
-def test_groups() -> None:
-    groups = {
-        "acme-com.mail.protection.outlook.com": "outlook.com",
-        "ASPMX.L.GOOGLE.COM.": "google.com",
-        "mx.acme.co.uk": "acme.co.uk",
-        "acme.test": "acme.test",
-        "localhost": "localhost",
-    }
-
-    assert {host: group_of(host) for host in groups} == groups
 
 
 async def test_mail_servers_are_reached_through_a_proxy_by_their_address(world: World) -> None:

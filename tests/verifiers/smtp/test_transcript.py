@@ -28,11 +28,6 @@ def test_lines_fit_whatever_they_are(many: list[Line], limit: int) -> None:
         assert list(kept) == many
 
 
-@given(lines)
-def test_what_fits_stays_as_it_is(many: list[Line]) -> None:
-    assert bounded(many, 10**9) == tuple(many)
-
-
 def test_times_are_since_the_first_line_that_is_kept_and_never_negative() -> None:
     clock = Clock()
     transcript = Transcript(clock)
