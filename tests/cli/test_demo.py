@@ -15,15 +15,15 @@ pytestmark = pytest.mark.slow
 def test_people_and_their_whole_addresses_are_shown_at_eighty_columns(
     tmp_path: Path, brand: str
 ) -> None:
-    people = next(row.people for row in listing(load()) if row.brand == brand)
+    addresses = next(row.verified for row in listing(load()) if row.brand == brand)
 
     shown = ran("demo", brand, COLUMNS="80", TMPDIR=str(tmp_path))
 
     assert shown.code == 0, shown
     assert shown.err == ""
-    assert len(people) > 1
-    for person in people:
-        assert f" {person.address}" in shown.out
+    assert len(addresses) > 1
+    for address in addresses:
+        assert f" {address}" in shown.out
     assert "answered from reuse" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
     assert list(tmp_path.iterdir()) == []

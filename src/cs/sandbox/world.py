@@ -10,9 +10,11 @@ import msgspec
 
 from cs.sandbox import WorldError
 from cs.sandbox.shapes import (
+    Asked,
     Brand,
+    IntendedResult,
     MailboxState,
-    Outcome,
+    Search,
     World,
     WorldMailDomain,
     addresses_of,
@@ -25,31 +27,15 @@ _MAX_BYTES = 8 * 1024 * 1024
 _BYTE = re.compile(r" \(byte (\d+)\)")
 
 
-class Owner(msgspec.Struct, frozen=True):
-    """A person and the address that must come out verified for them."""
-
-    full_name: str
-    address: str
-
-
-class WorldSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to search for, and what it is meant to end with.
+class WorldSearch(IntendedResult, frozen=True, kw_only=True):
+    """One thing to search for, and its intended result.
 
     Attributes:
-        verified: How many addresses must come out verified, those of ``people``.
-        maybe: Other people who may be verified; no one else may.
-        asked_by: Ways of asking for which this holds: "brand" alone, "domain" alone, "both".
         parent: The parent company where the marketing team sits.
     """
 
     brand: str | None
     domain: str | None
-    outcome: Outcome
-    verified: int
-    tags: tuple[str, ...] = ()
-    asked_by: tuple[str, ...] = ("both",)
-    people: tuple[Owner, ...] = ()
-    maybe: tuple[Owner, ...] = ()
     parent: str | None = None
 
 
@@ -134,44 +120,31 @@ def _unknown_addresses(world: World, path: str, brand: Brand) -> Iterator[str]:
 
 def listing(world: World) -> list[WorldSearch]:
     """Return everything that can be searched in *world*, in the order of its file."""
-    names = {
-        address: name for brand in world.brands for address, name in addresses_of(brand).items()
-    }
-    brands = [_listed(brand, names) for brand in world.brands]
-    loose = [
+    brands = [
+        WorldSearch(
+            brand=brand.name,
+            domain=brand.domain,
+            parent=brand.parent,
+            **msgspec.structs.asdict(brand.intends),
+        )
+        for brand in world.brands
+    ]
+    return brands + [
         WorldSearch(
             brand=search.brand,
             domain=search.domain,
             outcome=search.outcome,
-            verified=0,
             tags=search.tags,
-            asked_by=(_asked(search.brand, search.domain),),
+            asked_by=(_asked(search),),
         )
         for search in world.searches
     ]
-    return brands + loose
 
 
-def _listed(brand: Brand, names: dict[str, str]) -> WorldSearch:
-    owners = tuple(Owner(names[address], address) for address in brand.intends.verified)
-    maybe = tuple(Owner(names[address], address) for address in brand.intends.may)
-    return WorldSearch(
-        brand=brand.name,
-        domain=brand.domain,
-        outcome=brand.intends.outcome,
-        verified=len(owners),
-        tags=brand.intends.tags,
-        asked_by=brand.intends.asked_by,
-        people=owners,
-        maybe=maybe,
-        parent=brand.parent,
-    )
-
-
-def _asked(brand: str | None, domain: str | None) -> str:
-    if brand and domain:
+def _asked(search: Search) -> Asked:
+    if search.brand and search.domain:
         return "both"
-    return "brand" if brand else "domain"
+    return "brand" if search.brand else "domain"
 
 
 def mail_domains(world: World) -> list[WorldMailDomain]:

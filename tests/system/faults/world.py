@@ -51,7 +51,7 @@ def _wish(row: WorldSearch, way: str) -> Wish:
     if way != "both":
         fields = {way: fields[way]}
     body = {name: value for name, value in fields.items() if value}
-    return Wish(body, row.outcome, frozenset(owner.address for owner in row.people))
+    return Wish(body, row.outcome, frozenset(row.verified))
 
 
 def _kinds() -> Iterator[str]:
