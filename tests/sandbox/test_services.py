@@ -44,6 +44,7 @@ async def named(world: Running, service: str, name: str) -> httpx.Response:
 async def test_a_failure_of_one_brand_or_of_the_service(
     sandbox: Sandbox,
     service: str,
+    *,
     failure: dict[str, Any],
     status: int,
     kind: str,

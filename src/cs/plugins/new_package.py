@@ -73,6 +73,8 @@ def new_package(kind: PackageKind, name: str) -> tuple[str, dict[PurePosixPath, 
     templates: dict[str, Template] = {}
     for folder in ("package", *(each.format(name=words["word"]) for each in row.folders)):
         templates |= _templates(folder)
+    parts = [templates.pop(part).template for part in ("play_head", "play_foot")]
+    templates["play.py"] = Template(templates["play.py"].template.join(parts))
     package = PurePosixPath(words["module"])
     places = {
         "gitignore": PurePosixPath(".gitignore"),
