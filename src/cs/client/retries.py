@@ -65,8 +65,8 @@ def may_pass(error: ClientError) -> bool:
 def leaves_doubt(error: ClientError) -> bool:
     """Return whether the service may have done what *error* came instead of the answer to.
 
-    What the service itself refuses was not done; 500 and what a proxy says prove nothing,
-    also where a gateway words its 504 as the service would.
+    A refusal of the service itself proves that nothing was done.  500 and the answers of a
+    proxy prove nothing, also where a gateway words its 504 as the service would.
     """
     match error:
         case Unreachable():

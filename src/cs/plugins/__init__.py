@@ -1,4 +1,4 @@
-"""What people outside this repository import to write a source, a verifier or a stage.
+"""The public interface for writing a source, a verifier or a stage in a package of its own.
 
 =================================  ==========================================================
 Module                             Import from it

@@ -52,7 +52,7 @@ def takes(
 
 
 class Form(NamedTuple):
-    """What may stand in a setting whose type does not say all of it; part of its annotation.
+    """A rule for a setting that its type does not express; part of its annotation.
 
     Attributes:
         text: For people.

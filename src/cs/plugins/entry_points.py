@@ -27,7 +27,7 @@ class Group(StrEnum):
 
     @property
     def kind(self) -> str:
-        """What one of them is called.
+        """Return the name of one of them.
 
         >>> Group.PEOPLE_SOURCES.kind
         'people source'

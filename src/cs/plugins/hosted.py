@@ -107,7 +107,7 @@ HINT = 0.05
 
 
 class HostedSettings(ServiceSettings, frozen=True, kw_only=True):
-    """What a verifier of a service takes in addition to `ServiceSettings`.
+    """The settings of a verifier of a service, in addition to `ServiceSettings`.
 
     example.com takes no mail (null MX), so asking about it troubles no one and the answer is
     known.
@@ -119,7 +119,7 @@ class HostedSettings(ServiceSettings, frozen=True, kw_only=True):
 
 
 class ServiceVerdict(msgspec.Struct, frozen=True):
-    """What a service's answer means.
+    """The meaning of a service's answer.
 
     Attributes:
         verdict: Of the address.
@@ -192,7 +192,7 @@ def _has_results(answer: Response) -> bool:
 
 
 class _Service(msgspec.Struct, Generic[SettingsT], frozen=True, kw_only=True):
-    """What every kind of adapter says about its service.
+    """The fields that every kind of adapter has.
 
     Attributes:
         name: Of the plug-in: that of its entry point.
@@ -289,7 +289,7 @@ class Adapter(_Service[HostedSettings], Generic[T], frozen=True, kw_only=True):
 
     @property
     def from_context(self) -> PluginFactory[VerifierContext, "HostedVerifier[T] | None"]:
-        """What the entry point names."""
+        """Return the factory that the entry point names."""
         return PluginFactory(self.make, self.settings)
 
     def make(self, context: VerifierContext) -> "HostedVerifier[T] | None":
@@ -461,7 +461,7 @@ class PeopleAdapter(_Source[SettingsT], frozen=True, kw_only=True):
 
     @property
     def from_context(self) -> PluginFactory[SourceContext, "HostedPeopleSource[SettingsT]"]:
-        """What the entry point names."""
+        """Return the factory that the entry point names."""
         return PluginFactory(lambda context: HostedPeopleSource(self, context), self.settings)
 
 
@@ -565,7 +565,7 @@ class BrandAdapter(_Source[SettingsT], Generic[SettingsT, T], frozen=True, kw_on
 
     @property
     def from_context(self) -> PluginFactory[SourceContext, "HostedBrandSource[SettingsT, T]"]:
-        """What the entry point names."""
+        """Return the factory that the entry point names."""
         return PluginFactory(lambda context: HostedBrandSource(self, context), self.settings)
 
 

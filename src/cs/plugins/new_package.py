@@ -26,7 +26,7 @@ class BadName(ValueError):
 
 
 class KindRow(NamedTuple):
-    """What differs by kind.
+    """The differences between kinds of packages.
 
     Attributes:
         group: Where it is found.
@@ -42,7 +42,7 @@ class KindRow(NamedTuple):
 
 
 class PackageKind(Enum):
-    """What a package may bring."""
+    """The plug-ins that a package may bring."""
 
     PEOPLE_SOURCE = KindRow(Group.PEOPLE_SOURCES, "source", ("people_source",), 8901)
     BRAND_SOURCE = KindRow(Group.BRAND_SOURCES, "source", ("brand_source",), 8902)

@@ -1,4 +1,4 @@
-"""What every kind of plug-in is written with, and the base of the contexts they are made from.
+"""Names that every kind of plug-in is written with, and the base of their contexts.
 
 `cs.plugins.sources`, `cs.plugins.verifiers` and `cs.plugins.stages` export all of it.
 """

@@ -43,7 +43,7 @@ __all__ += context.__all__
 
 
 class SourceContext(PaidContext, frozen=True, kw_only=True):
-    """What a source may be made from; where a setting is missing, it says so when asked.
+    """The context that a source is made from; a missing setting is reported when it is asked.
 
     Attributes:
         trusted: For base URLs from *settings*.
@@ -88,7 +88,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrandAnswer(_Answer, frozen=True, kw_only=True):
-    """What a brand source found, and how its run ended.
+    """The answer of a brand source: its matches, and how its run ended.
 
     Attributes:
         matches: Best first.
@@ -101,7 +101,7 @@ class BrandAnswer(_Answer, frozen=True, kw_only=True):
 
 
 class PeopleAnswer(_Answer, frozen=True, kw_only=True):
-    """What a people source found, and how its run ended; otherwise as `BrandAnswer`."""
+    """The answer of a people source; otherwise as `BrandAnswer`."""
 
     people: tuple[Sighting, ...] = ()
 

@@ -112,7 +112,7 @@ Report = Callable[[AnyFinding], Awaitable[None]]
 
 
 class StageContext(PaidContext, frozen=True, kw_only=True):
-    """What a stage may be made from.
+    """The context that a stage is made from.
 
     Attributes:
         trusted: HTTP for base URLs from *settings*.

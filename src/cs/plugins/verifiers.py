@@ -30,7 +30,7 @@ __all__ += context.__all__
 
 
 class VerifierContext(PaidContext, frozen=True, kw_only=True):
-    """What a verifier may be made from.
+    """The context that a verifier is made from.
 
     Attributes:
         resolver: DNS.
@@ -48,7 +48,7 @@ class VerifierContext(PaidContext, frozen=True, kw_only=True):
     tell_operator: Callable[[str, str | None], None] = lambda _name, _why: None
 
     def _api_client(self) -> ApiClient:
-        assert self.fetcher is not None, "nobody can be asked without a client"
+        assert self.fetcher is not None, "a service is asked through a client"
         return self.fetcher
 
 
@@ -60,7 +60,7 @@ class DomainCheck(Protocol):
 
     @property
     def learned(self) -> DomainFacts:
-        """What is known of the domain so far."""
+        """Return what is known of the domain so far."""
 
 
 class Verifier(Protocol):
@@ -72,8 +72,8 @@ class Verifier(Protocol):
     def cost(self) -> float:
         """US dollars that a question costs; 0 is free.
 
-        What is free is asked first; the others by what a verified e-mail from each is
-        expected to cost: by the price, until the log knows better.
+        Free verifiers are asked first; the others by the expected cost of a verified e-mail
+        from each: by the price, until the log knows better.
         """
 
     def open(

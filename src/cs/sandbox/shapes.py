@@ -239,7 +239,7 @@ class WorldMailDomain(_Part, frozen=True, kw_only=True):
     hosts: tuple[MailHost, ...] = ()
     """With "records"; left out: one, ``mx1.<domain>``."""
     mailboxes: dict[LocalPart, MailboxState] = {}
-    """Mailboxes beside those of people, and people's that are not simply open."""
+    """Mailboxes in addition to those of people, and those of people that are not open."""
 
 
 class Search(_Part, frozen=True, kw_only=True):

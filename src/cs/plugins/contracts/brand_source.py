@@ -1,4 +1,4 @@
-"""What every brand source does, whatever it asks.
+"""The rules for every brand source, whatever it asks.
 
 A plug-in's test module inherits `BrandSourceContract` and gives a fixture ``case``:
 

@@ -1,4 +1,4 @@
-"""What the kits share: a time limit for each of their tests, and names that mean harm."""
+"""The parts that all kits use: a time limit for each test, and hostile names."""
 
 import asyncio
 import functools
@@ -84,7 +84,7 @@ def _waited_for_processor_s() -> float:
 
 @in_time
 class SourceContract:
-    """What every source does, of brands or of people: the base of their contracts."""
+    """The rules for every source, of brands or of people: the base of their contracts."""
 
     pytestmark = pytest.mark.asyncio
 
@@ -139,6 +139,8 @@ class SourceContract:
 
             allowed = INCONCLUSIVE | {SourceStatus.NOT_CONFIGURED}
             assert answer.ended in allowed, f"{state}: FAILED or RATE_LIMITED, never an answer"
-            assert self.found(answer) == (), f"{state}: it names what nobody named"
+            assert self.found(answer) == (), (
+                f"{state}: it names something that the service did not"
+            )
             assert answer.why, f"{state}: `why` tells the operator what is wrong"
             assert (answer.retry_in_s or 0) >= 0, f"{state}: seconds from now, or None"

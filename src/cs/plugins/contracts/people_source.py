@@ -1,4 +1,4 @@
-"""What every people source does, whatever it asks.
+"""The rules for every people source, whatever it asks.
 
 A plug-in's test module inherits `PeopleSourceContract` and gives a fixture ``case``:
 

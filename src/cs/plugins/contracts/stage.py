@@ -1,4 +1,4 @@
-"""What every stage does, whatever its work.
+"""The rules for every stage, whatever its work.
 
 A plug-in's test module inherits `StageContract` and gives a fixture ``case``:
 
@@ -122,7 +122,7 @@ class StageContract:
         )
 
     async def test_hostile_text_in_work_is_answered(self, case: StageCase) -> None:
-        """What a caller, a web page or another stage wrote arrives in its input."""
+        """Texts that a caller, a web page or another stage wrote arrive in its input."""
         spoilt = [
             each for work in case.work for text in HOSTILE_NAMES for each in _spoilt(work, text)
         ]

@@ -1,4 +1,4 @@
-"""What every verifier does, whatever it asks.
+"""The rules for every verifier, whatever it asks.
 
 A plug-in's test module inherits `VerifierContract` and gives a fixture ``case``:
 
@@ -88,7 +88,7 @@ class VerifierContract:
         assert found.address == case.real, "the address as it was asked about"
         assert found.verifier == case.verifier.name, "the verifier's own name"
         assert found.at.utcoffset() is not None, "a time with its offset: `context.now()`"
-        assert found.answered, "somebody answered: answered=True"
+        assert found.answered, "the service answered: answered=True"
         assert found.reason == found.reason.lower().strip(), "a stable word in lower case"
 
     async def test_evidence_is_small(self, case: VerifierCase) -> None:
@@ -107,7 +107,7 @@ class VerifierContract:
             Verdict.DELIVERABLE,
             Verdict.UNDELIVERABLE,
             Verdict.DELIVERABLE,
-        ], "ghost, real, ghost, real: what one was told says nothing about the next"
+        ], "ghost, real, ghost, real: one verdict says nothing about the next address"
 
     async def test_asking_again_gives_the_same(self, case: VerifierCase) -> None:
         first = await _one(case, case.real)
