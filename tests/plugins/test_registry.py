@@ -168,6 +168,14 @@ async def test_every_source_is_made_from_its_context_in_the_order_of_names() -> 
     assert (await sources[0].find(Query(brand="Acme"), None)).ended is SourceStatus.USED
 
 
+def test_sources_that_are_named_come_in_that_order_and_once() -> None:
+    enabled = ["wikidata", "website", "wikidata"]
+
+    sources = load_plugins(Group.BRAND_SOURCES, source_context, enabled=enabled, installed=OURS)
+
+    assert [source.name for source in sources] == ["wikidata", "website"]
+
+
 def test_the_cheapest_verifier_comes_first_then_the_name() -> None:
     assert found_verifiers("dear", "cheap", "alike") == ["alike", "cheap", "dear"]
 

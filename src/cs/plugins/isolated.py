@@ -58,8 +58,6 @@ D = TypeVar("D")
 FAILED = "verifier-failed"
 #: How often the same failure of a verifier is logged again.
 LOG_EVERY_S = 60.0
-#: Reasons of one verifier that are remembered for that.
-REASONS = 20
 #: How long a source or verifier that declares no `timeout_s` may take for one answer.
 BRAND_SOURCE_S, PEOPLE_SOURCE_S, VERIFIER_S = 25.0, 40.0, 30.0
 #: What is left of its stage's attempt when a source has to have answered.

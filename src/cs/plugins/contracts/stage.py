@@ -97,7 +97,7 @@ class StageContract:
     async def test_whatever_it_says_on_the_way_is_its_own_to_say(self, case: StageCase) -> None:
         said: list[AnyFinding] = []
         for work in case.work:
-            await _answer(case.stage, work, said)
+            await _handled(case.stage, work, said)
 
         owners = {STAGE_OF_FINDING.get(type(finding), case.stage.name) for finding in said}
         assert owners <= {case.stage.name}, "findings of this stage and of no other"
@@ -128,7 +128,7 @@ class StageContract:
         ]
         assert spoilt
         for work in spoilt:
-            await _answer(case.stage, work)
+            await _handled(case.stage, work, [])  # the worker fits it into a message
 
     async def test_at_its_deadline_work_ends(self, case: StageCase) -> None:
         if case.silent is None:
@@ -154,24 +154,29 @@ class StageContract:
                 assert named == [], f"{state}: why and causes name no person"
 
 
-async def _answer(stage: Stage, work: Work, said: list[AnyFinding] | None = None) -> AnyFinding:
-    """Return the answer of *stage* as others read it; its progress is added to *said*."""
-    progress: list[AnyFinding] = [] if said is None else said
+async def _handled(stage: Stage, work: Work, said: list[AnyFinding]) -> AnyFinding:
+    """Return what *stage* returns; its progress is added to *said*."""
 
     async def report(finding: AnyFinding) -> None:
-        progress.append(finding)
+        said.append(finding)
 
-    now = datetime.now(UTC)
+    deadline = datetime.now(UTC) + timedelta(seconds=ANSWER_S)
     async with asyncio.timeout(ANSWER_S):
-        found = await stage.handle(
-            replace(work, deadline_at=now + timedelta(seconds=ANSWER_S)), report
-        )
+        return await stage.handle(replace(work, deadline_at=deadline), report)
+
+
+async def _answer(stage: Stage, work: Work) -> AnyFinding:
+    """Return the answer of *stage* as it is read from a message.
+
+    Raises:
+        Exception: It is none that a message may hold.
+    """
     outcome = Outcome(
         lookup=work.lookup,
         stage=work.stage,
         item=work.item,
         attempt=work.attempt,
-        finding=found,
+        finding=await _handled(stage, work, []),
     )
     return decode_outcome(encode(outcome)).finding
 
