@@ -1,8 +1,6 @@
 """Callers' connections over real sockets: who makes no call, who comes when all are in use."""
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -223,27 +221,3 @@ async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
             await cut_off(reader)
         again, _ = await at.connect(CALL)
         assert (await again.read()).startswith(b"HTTP/1.1 503 ")
-
-
-RAISED = """
-import resource as r
-from cs.http_server.connections import free_descriptors as free
-r.setrlimit(r.RLIMIT_NOFILE, (100, 300))
-print(free() > 200, r.getrlimit(r.RLIMIT_NOFILE))
-print(free() > 200)
-"""
-
-
-def test_as_many_open_files_are_allowed_as_may_be() -> None:
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            RAISED,
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert ran.stdout.split("\n")[:2] == ["True (300, 300)", "True"]

@@ -118,19 +118,6 @@ async def test_no_match_while_a_source_was_away_is_a_failure(away: SourceStatus)
     assert found == Failed(why="sources-away", retryable=True, retry_in_s=30)
 
 
-async def test_two_that_match_alike_while_a_source_was_away_are_a_failure_too() -> None:
-    """The source that is away may tell them apart (contract C6)."""
-    two = (
-        BrandFacts(name="Acme", domain="acme.example"),
-        BrandFacts(name="Acme", domain="acme.test"),
-    )
-    assert isinstance(await resolve(Brands("a", SourceStatus.USED, two)), Resolved)
-
-    found = await resolve(Brands("a", SourceStatus.USED, two), Brands("b", SourceStatus.FAILED))
-
-    assert found == Failed(why="sources-away", retryable=True)
-
-
 # Contact discovery.
 
 
@@ -206,16 +193,6 @@ async def test_people_found_while_a_source_was_away_are_told_as_not_all() -> Non
 
     assert isinstance(found, Discovered)
     assert not found.conclusive
-
-
-async def test_nobody_found_is_an_answer_when_every_source_answered() -> None:
-    found = await discover(
-        People("a", SourceStatus.NO_RESULTS), People("b", SourceStatus.NOT_CONFIGURED)
-    )
-
-    assert found == Discovered(
-        people=(), sources={"a": "no_results", "b": "not_configured"}, conclusive=True
-    )
 
 
 async def test_nobody_found_while_a_source_was_away_is_a_failure() -> None:

@@ -22,7 +22,7 @@ from cs.settings import load
 from cs.sources.people.searxng import NO_JSON
 from domain.acme_run import ACME
 from outside.loopback_web import pages, serve
-from pipeline.test_asking_stages import AT, Brands, People
+from pipeline.test_asking_stages import AT, Brands
 
 
 def issued(input_: StageInput) -> Work:
@@ -85,19 +85,6 @@ async def test_a_searxng_without_json_is_no_passing_trouble_and_mends_itself() -
     assert not tools.misconfiguration.blocks, "what was found before can still be read"
     met = [line["name"] for line in logs if line["event"] == "misconfigured"]
     assert met == ["sources.searxng"], "once, not for each search"
-
-
-async def test_a_source_that_says_only_when_asked_that_it_is_not_configured_is_named() -> None:
-    tools = StagePlugins([], [People("shop", SourceStatus.NOT_CONFIGURED)], [])
-
-    found = await stage_named("contact-discovery", tools).handle(
-        issued(DiscoveryInput(ACME)), discard
-    )
-
-    assert found == Failed(why="no-people-source-configured", retryable=False)
-    assert tools.misconfiguration.reasons == {
-        "people_sources": "none is configured; shop: not configured"
-    }
 
 
 @pytest.mark.parametrize("sources", [[], [Brands("wikidata", SourceStatus.NOT_CONFIGURED)]])

@@ -37,14 +37,6 @@ def made_by(process: "subprocess.Popen[str]") -> Path:
     return Path(process.stdout.readline().strip())
 
 
-def test_a_folder_goes_with_what_is_in_it(tmp_path: Path) -> None:
-    with temporary_folder(tmp_path, "mine-") as folder:
-        (folder / "file").touch()
-        assert folder.parent == tmp_path
-
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_a_killed_process_left_goes_and_what_others_have_stays(tmp_path: Path) -> None:
     (tmp_path / "yours-1").mkdir()
     (tmp_path / "yours-1" / "file").touch()

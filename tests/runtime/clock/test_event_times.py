@@ -210,21 +210,6 @@ def test_a_small_step_back_holds_a_full_window_for_the_step_and_no_longer(
     caller.search(opens_at)
 
 
-@given(st.lists(passing, min_size=1, max_size=30))
-def test_with_a_clock_that_jumps_no_limit_is_broken(moves: list[timedelta]) -> None:
-    caller, at = Caller(), AT
-    for number, move in enumerate(moves):
-        at += move / 600
-        try:
-            caller.search(at)
-        except Refusal as refused:
-            assert refused.code == "rate_limited"  # noqa: PT017  the others mean a bug
-        if number % 3 == 0:
-            at -= HOUR
-
-    assert caller.violations() == set()
-
-
 def full(taken: list[datetime], now: datetime) -> bool:
     windows = ((MINUTE, PER_MINUTE), (DAY, PER_DAY))
     return any(sum(now - span < at for at in taken) >= limit for span, limit in windows)
