@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contracts.views import History
+from contracts.views import History, wakes_by_commits_alone
 from cs.domain.brand.events import BrandForgotten
 from cs.domain.key import settled
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
@@ -138,8 +138,9 @@ class FollowerCases:
             assert (heard, follower.position) == ([head + 1, head + 2], head)
 
     async def test_a_held_request_wakes_by_a_commit_elsewhere(
-        self, views: Views, history: History
+        self, views: Views, history: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        wakes_by_commits_alone(monkeypatch)
         runner, follower = history.runner(views), ViewFollower(history.log, views)
         await runner.catch_up()
         await follower.catch_up()
@@ -152,7 +153,7 @@ class FollowerCases:
 
             await runner.catch_up()
 
-            async with asyncio.timeout(0.8):  # sooner than a look a second
+            async with asyncio.timeout(20):
                 await held
             found = await reading.search("s-live", "one")
             assert found is not None

@@ -125,16 +125,6 @@ async def history() -> History:
 # Several processes.
 
 
-async def test_a_move_in_one_process_wakes_another(database: str, history: History) -> None:
-    async with nodes(database, 2) as (writer, reader):
-        waiting = asyncio.create_task(reader.moved(0))
-        await asyncio.wait([waiting], timeout=0.2)
-
-        async with asyncio.timeout(0.8):
-            await history.apply(writer, [*await history.log.tail(0, 3)])
-            assert await waiting == 3
-
-
 async def test_a_runner_with_an_earlier_lease_is_fenced(
     database: str, history: History
 ) -> None:

@@ -4,8 +4,9 @@ The contacts of each run are compared, as callers get them.  The caller says whi
 the same person (`cs.history.identities`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -98,14 +99,9 @@ def compared(
     return changes, len(now) - sum(each.change != "left" for each in changes)
 
 
-def one_after_another(runs: Iterable[Run]) -> Iterator[tuple[Run, Run]]:
-    """Yield each of *runs* that has an answer, with the one before it."""
-    last: Run | None = None
-    for run in runs:
-        if run.outcome in _ANSWERS:
-            if last is not None:
-                yield last, run
-            last = run
+def one_after_another(runs: Iterable[Run]) -> Iterable[tuple[Run, Run]]:
+    """Return each of *runs* that has an answer, with the one before it."""
+    return pairwise(run for run in runs if run.outcome in _ANSWERS)
 
 
 def _by_person(run: Run, who: Mapping[str, str]) -> dict[str, dict[str, Any]]:

@@ -21,14 +21,12 @@ class PersonRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The data of one lookup about a person.
 
     Attributes:
-        lookup: Its id.
-        query: The requested brand.
-        brand: The name of the matched brand.
+        query: The requested brand; ``brand``: the name of the matched one.
         sources: The sources of people that were asked; ``person.found.sources`` are those that
             returned this person.
         person: All data that was found, with every conversation with a mail server.
         contact: The person in the result of the lookup; ``None``: not in it.
-        answered: Those searches, in order.
+        answered: The searches that it answered, if the contact is in it, in order.
         outcome: Of the lookup; ``None``: it runs.
         last_returned_at: When a search was last answered by this lookup.
         kept_until: When the service forgets it, if no search returns it again; ``None``: its

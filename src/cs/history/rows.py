@@ -46,7 +46,6 @@ _OF_RUN = (
     "status",
     "position",
 )
-_PERSONAL = ("full_name", "headline", "company", "linkedin_url", "location")
 
 
 def search_row(search: Search) -> Row:
@@ -205,8 +204,7 @@ def _person_rows(
     if ranked is not None and ranked.title:
         row |= {"family": ranked.family, "level": ranked.level, "title": ranked.title}
     if is_readable:
-        row |= {field: getattr(found, field) for field in _PERSONAL}
-        row |= {"sources": found.sources}
+        row = asdict(found) | row
         row["email"] = best.checked.address if best is not None and verified else None
     yield "people", row
     for check in checks:

@@ -66,7 +66,6 @@ class RunAttempt(msgspec.Struct, kw_only=True):
             or a process restarted.
         end: ``open`` until it ends; ``replaced`` by another attempt; ``cut-off`` by the end
             of the run.
-        ended_at: When it ended.
         ended_by: The position of the event by which it ended.
         why: Why it failed; ``None`` if it did not.
         retry_at: When the next attempt is due after a failure.
@@ -194,18 +193,14 @@ class Run(msgspec.Struct, kw_only=True):
     """One live run.
 
     Attributes:
-        lookup: Its id.
         stream: Of its brand.
         position, started_at: Of the event that began it.
         last_position: Of the last event that is in this record.
         number: Counts the runs of its brand from 1.
-        shown_at_most: Contacts.
         resolved_by: The rules that chose the brand; ``None``: not recorded.
         matches: The brands that they chose from; ``None``: not recorded.
         status: ``matched``, ``no_match`` or ``ambiguous``.
-        brand: The facts that were found about the brand.
         people: In the order in which they were found.
-        ranked_at: When they were ranked.
         ranked_by: The rules that ranked them; ``None``: not recorded.
         ranking_causes: Why a model gave no opinion on headlines, by model.
         mail_domains: In the order in which they were closed.

@@ -104,7 +104,6 @@ class Reading:
         self._views = views
         self._follower = follower
         self._keys = keys
-        self.secrets = KeySecrets(events, views, follower, keys)
         self._ended = LruDict[str, SearchRow](CACHED)
         self._cache = (metrics or Metrics()).cache(
             "ended-searches", self._ended.__len__, CACHED
@@ -304,6 +303,60 @@ class Reading:
         self._follower.gate.check()
         return self._follower.position
 
+    async def shown_keys(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, as the views show it.
+
+        They are not waited for: one that has an id may have been shut since they last moved,
+        and one without may open a key by now.
+
+        Raises:
+            LogUnavailable: The views are away.
+        """
+        return await self._opened_by(secret_hashes, 0)
+
+    async def keys_opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
+        """Return the id of the key that each of *secret_hashes* opens, of those that open one.
+
+        Those without an id opened nothing when this was called, as far as the log shows.
+        One that has an id may have been shut since, or its key's stream is damaged: code that
+        reads that learns it.
+
+        Raises:
+            LogUnavailable: Log or views are away, or the views too far behind.
+        """
+        head = await self._events.head()
+        await reached(self._follower, head - AHEAD)
+        since = await self._views.position()
+        newest = await self._newest_secrets(since, head)
+        found = await self._opened_by(secret_hashes, since)
+        found = {s: k for s, k in found.items() if newest.get(k, s) == s}
+        return found | {s: k for k, s in newest.items() if s is not None and s in secret_hashes}
+
+    async def _opened_by(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
+        found = await self._views.ids_tagged(USAGE, secret_hashes, since)
+        return {secret: key_id for key_id, secret in found}
+
+    async def _newest_secrets(self, after: int, upto: int) -> Mapping[str, str | None]:
+        """Return the secret of each key that has changed after *after*; ``None``: revoked.
+
+        Raises:
+            NewerEvent: The log has an event that only a newer version reads.
+        """
+        self._follower.gate.check()
+        if upto - after > AHEAD:
+            raise LogUnavailable(f"the views are {upto - after} events behind the log")
+        newest: dict[str, str | None] = {}
+        where = Where(topics=topics_of(KeyIssued, KeyRotated, KeyRevoked))
+        for stored in await self._events.select(where, after, upto):
+            with suppress(DamagedEvent):  # a read of the key reports that
+                for each in await recorded(self._keys, [stored]):
+                    match each.event:
+                        case KeyIssued(secret_hash=secret) | KeyRotated(secret_hash=secret):
+                            newest[each.stream.removeprefix("key-")] = secret
+                        case _:
+                            newest[each.stream.removeprefix("key-")] = None
+        return newest
+
     async def until_settled(self, search: str) -> None:
         """Wait until the views hold the end of *search*.
 
@@ -346,72 +399,6 @@ class Reading:
 
 def _runs(search: str, key: Key) -> bool:
     return any(running.search == search for running in key.running)
-
-
-class KeySecrets:
-    """Looks secrets up in the views, and in what the log has beyond them."""
-
-    def __init__(
-        self, events: EventLog, views: Views, follower: Follower, keys: KeyStore
-    ) -> None:
-        self._events = events
-        self._views = views
-        self._follower = follower
-        self._keys = keys
-
-    async def shown(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
-        """Return the id of the key that each of *secret_hashes* opens, as the views show it.
-
-        They are not waited for: one that has an id may have been shut since they last moved,
-        and one without may open a key by now.
-
-        Raises:
-            LogUnavailable: The views are away.
-        """
-        return await self._found(secret_hashes, 0)
-
-    async def opened_by(self, secret_hashes: AbstractSet[str]) -> Mapping[str, str]:
-        """Return the id of the key that each of *secret_hashes* opens, of those that open one.
-
-        Those without an id opened nothing when this was called, as far as the log shows.
-        One that has an id may have been shut since, or its key's stream is damaged: code that
-        reads that learns it.
-
-        Raises:
-            LogUnavailable: Log or views are away, or the views too far behind.
-        """
-        head = await self._events.head()
-        await reached(self._follower, head - AHEAD)
-        since = await self._views.position()
-        newest = await self._newest_secrets(since, head)
-        found = await self._found(secret_hashes, since)
-        found = {s: k for s, k in found.items() if newest.get(k, s) == s}
-        return found | {s: k for k, s in newest.items() if s is not None and s in secret_hashes}
-
-    async def _found(self, secret_hashes: AbstractSet[str], since: int) -> dict[str, str]:
-        found = await self._views.ids_tagged(USAGE, secret_hashes, since)
-        return {secret: key_id for key_id, secret in found}
-
-    async def _newest_secrets(self, after: int, upto: int) -> Mapping[str, str | None]:
-        """Return the secret of each key that has changed after *after*; ``None``: revoked.
-
-        Raises:
-            NewerEvent: The log has an event that only a newer version reads.
-        """
-        self._follower.gate.check()
-        if upto - after > AHEAD:
-            raise LogUnavailable(f"the views are {upto - after} events behind the log")
-        newest: dict[str, str | None] = {}
-        where = Where(topics=topics_of(KeyIssued, KeyRotated, KeyRevoked))
-        for stored in await self._events.select(where, after, upto):
-            with suppress(DamagedEvent):  # a read of the key reports that
-                for each in await recorded(self._keys, [stored]):
-                    match each.event:
-                        case KeyIssued(secret_hash=secret) | KeyRotated(secret_hash=secret):
-                            newest[each.stream.removeprefix("key-")] = secret
-                        case _:
-                            newest[each.stream.removeprefix("key-")] = None
-        return newest
 
 
 async def reached(follower: Follower, position: int) -> None:
