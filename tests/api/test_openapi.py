@@ -1,5 +1,6 @@
 """The description itself: well formed, whole, and served to everybody."""
 
+import json
 import re
 from typing import Any
 
@@ -142,6 +143,10 @@ def test_every_field_of_a_contact_is_optional_but_in_a_done_search_present() -> 
     assert tuple(SCHEMAS["Contact"]["properties"]) == (*CONTACT_FIELDS, "extras")
     done = SCHEMAS["SearchDone"]["properties"]["contacts"]["items"]
     assert tuple(done["required"]) == CONTACT_FIELDS
+
+
+def test_no_description_limits_the_number_of_contacts() -> None:
+    assert "maxItems" not in json.dumps(DOCUMENT)
 
 
 def test_only_the_description_needs_no_key() -> None:
