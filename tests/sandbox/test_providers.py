@@ -3,8 +3,6 @@
 from itertools import product
 from typing import Any
 
-import pytest
-
 from cs.domain.contact import BrandFacts
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.source_cost import MICROS
@@ -78,22 +76,6 @@ async def test_each_knows_who_works_there_now_or_as_long_as_its_records_are_old(
             wrong.append((name, "former address", left["Al Fry"].addresses))
 
     assert not wrong
-
-
-async def test_what_is_known_is_a_share_of_all_and_another_one_for_each() -> None:
-    people = [
-        {"name": f"Al {letter * 4}", "headline": "Brand Manager", "mailbox": letter * 4}
-        for letter in "abcdefghijklmnopqrstuvwxy"
-    ]
-    crowd = acme_with(people=people, intends={"outcome": "no_contacts"})
-    half = {name: {**FULL[name], "coverage": 0.5} for name in FULL}
-    played = PlayedProviders(world_of(brands=[crowd], providers=half))
-
-    known = {name: set(await found_by(played, name, ACME)) for name in ("brave", "serper")}
-    known["hunter"] = set(await found_by(played, "hunter", ACME))  # ten of them at most
-
-    assert all(5 <= len(names) <= 20 for names in known.values()), known
-    assert len(set(map(frozenset, known.values()))) == 3
 
 
 async def test_a_file_of_people_may_name_the_wrong_company_and_an_address_that_is_none() -> (
@@ -214,16 +196,3 @@ async def test_another_key_is_refused_and_an_empty_account_sells_nothing() -> No
     assert not wrong
     bill = await empty.bill()
     assert bill["usd"] == 0
-
-
-@pytest.mark.parametrize(
-    ("path", "status"), [("/nobody/x", 404), ("/pdl/x", 400), ("/apollo/people/match", 400)]
-)
-async def test_what_no_provider_documents_is_refused(path: str, status: int) -> None:
-    played = PlayedProviders(world())
-
-    answer = await played.post(
-        f"http://127.0.0.1:9{path}", body=b"[]", headers={"x-api-key": "sandbox"}
-    )
-
-    assert answer.status == status

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cs.sandbox.run import free_port, open_sandbox
+from cs.sandbox.run import open_sandbox
 from cs.sandbox.world import load
 from sandbox.small_world import ACME, Sandbox, acme_with, world_of
 
@@ -47,25 +47,6 @@ async def test_each_site_shows_a_certificate_for_its_own_name(sandbox: Sandbox) 
             await connect("stranger.test")
 
     assert shown == ["acme.test", "beta.test"]
-
-
-async def test_port_that_turns_out_to_be_taken_leads_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = free_port("127.0.0.1")
-    asked: list[str] = []
-
-    def late(host: str) -> int:
-        """Return the same port for all servers of the first try."""
-        asked.append(host)
-        return taken if len(asked) <= 5 else free_port(host)
-
-    monkeypatch.setattr("cs.sandbox.run.free_port", late)
-    async with open_sandbox(world_of(), folder=tmp_path) as addresses:
-        http, https = addresses.web_ports
-
-    assert not addresses.dns.startswith(asked[0])
-    assert http != https
 
 
 def files_in(folder: Path) -> list[Path]:
