@@ -1,8 +1,10 @@
 """Whatever a source raises, it alone has failed, and nobody is told its secrets."""
 
 import asyncio
+import gc
 import json
 import logging
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -211,6 +213,32 @@ async def test_one_that_never_answers_has_failed_by_itself(
         "hanging",
     )
     assert ("plugin_left_behind" in {each["event"] for each in logs}) is swallows
+
+
+async def test_what_one_left_behind_raises_later_is_not_logged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over, raising = asyncio.Event(), asyncio.Event()
+
+    class Late(Hanging):
+        async def find(self, *_: Any, **__: Any) -> Any:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            await over.wait()
+            raising.set()
+            raise ValueError(SECRET)
+
+    monkeypatch.setattr(containment, "GRACE_S", 0.01)
+    reported: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+    await IsolatedPeopleSource(Late(), GIVEN).find(ACME, limit=3)
+    over.set()
+    await raising.wait()
+    await asyncio.sleep(0)
+    gc.collect()
+
+    assert reported == []
 
 
 async def test_it_ends_before_the_attempt_of_its_stage_does() -> None:

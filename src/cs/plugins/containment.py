@@ -102,7 +102,9 @@ class Plugin:
 
     def start(self, ask: Callable[[], Awaitable[T]]) -> "asyncio.Task[T]":
         """Start *ask* as a task that raises nothing but `PluginFailed`; see `wait`."""
-        return asyncio.create_task(self._run(ask))
+        task = asyncio.create_task(self._run(ask))
+        task.add_done_callback(_retrieve)
+        return task
 
     async def wait(
         self,
@@ -135,8 +137,6 @@ class Plugin:
             # Nothing waits for it when the loop is closed, nor complains that it is pending.
             asyncio._unregister_task(task)  # noqa: SLF001  documented, "Extending asyncio"
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
-        elif not task.cancelled():
-            task.exception()  # read, or asyncio reports that it was not
 
     async def _run(self, ask: Callable[[], Awaitable[T]]) -> T:
         _SPEAKER.set(self)  # in the context of its own task
@@ -174,6 +174,12 @@ class Plugin:
             )
         finally:
             _SPEAKER.reset(token)
+
+
+def _retrieve(task: "asyncio.Task[Any]") -> None:
+    """Read what *task* raised: asyncio logs an exception that is never read, with its words."""
+    if not task.cancelled():
+        task.exception()
 
 
 def as_declared(answer: object, kind: type[M]) -> M:
