@@ -9,7 +9,6 @@ from cs.bus.topics import (
     TOPICS,
     UNREADABLE,
     PublicEvent,
-    TopicPlan,
     decode_event,
     decode_outcome,
     decode_work,
@@ -17,7 +16,7 @@ from cs.bus.topics import (
     work_key,
 )
 from cs.domain.brand.events import StageIssued
-from cs.domain.stages.work import Alive, Outcome, Work
+from cs.domain.stages.work import Work
 from domain.golden_files import golden_event
 
 
@@ -32,12 +31,6 @@ def work_of(variant: str) -> Work:
         deadline_at=event.deadline_at,
         input=event.input,
     )
-
-
-def test_an_outcome_is_read_as_it_was_written() -> None:
-    outcome = Outcome(lookup="brand-a.1", stage="ranking", attempt=2, finding=Alive())
-
-    assert decode_outcome(encode(outcome)) == outcome
 
 
 def test_a_field_of_a_newer_version_is_skipped() -> None:
@@ -65,11 +58,6 @@ def test_an_event_is_read_as_it_was_written_and_its_state_is_not_touched() -> No
 
     assert state in encode(event)
     assert bytes(decode_event(encode(event)).state) == state
-
-
-@pytest.mark.parametrize(("replicas", "in_sync"), [(1, "1"), (2, "1"), (3, "2"), (4, "2")])
-def test_one_replica_may_be_away_where_there_are_three(replicas: int, in_sync: str) -> None:
-    assert TopicPlan("t").configs(replicas)["min.insync.replicas"] == in_sync
 
 
 def test_verification_is_keyed_by_mail_domain_and_the_rest_by_lookup() -> None:

@@ -105,9 +105,3 @@ def test_a_cause_is_short_however_long_what_it_names_may_be() -> None:
     )
 
     assert len(stored) < 1_000
-
-
-def test_a_cause_is_found_wherever_it_stands() -> None:
-    state = b'{"at":1,"caused_by":{"kind":"start"},"sources":{"a":"b","caused_by":{"x":1}}}'
-
-    assert cause_in(state) == StartCause()

@@ -12,7 +12,7 @@ import pytest
 from cs.keystore.errors import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
-from cs.keystore.store import OpenKeys, StoredKeys
+from cs.keystore.store import StoredKeys
 from postgres.migrated import migrated
 
 MASTER = b"m" * 32
@@ -88,15 +88,6 @@ async def test_two_processes_make_one_key(keys: StoredKeys, other: StoredKeys) -
     assert {name: len(found) for name, found in made.items()} == {f"k{n}": 1 for n in range(10)}
 
 
-async def test_two_processes_agree_on_a_secret(keys: StoredKeys, other: StoredKeys) -> None:
-    secrets = await asyncio.gather(
-        *(store.secret("a") for _ in range(5) for store in (keys, other))
-    )
-
-    assert len(set(secrets)) == 1
-    assert keys.fingerprint("email", "a") == other.fingerprint("email", "a")
-
-
 async def test_processes_that_open_a_new_store_at_once_make_the_same_fingerprints(
     stored: Stored,
 ) -> None:
@@ -150,12 +141,3 @@ async def test_a_key_moved_to_another_name_does_not_open(
         with pytest.raises(WrongMasterKey, match="'b'"):
             await fresh.find(["b"])
         assert set(await fresh.find(["a"])) == {"a"}
-
-
-async def test_what_is_kept_open_in_memory_is_bounded(keys: StoredKeys) -> None:
-    keys._open = OpenKeys(10)
-
-    made = await keys.ensure([f"n{n}" for n in range(50)])
-
-    assert len(keys._open._keys) == 10
-    assert await keys.find(made) == made

@@ -11,7 +11,6 @@ import pytest
 from bus.asyncapi.asyncapi_document import BOX, answers, described, works
 from cs.bus.headers import work_headers
 from cs.bus.topics import (
-    STAGE_TOPICS,
     decode_event,
     decode_outcome,
     decode_work,
@@ -21,7 +20,6 @@ from cs.bus.topics import (
 from cs.domain.codec import TOPICS as EVENT_TYPES
 from cs.domain.codec import from_plain
 from cs.eventlog.sealing import opened
-from cs.pipeline.outcomes import GROUP
 
 DOCUMENT: dict[str, Any] = json.loads(read_document())
 MESSAGES = DOCUMENT["components"]["messages"]
@@ -111,14 +109,3 @@ def test_a_person_in_clear_fits_no_event() -> None:
     check("brand.people-found.v1", good)
     with pytest.raises(WRONG):
         check("brand.people-found.v1", {**good, "state": {**good["state"], "people": [person]}})
-
-
-def test_the_groups_are_those_that_read() -> None:
-    groups = {}
-    for operation in DOCUMENT["operations"].values():
-        if "bindings" in operation:
-            channel = operation["channel"]["$ref"].rpartition("/")[2]
-            groups[channel] = operation["bindings"]["kafka"]["groupId"]["enum"]
-    expected = {stage: [stage] for stage in map(str, STAGE_TOPICS)}
-
-    assert groups == {**expected, "outcomes": [GROUP]}
