@@ -20,7 +20,7 @@ from cs.domain.brand.events import (
     RetryDue,
     StageIssued,
 )
-from cs.domain.contact import BrandFacts
+from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup.contacts import PEOPLE, unsettled_candidates
 from cs.domain.mail.mailbox import DomainFacts, Verdict, bounce_evidence
@@ -107,31 +107,21 @@ def test_a_brand_that_is_not_pinned_down_ends_it_for_good() -> None:
         assert run.finish.contacts == ()
 
 
+@pytest.mark.parametrize("found", [(), (ADA,)])
 @pytest.mark.parametrize(
     ("conclusive", "outcome", "reused"),
     [(True, "no_contacts", True), (False, "scrape_error", False)],
 )
-def test_nobody_found_is_an_answer_only_if_every_source_answered(
-    conclusive: bool, outcome: SearchOutcome, reused: bool
+def test_nobody_found_or_in_a_role_is_an_answer_only_if_every_source_answered(
+    found: tuple[Sighting, ...], conclusive: bool, outcome: SearchOutcome, reused: bool
 ) -> None:
     run = AcmeRun().resolved()
-    run.record("contact-discovery", Discovered(people=(), conclusive=conclusive))
+    run.record("contact-discovery", Discovered(people=found, conclusive=conclusive))
+    if found:
+        run.record("ranking", RankingDone(()))
 
     assert run.ended == (outcome, reused, False)
     assert run.finish.brand == ACME  # the matched page shows a wrong match
-
-
-@pytest.mark.parametrize(
-    ("conclusive", "outcome", "reused"),
-    [(True, "no_contacts", True), (False, "scrape_error", False)],
-)
-def test_nobody_in_a_role_is_an_answer_only_if_every_source_answered(
-    conclusive: bool, outcome: SearchOutcome, reused: bool
-) -> None:
-    run = AcmeRun().resolved().discovered(ADA, conclusive=conclusive)
-    run.record("ranking", RankingDone(()))
-
-    assert run.ended == (outcome, reused, False)
     assert run.finish.contacts == ()
 
 
@@ -572,15 +562,6 @@ def test_a_verdict_on_another_mail_domain_or_on_nobody_asked_for_is_quiet() -> N
     run.verified(checked("p1", YES, at="elsewhere.example"), checked("p9", YES))
 
     assert run.ended == ("no_emails", False, False)
-
-
-def test_deliverable_without_an_address_verifies_nobody() -> None:
-    run = AcmeRun().verifying()
-    bare = checked("p1", YES)
-    run.verified(type(bare)(person="p1", mail_domain=HOME, verdict=YES, evidence=bare.evidence))
-
-    assert run.finish.verified == 0
-    assert run.finish.outcome == "no_emails"
 
 
 def test_evidence_is_stored_and_not_carried_along() -> None:

@@ -74,13 +74,10 @@ class TextLimit(msgspec.Struct, frozen=True, kw_only=True):
     may_be_cut: bool = False
 
     def admits(self, text: str) -> bool:
-        if len(text) > self.most:
-            return False
-        if self.pattern is _PLAIN and self.holds is None and text.isprintable():
-            return True  # most are: neither a control nor a surrogate is
         return (
-            (text.isascii() or _SURROGATE.search(text) is None)
-            and _compiled(self.pattern).fullmatch(text) is not None
+            len(text) <= self.most
+            and _SURROGATE.search(text) is None
+            and re.fullmatch(self.pattern, text, re.ASCII) is not None
             and (self.holds is None or self.holds(text))
         )
 
@@ -114,18 +111,11 @@ class MapLimit(msgspec.Struct, frozen=True):
 Limit = TextLimit | NumberLimit | MomentLimit | ListLimit | MapLimit
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
-def _without_controls(text: str) -> str:
-    return _UNFIT.sub("", text)
-
-
 def plain_text(most: int, pattern: str = _PLAIN) -> TextLimit:
     """Return the limit of text for people, which loses what no message may hold."""
-    return TextLimit(most=most, pattern=pattern, clean=_without_controls, may_be_cut=True)
+    return TextLimit(
+        most=most, pattern=pattern, clean=lambda text: _UNFIT.sub("", text), may_be_cut=True
+    )
 
 
 WORD = plain_text(100)  # names of sources, verifiers, families; short reasons
@@ -143,12 +133,7 @@ MAILBOX = TextLimit(
     holds=is_mailbox,
     clean=ascii_mailbox,
 )
-HOST = TextLimit(
-    most=253,
-    pattern=_HOST,
-    holds=is_mail_domain,
-    clean=str.lower,
-)
+HOST = TextLimit(most=253, pattern=_HOST, holds=is_mail_domain, clean=str.lower)
 PAGE = TextLimit(
     most=1_000, pattern=r"^https?://[^\u0000-\u0020\u007f-\u00a0\u0022<>\\^`{|}]+$"
 )
