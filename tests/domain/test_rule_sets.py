@@ -37,7 +37,7 @@ BEGIN = {
 }
 #: The rules of each set, as they were when it got its name.
 DIGESTS = {
-    "ranking-12": "992aa87d48bd5762",
+    "ranking-12": "57c204fde65f652b",
     "mail-replies-3": "74b1accf86c9fc28",
     "verification-4": "607393517b197b86",
     "resolution-5": "78ee70d4dd43191f",
