@@ -244,10 +244,7 @@ def is_sentence(text: str) -> bool:
 
 def _ends_in_role(text: str) -> bool:
     """Say whether a list ends in a role: "Mom, runner, Head of Social"."""
-    return any(
-        _label(each.strip(), marked=False) is Label.ROLE and not piece(each).has("several")
-        for each in text.split(",")[1:]
-    )
+    return any(_label(each.strip(), marked=False) is Label.ROLE for each in text.split(",")[1:])
 
 
 def _label(text: str, *, marked: bool) -> Label:
@@ -281,9 +278,7 @@ def _without_roles_to_fill(items: list[Item]) -> list[Item]:
     if own is None:
         return items
     return [
-        Item(Label.NAME, item.company, None, item.joint)
-        if n > own and item.company and piece(item.text).is_offer
-        else item
+        item
         for n, item in enumerate(items)
         if n <= own or item.label is not Label.ROLE or (item.company and not item.is_loose)
     ]
@@ -299,16 +294,9 @@ def _by_commas(text: str, *, marked: bool) -> tuple[str, str | None]:
     if first is None or len(pieces) == 1:
         return _without_asides(text), None
     role, company = [_without_asides(pieces[first])], None
-    is_recruiter = piece(role[0]).has("recruiter")
     for n, each in enumerate(pieces[first + 1 :], first + 1):
         words = piece(each)
-        if LEGAL.fullmatch(each) or (is_recruiter and words.has("several")):
-            continue
-        if words.has("filler", "no_role"):
-            break
-        if words.is_offer and not marked:
-            last = each.rpartition(" ")[2]
-            company = company or (last if piece(last).is_name and not is_work(last) else None)
+        if words.has("filler", "no_role") or (words.is_offer and not marked):
             break
         part = _part_of_role(pieces, n, role[0], marked=marked)
         if part is None:

@@ -182,13 +182,7 @@ def _bracketed(hit: re.Match[str]) -> str:
     text = piece(inner)
     if _is_over(inner):
         return f" {_OVER} "
-    if piece(before).has("recruiter"):
-        return " "
     is_named = text.is_name and not (text.is_scope or text.is_place)
-    if not before.strip() and is_named:
-        return f"{inner} | "
-    if not after and is_named and piece(_SEPARATOR.split(before)[-1].strip(EDGES)).is_offer:
-        return f" | {inner}"
     is_work = family_named(text.text) is not Family.OTHER or text.has("other_partners")
     if is_work or (piece(before).has_level and text.is_scope and not text.is_place):
         return f", {inner}"
@@ -278,13 +272,9 @@ def _today(text: str) -> tuple[list[_Said], bool, bool]:
     text = _TURNED.sub("", _of_its_holder(text))
     if ended := _find(text, "gone", _ENDED):
         # "Until 2021 Brand Manager", or "Brand Manager until 2021".
-        before, after = text[: ended[0]], text[ended[1] :]
-        turn = now(after)
-        if turn is None:
-            begun = former(before)
-            before = before[: begun[0]] if begun else before
-            kept = before.strip(EDGES) and (begun or names_role(after))
-            return ([(before, False)] if kept else []), True, False
+        after = text[ended[1] :]
+        if (turn := now(after)) is None:
+            return [], True, False
         text = after[turn[0] :]
     if _find(text, "wanted", _WANTED):
         return [], False, True
