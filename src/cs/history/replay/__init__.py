@@ -1,5 +1,5 @@
 """Apply other rules to recorded runs, and show what would differ.
 
-`rules` loads the rules, `comparing` applies them to one run, and `replaying` goes through the
-log.  Nothing is written, and no outside service is asked.
+`rules` loads the rules, and `replaying` applies them to the runs of a log.  Nothing is written,
+and no outside service is asked.
 """
