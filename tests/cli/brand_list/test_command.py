@@ -264,3 +264,16 @@ def test_progress_is_shown_now_and_then_without_a_terminal(
     assert LINE_EVERY_S == 10.0
     told = capsys.readouterr().err.splitlines()
     assert told == [f"{n} of 30 searched" for n in (10, 20, 30)]
+
+
+def test_the_daily_limit_wins_over_what_comes_after_it(desk: Desk) -> None:
+    desk.write("Acme\nBeta\n")
+    service = Service(lives=True)
+    full = refusal(429, "rate_limited", Retry_After="4000")
+    service.respond = lambda brand, _: full if brand == "Beta" else None
+    with answered(lambda got: BLOCKED if got.method == "GET" else service(got)) as server:
+        ended = desk.search(server)
+
+    assert [got.method for got in server.got] == ["POST", "POST", "GET"]
+    assert ended.code == 4, ended
+    assert "rate_limited: not so" in ended.err

@@ -264,3 +264,36 @@ def test_a_search_that_runs_for_another_key_is_not_asked_for(desk: Desk) -> None
 
     assert (told.code, IN_DOUBT in told.err, found.code) == (1, True, 0)
     assert service.asked == ["Acme"]
+
+
+def test_what_others_met_says_nothing_of_a_row_that_was_not_asked(desk: Desk) -> None:
+    desk.write("A\nB\nC\nD\nE\n")
+    answers = [SEEING["capacity"], SEEING["capacity"], LOST]
+    service = Service(lambda *_: answers.pop(0) if answers else SEEING["capacity"])
+    with answered(service) as server:
+        desk.at(hour(0), server.url)
+    service.respond = lambda *_: None
+    service.asked.clear()
+    with answered(service) as server:
+        desk.at(hour(30), server.url)
+
+    assert service.asked == ["A", "B", "D", "E"], "C may have been charged"
+
+
+def test_a_lost_row_that_meets_a_limit_keeps_no_other_from_being_found(desk: Desk) -> None:
+    service = lost(desk, Service(), "Acme", "Beta")
+    service.respond = lambda asked, _: None if asked == "Beta" else BLIND["unnamed"]
+    with answered(service) as server:
+        assert desk.at(hour(1), server.url) == 4
+
+    assert service.asked == ["Acme", "Beta"]
+    assert done(desk) == ["Beta"]
+
+
+def test_a_key_that_is_not_taken_is_not_tried_for_the_others(desk: Desk) -> None:
+    service = lost(desk, Service(), "Acme", "Beta")
+    with answered(lambda _: BLIND["key"]) as server:
+        assert desk.at(hour(1), server.url) == 1
+
+    assert len(server.got) == 1
+    assert service.asked == []

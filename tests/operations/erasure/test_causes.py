@@ -6,16 +6,22 @@ from cs.domain.brand.events import ContactsErased
 from cs.domain.causation import (
     AnyCause,
     MessageCause,
+    OperatorCause,
     RequestCause,
+    TimerCause,
 )
 from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.eventlog.port import RecordedEvent
 from cs.history.causes import explain
+from cs.operations.retention import MONTH, Retention
+from harness.manual_clock import ManualClock
+from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA, BEN
 from operations.erasure.service import (
     ADA_MAILBOX,
+    ADA_PROFILE,
     Erasable,
     at_zenith,
     erasable,
@@ -65,3 +71,31 @@ async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call
             forward = await explain(service.log, origin.position)
             assert forward is not None
             assert each.position in {event.position for event in forward.after}
+
+
+async def test_an_operators_erasure_names_the_command() -> None:
+    async with erasable(outside()) as service:
+        await service.search(await service.new_key(), brand="Acme")
+
+        await service.erasure.erase_profile(ADA_PROFILE)
+        assert await causes(service) == {OperatorCause(command="people erase")}
+
+        (one,) = await service.erasure.suppressed()
+        await service.erasure.lift([one.id])
+        (lifted,) = await recorded(service, SuppressionLifted)
+        assert lifted.caused_by == OperatorCause(command="people suppressed --lift")
+
+
+async def test_who_ages_out_does_so_because_it_was_time() -> None:
+    clock, keys = ManualClock(AT), MemoryKeyStore()
+    async with erasable(outside(), keys, clock=clock) as service:
+        await service.search(await service.new_key(), brand="Acme")
+        clock.set(AT + 7 * MONTH)
+
+        await Retention(service.views, service.erasure, clock, months=6).round()
+
+        assert await causes(service) == {TimerCause(timer="ageing")}
+        (erased,) = await recorded(service, ContactsErased)
+        why = await explain(service.log, erased.position)
+        assert why is not None
+        assert (why.before, why.after) == ([], [])

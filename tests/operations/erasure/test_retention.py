@@ -162,3 +162,16 @@ async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
 def test_results_that_are_reused_are_never_aged_out(months: str) -> None:
     with pytest.raises(BadSettings, match="people_kept_for: a whole number from 2 to 120"):
         load(environment={"CS_PEOPLE_KEPT_FOR": months})
+
+
+async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever() -> None:
+    clock = ManualClock(AT)
+    async with erasable(outside(acme=(ADA,)), clock=clock) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        await service.erasure.erase_mailbox("ada.kern@acme.test")
+        aging = retention(service, clock)
+        clock.set(AT + KEPT_FOR + DAY)
+
+        assert await aging.round() == 1
+        assert await aging.round() == 0
