@@ -318,8 +318,8 @@ async def bounced(
                 progress.show(f"{counts.rows} rows")
                 if is_hopeless(counts.rows, counts.bad):
                     bad = counts.bad_rows[-1][1]
-                    told = f"nearly all of its {counts.rows} rows are bad: {bad}"
-                    stop(f"{told}; the {counts.rows} rows before are imported")
+                    problem = f"nearly all of its {counts.rows} rows are bad: {bad}"
+                    stop(f"{problem}; the {counts.rows} rows before are imported")
     except BadFile as error:
         so_far = f"; the {counts.rows} rows before are imported" if counts.rows else ""
         stop(f"{error}{so_far}")

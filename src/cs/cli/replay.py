@@ -39,7 +39,7 @@ _KEPT = {
     "damaged-log": "The running views were left as they are: some of the log cannot be read "
     "now, and the views were made when it could. Find it with cs log verify.",
     "lost-keys": "The running views were left as they are: data keys are lost, and they know "
-    "people whom the log does not show any more. See docs/runbook.md.",
+    "people that the log does not show any more. See docs/runbook.md.",
 }
 
 
