@@ -1,12 +1,12 @@
 """What the thin path is measured against: services as one would write them by hand.
 
-``crud`` stores one durable row a POST and reads one a GET, without keys, limits, reuse or a
-record of what happened; ``crud_postgres`` does so in PostgreSQL.
+``crud`` stores one durable row in SQLite for a POST and reads one for a GET, without keys,
+limits, reuse or a record of what happened.
 
-``keyed`` and ``keyed_postgres`` are what of that could be shown to callers: a call has a key,
-found by its hash in the statement that reads the row; 120 calls a minute of each, counted in
-memory; headers that tell so; a POST is charged to its key in the transaction that stores it,
-and answered with the whole record, as a search that is answered from reuse.
+``keyed`` is what of that could be shown to callers, on PostgreSQL: a call has a key, found by
+its hash in the statement that reads the row; 120 calls a minute of each, counted in memory;
+headers that show so; a POST is charged to its key in the transaction that stores it, and
+answered with the whole record, as a search that is answered from reuse.
 
     .venv/bin/python -m uvicorn --app-dir bench --loop uvloop --http h11 crud_service:crud
 """
@@ -29,10 +29,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-USAGE = {"quota": 1000, "used": 1, "remaining": 999}
-#: Of services with keys: how many there are, and calls of each a minute.
+#: How many keys there are, and calls of each a minute.
 KEYS, PER_MINUTE = 4_000, 120
-#: As long as a finished search of the bundled world with three people.
+#: A record with three people is as long as a finished search of the bundled world with them.
 PERSON = {
     "full_name": "Ada Example",
     "first_name": "Ada",
@@ -46,12 +45,9 @@ PERSON = {
     "linkedin_url": "https://www.linkedin.test/in/ada-example",
     "location": "Berlin, Germany",
 }
-
-
-#: Status, brand, person and time of a search.
-Row = tuple[str, str, str, str]
-#: The same, quota and used units of its key.
-KeyedRow = tuple[str, str, str, str, int, int]
+BAD_BRAND = {"error": "brand is a text of 2 to 120 characters"}
+NO_SEARCH = {"error": "no such search"}
+UNAUTHORIZED = {"error": "the API key is wrong"}
 
 
 def secret_of(number: int) -> str:
@@ -61,6 +57,24 @@ def secret_of(number: int) -> str:
 
 def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def record(search: str, row: tuple[Any, ...], quota: int = 1000, used: int = 1) -> Any:
+    """Return the search whose *row* is status, brand, person and time."""
+    status, brand, person, at = row
+    return {
+        "id": search,
+        "status": status,
+        "brand": brand,
+        "searched_at": at,
+        "contacts": [{**PERSON, "full_name": person}] * 3,
+        "usage": {"quota": quota, "used": used, "remaining": quota - used},
+    }
+
+
+async def brand_in(request: Request) -> str | None:
+    brand = (await request.json()).get("brand")
+    return brand if isinstance(brand, str) and 2 <= len(brand) <= 120 else None
 
 
 class Rows:
@@ -75,228 +89,84 @@ class Rows:
             "CREATE TABLE IF NOT EXISTS search "
             "(id TEXT PRIMARY KEY, status TEXT, brand TEXT, person TEXT, at TEXT)"
         )
-        self._db.execute(
-            "CREATE TABLE IF NOT EXISTS api_key (hash TEXT PRIMARY KEY, quota INT, used INT)"
-        )
-        self._db.execute(
-            "CREATE TABLE IF NOT EXISTS keyed (id TEXT PRIMARY KEY, key TEXT, status TEXT, "
-            "brand TEXT, person TEXT, at TEXT)"
-        )
 
-    async def add_keys(self, hashes: list[str]) -> None:
-        self._db.executemany(
-            "INSERT OR IGNORE INTO api_key VALUES (?, 1000, 0)", [(each,) for each in hashes]
-        )
+    async def run(self, statement: str, *values: str) -> Any:
+        """Return the first row that *statement* gives."""
+        return await run_in_threadpool(self._run, statement, values)
 
-    async def charge(self, key: str, brand: str) -> tuple[str, int, int] | None:
-        return await run_in_threadpool(self._charge, secrets.token_hex(13), key, brand)
-
-    def _charge(self, search: str, key: str, brand: str) -> tuple[str, int, int] | None:
+    def _run(self, statement: str, values: tuple[str, ...]) -> Any:
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
-            found = self._db.execute(
-                "UPDATE api_key SET used = used + 1 WHERE hash = ? AND used < quota "
-                "RETURNING quota, used",
-                (key,),
-            ).fetchone()
-            if found is not None:
-                self._db.execute(
-                    "INSERT INTO keyed VALUES (?, ?, 'done', ?, ?, datetime())",
-                    (search, key, brand, PERSON["full_name"]),
-                )
-            self._db.execute("COMMIT")
-        return None if found is None else (search, *found)
+            return self._db.execute(statement, values).fetchone()
 
-    async def find_of(self, search: str, key: str) -> KeyedRow | None:
-        return await run_in_threadpool(self._find_of, search, key)
-
-    def _find_of(self, search: str, key: str) -> KeyedRow | None:
-        with self._lock:
-            found: KeyedRow | None = self._db.execute(
-                "SELECT status, brand, person, at, quota, used FROM keyed "
-                "JOIN api_key ON hash = key WHERE id = ? AND key = ?",
-                (search, key),
-            ).fetchone()
-        return found
-
-    async def insert(self, brand: str) -> str:
-        search = secrets.token_hex(13)
-        await run_in_threadpool(self._insert, search, brand)
-        return search
-
-    def _insert(self, search: str, brand: str) -> None:
-        with self._lock:
-            self._db.execute(
-                "INSERT INTO search VALUES (?, 'done', ?, ?, datetime())",
-                (search, brand, PERSON["full_name"]),
-            )
-
-    async def find(self, search: str) -> Row | None:
-        return await run_in_threadpool(self._find, search)
-
-    def _find(self, search: str) -> Row | None:
-        with self._lock:
-            found: Row | None = self._db.execute(
-                "SELECT status, brand, person, at FROM search WHERE id = ?", (search,)
-            ).fetchone()
-        return found
-
-    async def close(self) -> None:
+    def close(self) -> None:
         self._db.close()
 
 
-class PostgresRows:
-    """A pool of connections, and statements that it prepares."""
-
-    def __init__(self, pool: asyncpg.Pool) -> None:
-        self._pool = pool
-
-    @classmethod
-    async def open(cls, dsn: str) -> "PostgresRows":
-        pool = await asyncpg.create_pool(dsn, min_size=4, max_size=16)
-        await pool.execute(
-            "CREATE TABLE IF NOT EXISTS search (id TEXT PRIMARY KEY, status TEXT, brand TEXT, "
-            "person TEXT, at TIMESTAMPTZ)"
-        )
-        await pool.execute(
-            "CREATE TABLE IF NOT EXISTS api_key (hash TEXT PRIMARY KEY, quota INT, used INT)"
-        )
-        await pool.execute(
-            "CREATE TABLE IF NOT EXISTS keyed (id TEXT PRIMARY KEY, key TEXT, status TEXT, "
-            "brand TEXT, person TEXT, at TIMESTAMPTZ)"
-        )
-        return cls(pool)
-
-    async def add_keys(self, hashes: list[str]) -> None:
-        await self._pool.execute(
-            "INSERT INTO api_key SELECT unnest($1::text[]), 1000, 0 ON CONFLICT DO NOTHING",
-            hashes,
-        )
-
-    async def charge(self, key: str, brand: str) -> tuple[str, int, int] | None:
-        search = secrets.token_hex(13)
-        found = await self._pool.fetchrow(
-            "WITH charged AS (UPDATE api_key SET used = used + 1 WHERE hash = $2 "
-            "AND used < quota RETURNING quota, used), stored AS (INSERT INTO keyed "
-            "SELECT $1, $2, 'done', $3, $4, now() FROM charged) SELECT * FROM charged",
-            *(search, key, brand, PERSON["full_name"]),
-        )
-        return None if found is None else (search, *found)
-
-    async def find_of(self, search: str, key: str) -> KeyedRow | None:
-        found = await self._pool.fetchrow(
-            "SELECT status, brand, person, at::text, quota, used FROM keyed "
-            "JOIN api_key ON hash = key WHERE id = $1 AND key = $2",
-            *(search, key),
-        )
-        return None if found is None else tuple(found)
-
-    async def insert(self, brand: str) -> str:
-        search = secrets.token_hex(13)
-        await self._pool.execute(
-            "INSERT INTO search VALUES ($1, 'done', $2, $3, now())",
-            *(search, brand, PERSON["full_name"]),
-        )
-        return search
-
-    async def find(self, search: str) -> Row | None:
-        found = await self._pool.fetchrow(
-            "SELECT status, brand, person, at::text FROM search WHERE id = $1", search
-        )
-        return None if found is None else tuple(found)
-
-    async def close(self) -> None:
-        await self._pool.close()
-
-
-def record(search: str, status: str, brand: str, person: str, at: str) -> dict[str, Any]:
-    return {
-        "id": search,
-        "status": status,
-        "brand": brand,
-        "searched_at": at,
-        "contacts": [{**PERSON, "full_name": person}] * 3,
-        "usage": USAGE,
-    }
-
-
 async def post(request: Request) -> JSONResponse:
-    body = await request.json()
-    brand = body.get("brand")
-    if not isinstance(brand, str) or not 2 <= len(brand) <= 120:
-        return JSONResponse({"error": "brand is a text of 2 to 120 characters"}, 400)
-    search = await request.app.state.rows.insert(brand)
+    brand, search = await brand_in(request), secrets.token_hex(13)
+    if brand is None:
+        return JSONResponse(BAD_BRAND, 400)
+    await request.app.state.rows.run(
+        "INSERT INTO search VALUES (?, 'done', ?, ?, datetime())",
+        *(search, brand, PERSON["full_name"]),
+    )
     return JSONResponse({"id": search, "status": "running", "brand": brand}, 202)
 
 
 async def get(request: Request) -> JSONResponse:
     search = request.path_params["id"]
-    found = await request.app.state.rows.find(search)
-    if found is None:
-        return JSONResponse({"error": "no such search"}, 404)
-    return JSONResponse(record(search, *found))
+    found = await request.app.state.rows.run(
+        "SELECT status, brand, person, at FROM search WHERE id = ?", search
+    )
+    return (
+        JSONResponse(NO_SEARCH, 404) if found is None else JSONResponse(record(search, found))
+    )
 
 
-class Limits:
-    """So many calls of a key in a minute."""
-
-    def __init__(self) -> None:
-        self._times: dict[str, deque[float]] = defaultdict(deque)
-
-    def left(self, key: str) -> tuple[int, int]:
-        """Count a call of *key*; return how many are left, and for how many seconds."""
-        times, now = self._times[key], time.monotonic()
-        while times and times[0] <= now - 60:
-            times.popleft()
-        times.append(now)
-        return PER_MINUTE - len(times), int(times[0] + 60 - now) + 1
-
-
-LIMITS = Limits()
-UNAUTHORIZED = {"error": "the API key is wrong"}
+#: Times of the calls of each key within the last minute.
+CALLS: dict[str, deque[float]] = defaultdict(deque)
 
 
 def caller_of(request: Request) -> tuple[str, dict[str, str]] | None:
-    """Return the hash of the key that was sent, and the headers that tell its limit.
+    """Count a call; return the hash of its key, and the headers that show its limit.
 
     ``None``: no key, or the limit is met; the benchmark does neither.
     """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme != "Bearer":
-        return None
     key = hash_of(secret)
-    left, reset = LIMITS.left(key)
-    if left < 0:
+    times, now = CALLS[key], time.monotonic()
+    while times and times[0] <= now - 60:
+        times.popleft()
+    times.append(now)
+    if scheme != "Bearer" or len(times) > PER_MINUTE:
         return None
     return key, {
         "RateLimit-Limit": str(PER_MINUTE),
-        "RateLimit-Remaining": str(left),
-        "RateLimit-Reset": str(reset),
+        "RateLimit-Remaining": str(PER_MINUTE - len(times)),
+        "RateLimit-Reset": str(int(times[0] + 60 - now) + 1),
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
         "X-Request-Id": secrets.token_hex(13),
     }
 
 
-def keyed_record(search: str, row: KeyedRow) -> dict[str, Any]:
-    *shown, quota, used = row
-    usage = {"quota": quota, "used": used, "remaining": quota - used}
-    return {**record(search, *shown), "usage": usage}
-
-
 async def keyed_post(request: Request) -> JSONResponse:
-    body = await request.json()
-    brand, caller = body.get("brand"), caller_of(request)
-    if caller is None or not isinstance(brand, str) or not 2 <= len(brand) <= 120:
-        return JSONResponse({"error": "brand is a text of 2 to 120 characters"}, 400)
+    brand, caller = await brand_in(request), caller_of(request)
+    if brand is None or caller is None:
+        return JSONResponse(BAD_BRAND, 400)
     key, headers = caller
-    charged = await request.app.state.rows.charge(key, brand)
-    if charged is None:
+    search = secrets.token_hex(13)
+    found = await request.app.state.pool.fetchrow(
+        "WITH charged AS (UPDATE api_key SET used = used + 1 WHERE hash = $2 "
+        "AND used < quota RETURNING quota, used), stored AS (INSERT INTO keyed "
+        "SELECT $1, $2, 'done', $3, $4, now() FROM charged) SELECT * FROM charged",
+        *(search, key, brand, PERSON["full_name"]),
+    )
+    if found is None:
         return JSONResponse(UNAUTHORIZED, 401)
-    search, quota, used = charged
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    row = ("done", brand, PERSON["full_name"], at, quota, used)
-    return JSONResponse(keyed_record(search, row), 200, headers)
+    row = ("done", brand, PERSON["full_name"], at)
+    return JSONResponse(record(search, row, *found), 200, headers)
 
 
 async def keyed_get(request: Request) -> JSONResponse:
@@ -305,37 +175,49 @@ async def keyed_get(request: Request) -> JSONResponse:
         return JSONResponse(UNAUTHORIZED, 401)
     key, headers = caller
     search = request.path_params["id"]
-    found = await request.app.state.rows.find_of(search, key)
+    found = await request.app.state.pool.fetchrow(
+        "SELECT status, brand, person, at::text, quota, used FROM keyed "
+        "JOIN api_key ON hash = key WHERE id = $1 AND key = $2",
+        *(search, key),
+    )
     if found is None:
-        return JSONResponse({"error": "no such search"}, 404, headers)
-    return JSONResponse(keyed_record(search, found), 200, headers)
+        return JSONResponse(NO_SEARCH, 404, headers)
+    *row, quota, used = found
+    return JSONResponse(record(search, tuple(row), quota, used), 200, headers)
 
 
 @contextlib.asynccontextmanager
 async def on_sqlite(app: Starlette) -> AsyncIterator[None]:
     app.state.rows = Rows(os.environ["CRUD_FILE"])
-    await app.state.rows.add_keys([hash_of(secret_of(n)) for n in range(KEYS)])
     yield
-    await app.state.rows.close()
+    app.state.rows.close()
 
 
 @contextlib.asynccontextmanager
 async def on_postgres(app: Starlette) -> AsyncIterator[None]:
-    app.state.rows = await PostgresRows.open(os.environ["CRUD_POSTGRES"])
-    await app.state.rows.add_keys([hash_of(secret_of(n)) for n in range(KEYS)])
-    yield
-    await app.state.rows.close()
+    async with asyncpg.create_pool(
+        os.environ["CRUD_POSTGRES"], min_size=4, max_size=16
+    ) as pool:
+        await pool.execute("CREATE TABLE api_key (hash TEXT PRIMARY KEY, quota INT, used INT)")
+        await pool.execute(
+            "CREATE TABLE keyed (id TEXT PRIMARY KEY, key TEXT, status TEXT, brand TEXT, "
+            "person TEXT, at TIMESTAMPTZ)"
+        )
+        await pool.execute(
+            "INSERT INTO api_key SELECT unnest($1::text[]), 1000, 0",
+            [hash_of(secret_of(n)) for n in range(KEYS)],
+        )
+        app.state.pool = pool
+        yield
 
 
-ROUTES = [
-    Route("/contacts", post, methods=["POST"]),
-    Route("/searches/{id}", get, methods=["GET"]),
-]
-crud = Starlette(routes=ROUTES, lifespan=on_sqlite)
-crud_postgres = Starlette(routes=ROUTES, lifespan=on_postgres)
-KEYED_ROUTES = [
-    Route("/contacts", keyed_post, methods=["POST"]),
-    Route("/searches/{id}", keyed_get, methods=["GET"]),
-]
-keyed = Starlette(routes=KEYED_ROUTES, lifespan=on_sqlite)
-keyed_postgres = Starlette(routes=KEYED_ROUTES, lifespan=on_postgres)
+def app(post: Any, get: Any, lifespan: Any) -> Starlette:
+    routes = [
+        Route("/contacts", post, methods=["POST"]),
+        Route("/searches/{id}", get, methods=["GET"]),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+crud = app(post, get, on_sqlite)
+keyed = app(keyed_post, keyed_get, on_postgres)

@@ -1,4 +1,4 @@
-"""The event log in PostgreSQL beside simpler ways to write it.
+"""The event log in PostgreSQL compared with simpler ways to write it.
 
     PYTHONPATH=tests .venv/bin/python bench/event_log_postgres.py [EVENTS] [DSN] [--json]
 

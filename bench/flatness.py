@@ -1,4 +1,4 @@
-"""Whether a call costs the same however much is stored: a long log beside a short one.
+"""Whether a call costs the same however much is stored: a long log compared with a short one.
 
     PYTHONPATH=tests .venv/bin/python bench/flatness.py [--events N] [--keys N] [--brands N]
         [--folder DIR] [--json]
@@ -9,7 +9,7 @@ events that it holds as many of each as asked for (ten million events, a million
 million brands unless given: some 6 GB).  Views are at the log's head.  With ``--folder`` the
 long one is kept there, and used again.
 
-Told, by turns over five rounds: processor time of a call and calls a second, GET of an old
+Measured, by turns over five rounds: processor time of a call and calls a second, GET of an old
 search, GET of the usage, and POST of an old brand, answered from reuse; no round calls with a
 key or about a search of another, so that nothing is in memory yet.  Then what both took to the
 first answer, and their memory.  ``ratio`` is long by short; the goal is 1.2, and 5 s to the
@@ -65,7 +65,7 @@ def name_of(brand: int) -> str:
 
 
 def brand_history(number: int, at: datetime) -> Iterator[Stored]:
-    """Yield a lookup of a brand that found nobody, which is reused."""
+    """Yield a lookup of a brand that found no person, which is reused."""
     query = Query(name_of(number))
     stream = brand_stream(query)
     lookup = f"{stream}.1"
@@ -258,13 +258,14 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    told = asyncio.run(main(given.events, given.keys, given.brands, given.folder))
+    found = asyncio.run(main(given.events, given.keys, given.brands, given.folder))
     if given.json:
-        print(json.dumps(told))
+        print(json.dumps(found))
     else:
-        print(f"load {told['load_1m']}")
-        for kind, figures in told["rows"].items():
+        print(f"load {found['load_1m']}")
+        for kind, figures in found["rows"].items():
             print(f"{kind:<20}" + "   ".join(f"{k} {v}" for k, v in figures.items()))
         print(
-            f"to the first answer: {told['first_answer_s']} s; memory {told['memory_mib']} MiB"
+            f"to the first answer: {found['first_answer_s']} s;"
+            f" memory {found['memory_mib']} MiB"
         )

@@ -41,7 +41,7 @@ MODEL = "Veltrana"
 BUNDLED = HERE / "src/cs/sandbox/worlds/bundled.json"
 #: Of one key: below 6 a minute and, since the callers take turns, 2 in flight.
 OF_A_KEY = 5
-#: Of names that nobody bears.
+#: Of made-up names.
 SYLLABLES = ("ba", "co", "du", "fe", "gi", "ka", "lo", "mu", "ne", "po", "ri", "sa", "ta", "ve")
 
 

@@ -3,10 +3,10 @@
     PYTHONPATH=tests .venv/bin/python bench/live_searches_cluster.py [SEARCHES] [--rounds N]
         [--json]
 
-One role of every kind on Kafka and PostgreSQL, all on this machine, beside the world of
+One role of every kind on Kafka and PostgreSQL, all on this machine, with the world of
 `bench/live_searches.py`, a process too.  Every search is a new brand, held (``wait``) over 16
 connections; a round warms up with 16.  ``cpu_ms`` is the processor time of a search in each
-role, ``python`` the sum of them; those of PostgreSQL, the broker and the world are told beside.
+role, ``python`` the sum of them; those of PostgreSQL, the broker and the world are shown too.
 """
 
 import argparse
@@ -99,8 +99,8 @@ def main(number: int, rounds: int) -> dict[str, Any]:
                 for turn in range(rounds)
             ]
     load_1m = round(os.getloadavg()[0], 1)
-    told = {"searches": number, "rounds": rounds, "load_1m": load_1m}
-    return {**told, **figures(done)}
+    run = {"searches": number, "rounds": rounds, "load_1m": load_1m}
+    return {**run, **figures(done)}
 
 
 if __name__ == "__main__":

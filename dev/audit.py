@@ -71,8 +71,8 @@ def main() -> int:
     known, unchecked = advisories()
     wrong += known
     if asked.json:
-        told = {"packages": rows, "faults": wrong, "advisories_unchecked": unchecked}
-        print(json.dumps(told, indent=2))
+        report = {"packages": rows, "faults": wrong, "advisories_unchecked": unchecked}
+        print(json.dumps(report, indent=2))
     else:
         printed(rows, wrong, unchecked)
     return 1 if wrong else 0
@@ -103,13 +103,13 @@ def licence_of(package: Distribution) -> str:
         return TOOLS[package.name]
     if package.name in IN_A_FILE:
         return IN_A_FILE[package.name]
-    told = package.metadata
-    if expression := told.get("License-Expression"):
+    report = package.metadata
+    if expression := report.get("License-Expression"):
         return expression
-    short = (told.get("License") or "").strip()
+    short = (report.get("License") or "").strip()
     classified = [
         line.rpartition(" :: ")[2]
-        for line in told.get_all("Classifier", [])
+        for line in report.get_all("Classifier", [])
         if line.startswith("License :: OSI Approved :: ")
     ]
     for name in (short, *classified):
@@ -165,13 +165,13 @@ def advisories() -> tuple[list[str], int]:
     command = ("pip_audit", "--disable-pip", "--require-hashes", "-r", str(pinned))
     shown = ("--progress-spinner=off", "--format=json", "--timeout=10")
     try:
-        told = subprocess.run(
+        report = subprocess.run(
             [sys.executable, "-m", *command, *shown],
             capture_output=True,
             check=False,
             timeout=_ADVISORIES_S,
         ).stdout
-        packages = json.loads(told)["dependencies"]
+        packages = json.loads(report)["dependencies"]
     except (subprocess.TimeoutExpired, ValueError, KeyError):
         return [], len(pins("dev.txt"))
     known = [

@@ -1,8 +1,8 @@
 """Make one site of the documents, with search, in `build/docs`.
 
 Run by `make docs`.  Sphinx and its theme have an environment of their own, `.venv-docs`, made
-when first needed: nobody who only changes code waits for it.  A link that leads nowhere, or a
-page that is in no list of `dev/site/conf.py`, ends it with exit code 1.
+when first needed, so that a change of code does not wait for it.  A link that leads nowhere,
+or a page that is in no list of `dev/site/conf.py`, ends it with exit code 1.
 """
 
 import hashlib

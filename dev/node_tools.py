@@ -105,7 +105,7 @@ def install(node: Path, folder: Path) -> None:
 
 
 def environment(node: Path) -> dict[str, str]:
-    """Return ours, with this Node.js first, and tools that call nobody of their own accord."""
+    """Return ours, with this Node.js first and without telemetry of the tools."""
     quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
     path = f"{node / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
     return os.environ | quiet | {"PATH": path, "NO_COLOR": "1"}

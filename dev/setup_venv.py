@@ -67,7 +67,7 @@ def fingerprint() -> str:
 
     Not with the settings of tools, which stand in pyproject.toml, too.
     """
-    import tomllib  # noqa: PLC0415  an older Python is told of its age first
+    import tomllib  # noqa: PLC0415  an older Python gets its message first
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     metadata = {name: value for name, value in project.items() if name != "tool"}

@@ -28,7 +28,7 @@ Schema = dict[str, Any]
 STORED = "Stored"
 SEALED = "Sealed"
 
-#: Beside sealed values (`cs.eventlog.sealing`).
+#: Stored next to sealed values (`cs.eventlog.sealing`).
 SEALED_WITH = "sealed_with"
 _KEY_IDS: Schema = {
     "type": "object",
@@ -36,7 +36,7 @@ _KEY_IDS: Schema = {
     "additionalProperties": {"type": "string"},
 }
 
-#: Beside what every event says (`cs.eventlog.stored_cause`).
+#: Stored with every event (`cs.eventlog.stored_cause`).
 CAUSED_BY = "caused_by"
 _CAUSE = STORED + "Cause"
 
@@ -179,7 +179,7 @@ def _sealed(kind: str) -> Schema:
 
 
 def _plain(value: Any, name: str = "") -> Any:
-    """Return a schema in the words of AsyncAPI, moments said to be such."""
+    """Return a schema in the words of AsyncAPI, with times marked as such."""
     if isinstance(value, Mapping):
         # In AsyncAPI it is a name only; tags stand in the shapes anyway.
         found = {

@@ -48,7 +48,7 @@ def adapted(_app: Sphinx, page: str, source: list[str]) -> None:
     text = source[0]
     text = re.sub(r'^<a id="([\w-]+)"></a>$', r"(\1)=", text, flags=re.MULTILINE)
     text = re.sub(r'<a id="([\w-]+)"></a>(\S+)', r"[\2]{#\1}", text)
-    # Notes beside code and data are read there: of the site they are no pages.
+    # Notes next to code and data are read there: of the site they are no pages.
     text = re.sub(r"\[([^]]+)\]\((?:\.\./)*(?:src|tests|dev)/[^)]+\.md\)", r"\1", text)
     if page == root_doc:
         text += "".join(side(caption, pages) for caption, pages in navigation().items())

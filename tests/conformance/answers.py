@@ -20,9 +20,9 @@ STATUS = {
 
 def is_refused(answer: httpx.Response, code: str, status: int | None = None) -> str:
     """Assert that *answer* is the error *code* and nothing else; return its message."""
-    told: dict[str, Any] = answer.json()
-    assert told.keys() == {"error"}, told
-    error = told["error"]
+    body: dict[str, Any] = answer.json()
+    assert body.keys() == {"error"}, body
+    error = body["error"]
     assert error.keys() == {"code", "message"}, error
     assert (answer.status_code, error["code"]) == (status or STATUS[code], code), error
     assert answer.headers["Content-Type"] == "application/json"

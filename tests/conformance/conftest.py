@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 FORM = "CS_CONFORMANCE"
 GIVEN = "given"
 FORMS = [GIVEN] if URLS in os.environ else os.environ.get(FORM, "embedded cluster").split()
-#: Where nobody says which form, the cluster is tested in these files where time is not
-#: moved: over several processes that takes real time, ten minutes for all.
+#: Without `CS_CONFORMANCE` a cluster is tested with these files, in which time is not moved:
+#: over several processes that takes real time, ten minutes for all.
 ON_A_CLUSTER = {"test_body.py", "test_domains.py", "test_http.py"}
 MOVING = {"fresh", "records"}
 collect_ignore = ["sandboxes.py"] if FORMS == [GIVEN] else []  # needs the service at hand

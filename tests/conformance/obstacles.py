@@ -9,8 +9,8 @@ import httpx
 from conformance.answers import is_refused, windows
 from conformance.target import Caller, Target, new_brand, until
 
-#: Contract O1 to O11: in the order in which they are told, with status, code and a word of the
-#: message that tells it from others with the same code.
+#: Contract O1 to O11: in the order in which they are reported, with status, code and a word
+#: of the message that distinguishes it from others with the same code.
 OBSTACLES: Mapping[str, tuple[int, str, str]] = {
     "key": (401, "unauthorized", ""),
     "path": (404, "not_found", ""),
@@ -115,7 +115,7 @@ def named(pair: tuple[str, ...]) -> str:
 
 
 def tells(answer: httpx.Response, obstacle: str) -> None:
-    """Assert that *answer* is what *obstacle* is told with."""
+    """Assert that *answer* reports *obstacle*."""
     status, code, word = OBSTACLES[obstacle]
     assert word in is_refused(answer, code, status)
 

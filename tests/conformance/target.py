@@ -85,11 +85,11 @@ class Clock:
         self._admin = httpx.Client(base_url=admin_url, timeout=100)
 
     def now(self) -> datetime:
-        return _told(self._admin.get("/sandbox/clock"))
+        return _time_in(self._admin.get("/sandbox/clock"))
 
     def advance(self, by: timedelta) -> datetime:
         body = {"advance": by.total_seconds()}
-        return _told(self._admin.post("/sandbox/clock", json=body))
+        return _time_in(self._admin.post("/sandbox/clock", json=body))
 
     def close(self) -> None:
         self._admin.close()
@@ -98,7 +98,7 @@ class Clock:
         self.advance(max(when - self.now(), timedelta()))
 
 
-def _told(answer: httpx.Response) -> datetime:
+def _time_in(answer: httpx.Response) -> datetime:
     assert answer.status_code != httpx.codes.BAD_REQUEST, (
         f"{answer.text}; a run moves the clock by some six years: start a fresh sandbox"
     )
@@ -144,8 +144,8 @@ class Caller:
         return self.read(search)
 
     def usage(self) -> dict[str, int]:
-        told: dict[str, int] = self.http.get("/usage").raise_for_status().json()
-        return told
+        body: dict[str, int] = self.http.get("/usage").raise_for_status().json()
+        return body
 
     def counted(self) -> int:
         """Return how many searches count towards the day."""
@@ -205,8 +205,8 @@ class Target:
     def key(self, quota: int = 100) -> Key:
         if self.pool.get(quota):
             return self.pool[quota].pop()
-        told = json.loads(self.command(["keys", "create", "--json", f"--quota={quota}"]))
-        return Key(told["id"], told["key"], quota)
+        body = json.loads(self.command(["keys", "create", "--json", f"--quota={quota}"]))
+        return Key(body["id"], body["key"], quota)
 
     def caller(self, quota: int = 100) -> Caller:
         return self.with_key(self.key(quota))
@@ -285,5 +285,5 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def new_brand() -> str:
-    """Return a brand that nobody knows and nobody has asked for: it fails, and is free."""
+    """Return a brand that no source knows and no key has searched for: it fails, for free."""
     return f"Unheard {secrets.token_hex(6)}"

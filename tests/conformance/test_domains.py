@@ -40,7 +40,7 @@ REFUSED = [
 
 @row("V1", "B5", "S10")
 @pytest.mark.parametrize("written", TAKEN)
-def test_a_domain_comes_out_as_its_vector_says(caller: Caller, written: str) -> None:
+def test_a_domain_is_normalised(caller: Caller, written: str) -> None:
     answer = caller.ask(domain=written)
 
     assert answer.status_code in {200, 202}, answer.text
@@ -49,5 +49,5 @@ def test_a_domain_comes_out_as_its_vector_says(caller: Caller, written: str) -> 
 
 @row("V2", "B5")
 @pytest.mark.parametrize("written", REFUSED)
-def test_what_is_no_domain_is_refused(caller: Caller, written: str) -> None:
+def test_an_invalid_domain_is_refused(caller: Caller, written: str) -> None:
     is_refused(caller.ask(domain=written), "invalid_request")

@@ -25,7 +25,7 @@ def held(caller: Caller, threads: ThreadPoolExecutor, brand: str) -> Future[http
 
 
 @row("8-hold", "1.4-wait", "3-outlasted")
-def test_a_call_is_held_85_seconds_and_then_told_202(fresh: Target) -> None:
+def test_a_call_is_held_85_seconds_and_then_answered_202(fresh: Target) -> None:
     caller = fresh.caller()
     answer = outlasted(caller, fresh, "Quellmark")
     record = answer.json()
@@ -37,10 +37,10 @@ def test_a_call_is_held_85_seconds_and_then_told_202(fresh: Target) -> None:
 
 
 def outlasted(caller: Caller, target: Target, brand: str) -> httpx.Response:
-    """Return what a call is told that is held; assert that it was for 85 seconds.
+    """Return the answer of a held call; assert that it was held for 85 seconds.
 
-    How long is told by its own answer, however long it took to move the clock: the day's
-    reset is so much nearer.
+    Its own answer shows how long, whatever time it took to move the clock: the day's reset
+    is that much nearer.
     """
     before, days_before = target.clock.now(), limits(caller.http.get("/usage"))[2]
     with ThreadPoolExecutor() as threads:
@@ -56,7 +56,7 @@ def outlasted(caller: Caller, target: Target, brand: str) -> httpx.Response:
 
 
 @row("1.4-wait", "3-waited", "3-done", "4.1")
-def test_a_held_call_is_told_200_when_its_search_ends_in_time(fresh: Target) -> None:
+def test_a_held_call_is_answered_200_when_its_search_ends_in_time(fresh: Target) -> None:
     caller = fresh.caller()
     with ThreadPoolExecutor() as threads:
         call = held(caller, threads, "Miruvane")  # greylisted for two seconds
@@ -81,7 +81,7 @@ def test_a_retry_of_a_search_that_runs_is_held_too(fresh: Target) -> None:
 
 
 @row("3-waited", "7-reasons")
-def test_a_held_call_is_told_200_when_its_search_fails_in_time(caller: Caller) -> None:
+def test_a_held_call_is_answered_200_when_its_search_fails_in_time(caller: Caller) -> None:
     answer = caller.ask(brand=new_brand(), wait=True)
 
     assert (answer.status_code, answer.json()["status"]) == (200, "failed")
@@ -99,7 +99,7 @@ def test_each_request_is_held_85_seconds_of_its_own(fresh: Target) -> None:
 
 @row("H11")
 @pytest.mark.parametrize("how", ["revoke", "rotate"])
-def test_a_secret_that_ends_during_a_hold_is_told_401(fresh: Target, how: str) -> None:
+def test_a_secret_that_ends_during_a_hold_is_answered_401(fresh: Target, how: str) -> None:
     caller = fresh.caller()
     with ThreadPoolExecutor() as threads:
         call = held(caller, threads, "Quellmark")
@@ -116,7 +116,7 @@ def test_a_secret_that_ends_during_a_hold_is_told_401(fresh: Target, how: str) -
 
 
 @row("H12", "O11", "C3")
-def test_a_caller_that_goes_away_finds_its_search_again(fresh: Target) -> None:
+def test_a_search_goes_on_after_its_caller_has_disconnected(fresh: Target) -> None:
     caller = fresh.caller()
     body = {"brand": "Quellmark", "wait": True}
     with pytest.raises(httpx.ReadTimeout):

@@ -60,7 +60,7 @@ def test_an_unknown_path_is_404_with_a_key_and_401_without(
         ("POST", "/openapi.json", {"GET", "HEAD"}),
     ],
 )
-def test_a_method_that_is_not_taken_is_405_with_those_that_are(
+def test_a_method_that_a_path_does_not_have_is_405_with_those_that_it_has(
     caller: Caller, method: str, path: str, allowed: set[str]
 ) -> None:
     answer = caller.http.request(method, path)
@@ -116,9 +116,7 @@ def test_every_response_has_an_id_of_its_own_made_here(
 
 
 @row("H7")
-def test_answers_are_not_to_be_kept_but_the_description_is(
-    caller: Caller, bare: httpx.Client
-) -> None:
+def test_only_the_description_may_be_cached(caller: Caller, bare: httpx.Client) -> None:
     for answer in (caller.http.get("/usage"), caller.ask(brand=FREE), bare.get("/usage")):
         assert answer.headers["Cache-Control"] == "no-store"
     described = bare.get("/openapi.json")
@@ -129,7 +127,9 @@ def test_answers_are_not_to_be_kept_but_the_description_is(
 
 
 @row("H8")
-def test_no_sniffing_and_no_word_about_the_server(caller: Caller, bare: httpx.Client) -> None:
+def test_responses_forbid_sniffing_and_do_not_name_the_server(
+    caller: Caller, bare: httpx.Client
+) -> None:
     for answer in (caller.http.get("/usage"), caller.ask(brand="a"), bare.get("/x")):
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "Server" not in answer.headers
@@ -137,7 +137,7 @@ def test_no_sniffing_and_no_word_about_the_server(caller: Caller, bare: httpx.Cl
 
 @row("H9", "5.1")
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "Bearer   {}"])
-def test_any_case_of_bearer_and_any_spaces_open(
+def test_bearer_may_have_any_case_and_any_number_of_spaces(
     target: Target, bare: httpx.Client, form: str
 ) -> None:
     headers = {"Authorization": form.format(target.key().key)}
@@ -146,7 +146,7 @@ def test_any_case_of_bearer_and_any_spaces_open(
 
 
 @row("H9", "H10", "O1", "5.1", "5.5", "7-codes")
-def test_whatever_is_no_one_bearer_key_is_401_with_a_challenge(
+def test_anything_but_one_bearer_key_is_401_with_a_challenge(
     target: Target, bare: httpx.Client
 ) -> None:
     key = target.key().key
@@ -176,23 +176,23 @@ def test_without_a_key_every_path_is_401(bare: httpx.Client, path: str) -> None:
 
 @row("O1", "O2", "5.1")
 @pytest.mark.parametrize(("method", "path"), [("PUT", "/contacts"), ("DELETE", "/usage")])
-def test_the_key_is_asked_for_before_the_method(
+def test_the_key_is_checked_before_the_method(
     bare: httpx.Client, method: str, path: str
 ) -> None:
     is_refused(bare.request(method, path), "unauthorized")
 
 
 @row("O1", "B16")
-def test_the_key_is_asked_for_before_a_long_body_is_read(bare: httpx.Client) -> None:
+def test_the_key_is_checked_before_a_long_body_is_read(bare: httpx.Client) -> None:
     is_refused(bare.post("/contacts", content=b"x" * 200_000), "unauthorized")
 
 
 @row("O1", "O3", "B16")
-def test_a_length_that_is_too_much_is_refused_before_the_body_comes(target: Target) -> None:
-    for key, told in ((None, b"HTTP/1.1 401"), (target.key(), b"HTTP/1.1 400")):
+def test_a_body_that_is_announced_too_long_is_refused_before_it_arrives(target: Target) -> None:
+    for key, received in ((None, b"HTTP/1.1 401"), (target.key(), b"HTTP/1.1 400")):
         with target.socket() as raw:
             raw.sendall(_head_alone(target, key))
-            assert raw.recv(100).startswith(told)
+            assert raw.recv(100).startswith(received)
 
 
 def _head_alone(target: Target, key: Key | None) -> bytes:
@@ -234,14 +234,14 @@ def test_a_leaked_key_is_replaced_with_its_quota_and_searches_and_then_revoked(
 
 
 @row("H15")
-def test_what_is_not_http_is_refused_and_nobody_else_hears_of_it(
+def test_bytes_that_are_not_http_are_refused_without_effect_on_other_callers(
     target: Target, caller: Caller
 ) -> None:
     with target.socket() as raw:
         raw.sendall(b"what is this\r\n\r\n")
-        told = raw.recv(100)
+        received = raw.recv(100)
 
-    assert told.startswith(b"HTTP/1.1 400")
+    assert received.startswith(b"HTTP/1.1 400")
     assert caller.http.get("/usage").status_code == 200
 
 

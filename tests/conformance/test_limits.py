@@ -24,7 +24,7 @@ def fill_the_minute(caller: Caller, brand: str = FREE) -> None:
 
 
 @row("L1", "8-minute", "7-429")
-def test_six_searches_a_minute_are_taken_and_the_seventh_is_not(caller: Caller) -> None:
+def test_six_searches_a_minute_are_accepted_and_the_seventh_is_not(caller: Caller) -> None:
     fill_the_minute(caller)
 
     is_refused(caller.ask(brand=FREE), "rate_limited")
@@ -44,7 +44,7 @@ def test_refused_requests_count_nowhere(caller: Caller) -> None:
 
 
 @row("L1", "L10", "8-flight")
-def test_live_joined_repeated_and_reused_searches_count_alike(fresh: Target) -> None:
+def test_live_joined_repeated_and_reused_searches_count_the_same(fresh: Target) -> None:
     caller, other = fresh.caller(), fresh.caller()
     other.ask(brand="Quellmark")
     counts = []
@@ -56,7 +56,7 @@ def test_live_joined_repeated_and_reused_searches_count_alike(fresh: Target) -> 
 
 
 @row("L2", "8-day", "8-minute")
-def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(fresh: Target) -> None:
+def test_the_sixty_first_search_is_refused_until_the_first_is_a_day_old(fresh: Target) -> None:
     caller = fresh.caller()
     before_first = fresh.clock.now()
     statuses = [caller.ask(brand=FREE, wait=True).status_code]
@@ -76,7 +76,7 @@ def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(fresh: Target
     at_most = after_first - before_first + fresh.margin
     assert int(refused.headers["Retry-After"]) <= at_most.total_seconds() + 1
     assert taken.status_code in {200, 202}
-    assert limits(taken)[1] < 30  # the window rolls: it does not begin anew
+    assert limits(taken)[1] < 30  # the window rolls: it does not start again
 
 
 @row("L3", "8-checks", "4.2", "4.3")
@@ -143,14 +143,14 @@ def test_too_many_in_flight_is_two_none_and_five_seconds(fresh: Target) -> None:
 
 
 @row("L6", "A1")
-def test_the_newer_headers_tell_every_window(caller: Caller) -> None:
+def test_the_newer_headers_describe_every_window(caller: Caller) -> None:
     searched = caller.ask(brand=FREE, wait=True)
     checked = caller.http.get("/usage")
     policy = '"minute";q=6;w=60, "day";q=60;w=86400'
 
     assert searched.headers["RateLimit-Policy"] == policy
     assert checked.headers["RateLimit-Policy"] == f'{policy}, "checks";q=120;w=60'
-    assert {name: told["r"] for name, told in windows(searched).items()} == {
+    assert {name: window["r"] for name, window in windows(searched).items()} == {
         "minute": 5,
         "day": 59,
     }
@@ -160,7 +160,7 @@ def test_the_newer_headers_tell_every_window(caller: Caller) -> None:
 
 
 @row("L7", "3-running", "4.1-headers")
-def test_the_headers_stand_on_search_responses_only(fresh: Target) -> None:
+def test_only_responses_about_searches_have_the_headers(fresh: Target) -> None:
     caller, empty = fresh.caller(), fresh.caller(0)
     search = caller.found(brand=FREE)["id"]
     with_headers = {
@@ -197,9 +197,7 @@ def _third(caller: Caller) -> httpx.Response:
 
 @row("L8", "7-429", "O6")
 @pytest.mark.parametrize("again", [1, 2, 3])
-def test_sleeping_as_long_as_retry_after_says_is_long_enough(
-    target: Target, again: int
-) -> None:
+def test_a_retry_after_the_announced_wait_is_accepted(target: Target, again: int) -> None:
     del again  # a second too few is found by the fraction of a second it starts at
     caller = target.caller()
     before = target.clock.now()
@@ -216,7 +214,7 @@ def test_sleeping_as_long_as_retry_after_says_is_long_enough(
 
 
 @row("L8", "8-checks")
-def test_sleeping_as_long_as_a_refused_check_says_is_long_enough(target: Target) -> None:
+def test_a_check_after_the_announced_wait_is_accepted(target: Target) -> None:
     caller = target.caller()
     before = target.clock.now()
     for _ in range(120):
@@ -232,7 +230,7 @@ def test_sleeping_as_long_as_a_refused_check_says_is_long_enough(target: Target)
 
 
 @row("L8", "1.4-live")
-def test_a_202_says_when_to_come_back(fresh: Target) -> None:
+def test_a_202_has_a_retry_after(fresh: Target) -> None:
     answer = fresh.caller().ask(brand="Quellmark")
 
     assert answer.status_code == 202
@@ -257,7 +255,7 @@ def test_the_ceiling_refuses_new_brands_for_a_day_and_answers_reused_ones(
 
 
 @row("L9", "C5", "L10")
-def test_the_ceiling_counts_lookups_and_not_who_joins_or_reuses_them(target: Target) -> None:
+def test_the_ceiling_counts_lookups_and_not_joins_or_reuse(target: Target) -> None:
     limited = target.limited
     limited.a_month_later()
     joined = [limited.caller().ask(brand="Quellmark").status_code for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Of two reasons to refuse a search, the more lasting one is told."""
+"""Of two reasons to refuse a search, the more lasting one is reported."""
 
 from datetime import timedelta
 
@@ -17,13 +17,15 @@ _MINUTE = timedelta(minutes=1)
 
 @row("O1", "O2", "O3", "O3b", "O5", "O6", "O9", "O10", "R4", "5.5")
 @pytest.mark.parametrize("pair", OTHERS, ids=named)
-def test_of_two_obstacles_the_earlier_is_told(target: Target, pair: tuple[str, str]) -> None:
+def test_of_two_obstacles_the_earlier_is_reported(
+    target: Target, pair: tuple[str, str]
+) -> None:
     tells(armed(_with_ceiling(target, pair), pair).send(), pair[0])
 
 
 @row("O10b", "4.1", "7-codes")
 @pytest.mark.parametrize("obstacle", [name for name in OBSTACLES if name != "pause"])
-def test_each_obstacle_alone_is_told(target: Target, obstacle: str) -> None:
+def test_each_obstacle_alone_is_reported(target: Target, obstacle: str) -> None:
     tells(armed(_with_ceiling(target, (obstacle,)), (obstacle,)).send(), obstacle)
 
 
@@ -32,7 +34,7 @@ def _with_ceiling(target: Target, obstacles: tuple[str, ...]) -> Target:
 
 
 @row("O6", "8-day")
-def test_of_two_full_windows_the_longer_wait_is_told(fresh: Target) -> None:
+def test_of_two_full_windows_the_longer_wait_is_reported(fresh: Target) -> None:
     caller = fresh.caller()
     for number in range(60):
         assert caller.ask(brand=FREE, wait=True).status_code == 200
@@ -46,7 +48,7 @@ def test_of_two_full_windows_the_longer_wait_is_told(fresh: Target) -> None:
 
 
 @row("O6", "O7", "O8")
-def test_full_windows_stand_before_the_own_running_search_and_before_reuse(
+def test_a_full_window_is_reported_before_a_running_search_is_joined_or_an_answer_reused(
     fresh: Target,
 ) -> None:
     caller = fresh.caller()
@@ -59,7 +61,9 @@ def test_full_windows_stand_before_the_own_running_search_and_before_reuse(
 
 
 @row("O7", "O8", "O9")
-def test_at_capacity_what_runs_is_joined_and_what_is_known_is_told(target: Target) -> None:
+def test_at_capacity_running_lookups_are_joined_and_known_brands_answered(
+    target: Target,
+) -> None:
     limited = target.limited
     limited.a_month_later()
     caller, other = limited.caller(), limited.caller()

@@ -1,4 +1,4 @@
-"""The operator's pause, and every other reason to refuse a search beside it."""
+"""The operator's pause, and every other reason to refuse a search together with it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -60,7 +60,7 @@ def while_paused(target: Target) -> Iterator[Mapping[tuple[str, str], Armed]]:
 
 @row("O4", "R4", "7-codes")
 @pytest.mark.parametrize("pair", WHILE_PAUSED, ids=named)
-def test_of_the_pause_and_another_the_earlier_is_told(
+def test_of_the_pause_and_another_obstacle_the_earlier_is_reported(
     while_paused: Mapping[tuple[str, str], Armed], pair: tuple[str, str]
 ) -> None:
     request = while_paused[pair]

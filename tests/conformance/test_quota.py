@@ -78,7 +78,7 @@ def test_granted_quota_counts_at_once(target: Target) -> None:
 
 
 @row("H16")
-def test_a_quota_is_not_taken_below_what_is_used(target: Target) -> None:
+def test_a_quota_is_not_reduced_below_what_is_used(target: Target) -> None:
     caller = target.caller(2)
     caller.found(brand="Veltrana")
     with pytest.raises(subprocess.CalledProcessError):
@@ -90,8 +90,8 @@ def test_a_quota_is_not_taken_below_what_is_used(target: Target) -> None:
 @row("H16", "2.3")
 def test_usage_adds_up_whatever_was_asked(caller: Caller) -> None:
     for brand in ("Veltrana", FREE, "Veltrana"):
-        told = caller.found(brand=brand)["usage"]
-        assert told.keys() == {"quota", "used", "remaining"}
-        assert all(type(number) is int and number >= 0 for number in told.values())
-        assert told["remaining"] == told["quota"] - told["used"]
-        assert told == caller.usage()
+        usage = caller.found(brand=brand)["usage"]
+        assert usage.keys() == {"quota", "used", "remaining"}
+        assert all(type(number) is int and number >= 0 for number in usage.values())
+        assert usage["remaining"] == usage["quota"] - usage["used"]
+        assert usage == caller.usage()

@@ -41,7 +41,7 @@ def records(target: Target) -> dict[str, Record]:
     """What a live search for each brand ends with, each with a key of its own."""
     target.a_month_later()
     brands = [*DONE, "Okendra", *SOON_FAILED]
-    slow = ["Zephrine"]  # greylisted until just before its deadline: nobody may hold it up
+    slow = ["Zephrine"]  # greylisted until just before its deadline: it is searched for alone
     found: dict[str, Record] = {}
     for round_ in ([brand for brand in brands if brand not in slow], slow):
         callers = {brand: target.caller() for brand in round_}
@@ -88,7 +88,7 @@ def test_a_failed_search_has_its_reason_and_fields(
 
 
 @row("S7", "S2", "7-reasons")
-def test_who_was_found_is_listed_when_no_email_is_and_nobody_otherwise(
+def test_a_failed_search_lists_people_only_when_no_email_was_verified(
     records: dict[str, Record],
 ) -> None:
     no_emails = records["Harrowfinch"]
@@ -116,7 +116,7 @@ def test_a_done_search_has_every_field(records: dict[str, Record], brand: str) -
 
 
 @row("1.2", "2.1", "S18")
-def test_the_matched_brand_is_told(records: dict[str, Record]) -> None:
+def test_the_record_has_the_matched_brand(records: dict[str, Record]) -> None:
     record, child = records["Veltrana"], records["Petalune"]
 
     assert record["domain"] == "veltrana.test"
@@ -142,7 +142,9 @@ def test_verified_is_an_email_is_a_source(records: dict[str, Record], brand: str
 
 
 @row("S5", "1.3", "2.2")
-def test_contacts_stand_verified_first_and_then_by_role(records: dict[str, Record]) -> None:
+def test_contacts_are_sorted_verified_first_and_then_by_role(
+    records: dict[str, Record],
+) -> None:
     contacts = records["Veltrana"]["contacts"]
     verified = [c["email_status"] == "verified" for c in contacts]
 
@@ -156,7 +158,7 @@ def test_contacts_stand_verified_first_and_then_by_role(records: dict[str, Recor
 
 
 @row("S5", "1.3")
-def test_nuvarros_verified_contact_stands_before_those_without(
+def test_the_verified_contact_of_nuvarro_comes_first(
     records: dict[str, Record],
 ) -> None:
     contacts = records["Nuvarro"]["contacts"]
@@ -174,7 +176,7 @@ def test_below_manager_level_and_other_roles_are_not_listed(records: dict[str, R
 
 
 @row("2.2", "1.2")
-def test_a_contact_is_told_as_they_wrote_themselves(records: dict[str, Record]) -> None:
+def test_a_contact_has_the_headline_that_they_wrote(records: dict[str, Record]) -> None:
     amara = records["Veltrana"]["contacts"][0]
 
     assert (amara["first_name"], amara["last_name"]) == ("Amara", "Okafor")
@@ -254,7 +256,7 @@ def test_times_are_utc_in_whole_seconds(fresh: Target) -> None:
 
 
 @row("S14", "S15", "9.1", "A1")
-def test_a_202_tells_where_and_when_to_poll(fresh: Target) -> None:
+def test_a_202_has_the_url_and_the_interval_to_poll(fresh: Target) -> None:
     caller = fresh.caller()
     answer = caller.ask(brand="Quellmark")
     record = answer.json()
@@ -267,7 +269,7 @@ def test_a_202_tells_where_and_when_to_poll(fresh: Target) -> None:
 
 
 @row("S17", "5.4", "4.2")
-def test_another_keys_search_is_as_unknown_as_any(fresh: Target) -> None:
+def test_the_search_of_another_key_is_not_found(fresh: Target) -> None:
     caller, other = fresh.caller(), fresh.caller()
     done = caller.found(brand="Veltrana")["id"]
     running = caller.ask(brand="Quellmark").json()["id"]

@@ -22,7 +22,7 @@ def test_case_width_and_spaces_make_no_other_brand(fresh: Target) -> None:
 
 
 @row("C1", "R7")
-def test_a_name_answers_for_the_domain_it_matched_and_for_no_other(fresh: Target) -> None:
+def test_a_name_is_reused_for_the_domain_it_matched_and_for_no_other(fresh: Target) -> None:
     caller = fresh.caller()
     matched = caller.found(brand="Veltrana")
     same = caller.found(brand="Veltrana", domain="veltrana.test")
@@ -35,7 +35,7 @@ def test_a_name_answers_for_the_domain_it_matched_and_for_no_other(fresh: Target
 
 
 @row("C1", "R7")
-def test_a_brand_with_its_domain_never_answers_the_bare_name(fresh: Target) -> None:
+def test_a_brand_with_its_domain_is_not_reused_for_the_bare_name(fresh: Target) -> None:
     caller = fresh.caller()
     caller.found(brand="Halden", domain="haldenaudio.example")
 
@@ -100,7 +100,7 @@ def test_two_keys_at_once_share_a_run_and_each_pays(fresh: Target) -> None:
         ("Nowhere Known Trading", "no_linkedin", True),
         ("Grimsole", "no_contacts", True),
         ("Harrowfinch", "no_emails", True),
-        ("Okendra", "no_emails", False),  # full mailboxes: nobody knows
+        ("Okendra", "no_emails", False),  # full mailboxes: inconclusive
         ("Wexmoor", "scrape_error", False),
         ("Ravoska", "error", False),
     ],
@@ -114,14 +114,14 @@ def test_a_conclusive_failure_is_reused_and_a_breakdown_is_not(
         search = caller.ask(brand=brand).json()["id"]
         fresh.clock.advance(timedelta(seconds=130))
         records.append(caller.ended(search))
-    # A reused one is told at once: the first answer of the second round had ended already.
+    # A reused one is answered at once: the first answer of the second round had ended already.
     assert [r["reason"] for r in records] == [reason, reason]
     assert [r["cached"] for r in records] == [False, reused]
     assert [r["charged"] for r in records] == [False, False]
 
 
 @row("C6", "3-failed")
-def test_a_timeout_is_searched_anew(fresh: Target) -> None:
+def test_a_search_that_timed_out_is_not_reused(fresh: Target) -> None:
     caller = fresh.caller()
     search = caller.ask(brand="Zephrine").json()["id"]
     fresh.clock.advance(timedelta(seconds=130))
@@ -200,7 +200,7 @@ def test_an_erased_person_is_in_no_answer_and_an_answer_without_email_is_no_hit(
     # Who was erased in an earlier run stays so.
     found = (caller.found(brand=brand) for brand in ("Auberlin", "Pemberlux", "Thistlegate"))
     made = next((record for record in found if record["status"] == "done"), None)
-    assert made is not None, "three runs have erased everybody here: start a fresh sandbox"
+    assert made is not None, "three runs have erased all people here: start a fresh sandbox"
     (email,) = [c["email"] for c in made["contacts"] if c["email"]]
     fresh.command(["people", "erase", "--email", email])
     read = caller.read(made["id"])
@@ -213,5 +213,5 @@ def test_an_erased_person_is_in_no_answer_and_an_answer_without_email_is_no_hit(
 
 
 @row("O8")
-def test_a_brand_nobody_asked_for_is_never_reused(caller: Caller) -> None:
+def test_a_brand_without_earlier_searches_is_not_reused(caller: Caller) -> None:
     assert caller.found(brand=new_brand())["cached"] is False

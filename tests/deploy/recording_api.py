@@ -1,4 +1,4 @@
-"""A server that notes what the proxy sends it and answers as it is told to."""
+"""A server that records what the proxy sends, with answers that a test chooses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -60,12 +60,12 @@ def running_proxy(
     Raises:
         Missing: It did not start; the message is its own.
     """
-    with (folder / "said").open("wb") as said:
+    with (folder / "output").open("wb") as output:
         process = subprocess.Popen(
             [nginx, "-c", configured(folder, text), "-p", folder, "-g", "daemon off;"],
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
     try:
         while not _listens(port):
@@ -73,7 +73,9 @@ def running_proxy(
                 process.wait(_LOOK_S)
             except subprocess.TimeoutExpired:
                 continue
-            raise Missing(f"nginx did not start. It said:\n{(folder / 'said').read_text()}")
+            raise Missing(
+                f"nginx did not start. Its output:\n{(folder / 'output').read_text()}"
+            )
         yield process
     finally:
         process.terminate()
@@ -84,7 +86,7 @@ def configured(folder: Path, text: str) -> Path:
     """Write *text* to *folder*, which stands for the container's `/tmp`."""
     file = folder / "nginx.conf"
     text = text.replace("/tmp/", f"{folder}/").replace("/dev/stdout", f"{folder}/calls")
-    if os.getuid() == 0:  # nobody is root in the container, so there nobody steps down
+    if os.getuid() == 0:  # in the container it is not root, and changes no user
         text = f"user root;\n{text}"
     file.write_text(text)
     return file
@@ -98,5 +100,5 @@ def _listens(port: int) -> bool:
 def _version(nginx: Path) -> tuple[int, ...]:
     if not os.access(nginx, os.X_OK):  # a wheel does not say that a file can be run
         nginx.chmod(0o755)
-    told = subprocess.run([nginx, "-v"], capture_output=True, text=True, check=False).stderr
-    return tuple(int(part) for part in told.split("/")[1].split()[0].split("."))
+    printed = subprocess.run([nginx, "-v"], capture_output=True, text=True, check=False).stderr
+    return tuple(int(part) for part in printed.split("/")[1].split()[0].split("."))

@@ -38,7 +38,7 @@ class Container:
         self._log = log
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     def run(self) -> None:

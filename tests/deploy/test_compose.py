@@ -25,14 +25,14 @@ from deploy.compose_files import (
 
 pytestmark = pytest.mark.slow
 
-#: The compose specification's own schema, with its licence beside it.
+#: The compose specification's own schema, with its licence in the same folder.
 SCHEMA = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
 WHOLE = project()
 SERVICES: dict[str, dict[str, Any]] = WHOLE["services"]
 
-#: What a stage may not reach: who holds these reads everybody's data.
+#: Secrets that open personal data, which no stage may have.
 OPENS_DATA = {"master_key", "service_pgpass", "migrate_pgpass", "keys_password"}
-#: Who holds these may do anything on Kafka.
+#: Secrets that allow everything on Kafka.
 OF_THE_BROKERS = {"kafka_jaas", "kafka_users"}
 
 
@@ -49,7 +49,7 @@ def _networks(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", [BASE, THREE_BROKERS], ids=lambda path: path.name)
-def test_each_file_is_what_the_compose_specification_says(path: Path) -> None:
+def test_each_file_fits_the_compose_specification(path: Path) -> None:
     wrong = [
         f"{'.'.join(map(str, error.path))}: {error.message}"
         for error in Draft202012Validator(SCHEMA).iter_errors(read(path))
@@ -58,11 +58,11 @@ def test_each_file_is_what_the_compose_specification_says(path: Path) -> None:
     assert wrong == []
 
 
-def test_the_merged_files_are_what_the_compose_specification_says() -> None:
+def test_the_merged_files_fit_the_compose_specification() -> None:
     Draft202012Validator(SCHEMA).validate(project(THREE_BROKERS))
 
 
-def test_nothing_starts_before_the_secrets_are_made() -> None:
+def test_compose_refuses_to_start_without_secrets() -> None:
     with pytest.raises(NotSet, match="run deploy/make-secrets"):
         project(variables={})
 
@@ -94,7 +94,7 @@ def test_a_stage_holds_no_key_to_personal_data(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_who_uses_kafka_has_one_user_and_no_others_password(name: str) -> None:
+def test_a_container_has_the_password_of_its_own_kafka_user_only(name: str) -> None:
     held = {each for each in _secrets(name) if each.startswith("kafka_")}
     given = SERVICES[name].get("environment", {})
     settings = load(environment={k: v for k, v in given.items() if k.startswith(ENV_PREFIX)})
@@ -108,7 +108,7 @@ def test_who_uses_kafka_has_one_user_and_no_others_password(name: str) -> None:
     assert (settings.kafka_sasl, settings.kafka_username) == ("SCRAM-SHA-512", USERS[name])
 
 
-def test_every_user_of_kafka_is_one_that_rights_are_given_to() -> None:
+def test_every_kafka_user_of_compose_has_rights() -> None:
     assert {user.removeprefix("cs-") for user in USERS.values()} == (
         access_of_roles("").keys() - {"feed-reader"}
     )
@@ -137,7 +137,7 @@ def test_only_the_proxy_publishes_a_port_and_only_on_this_machine() -> None:
     assert published == {"proxy": ["127.0.0.1:8080:8080"]}
 
 
-def test_only_what_asks_the_outside_reaches_it() -> None:
+def test_only_containers_that_call_the_outside_world_reach_it() -> None:
     open_networks = {
         name for name, each in WHOLE["networks"].items() if not each.get("internal")
     }
@@ -174,7 +174,7 @@ def test_images_are_pinned_by_a_version(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SERVICES if name not in ONCE])
-def test_what_runs_on_is_watched_and_started_again(name: str) -> None:
+def test_containers_that_keep_running_have_a_health_check_and_are_restarted(name: str) -> None:
     service = SERVICES[name]
 
     assert service["healthcheck"]["test"][0] == "CMD"
@@ -197,7 +197,7 @@ def test_every_secret_is_a_file_that_is_used() -> None:
     }
 
 
-def test_no_password_stands_in_a_file_or_an_environment() -> None:
+def test_no_file_or_environment_contains_a_password() -> None:
     written = yaml.safe_dump({name: each.get("environment") for name, each in SERVICES.items()})
 
     assert not re.search(r"://[^/\s@]+:[^/\s@]+@", written + BASE.read_text())
@@ -214,7 +214,7 @@ def test_every_mounted_file_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", USERS)
-def test_with_three_brokers_everybody_knows_all_of_them(name: str) -> None:
+def test_with_three_brokers_every_user_knows_all_of_them(name: str) -> None:
     three = project(THREE_BROKERS)["services"]
 
     assert load(environment=three[name]["environment"]).kafka == (

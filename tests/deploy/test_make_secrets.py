@@ -24,7 +24,7 @@ def secrets(tmp_path: Path) -> Path:
     return tmp_path / "secrets"
 
 
-def test_it_makes_exactly_what_is_mounted(secrets: Path) -> None:
+def test_the_script_makes_exactly_the_mounted_secrets(secrets: Path) -> None:
     assert {each.name for each in secrets.iterdir()} == NAMES
 
 
@@ -44,7 +44,7 @@ def test_only_the_account_of_the_containers_reads_them(secrets: Path) -> None:
     assert (secrets.parent / ".env").read_text() == f"AS_UID={uid}\nAS_GID={gid}\n"
     for each in secrets.iterdir():
         mode = stat.S_IMODE(each.stat().st_mode)
-        # SearXNG and Kafka run as somebody else; the folder is closed.
+        # SearXNG and Kafka run as other accounts; the folder is closed.
         assert mode == (0o444 if each.name in OF_OTHERS else 0o600), each.name
         assert (each.stat().st_uid, each.stat().st_gid) == (uid, gid)
 
@@ -73,7 +73,7 @@ def test_the_brokers_know_the_passwords_of_the_roles(secrets: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["secrets", ".env"])
-def test_it_refuses_where_something_was_made_before(tmp_path: Path, there: str) -> None:
+def test_the_script_refuses_to_overwrite_secrets(tmp_path: Path, there: str) -> None:
     (tmp_path / there).write_text("precious")
 
     refused = _made(tmp_path)

@@ -35,7 +35,7 @@ def _seconds(directive: str) -> int:
     return int(found)
 
 
-def test_a_held_call_is_waited_for_and_nobody_else_gives_up_before_the_service() -> None:
+def test_the_proxy_waits_longer_than_the_service_holds_a_call() -> None:
     assert _seconds("proxy_read_timeout") == 100 > HOLD.total_seconds() + 10
 
 
@@ -50,16 +50,16 @@ def nginx() -> Path:
     return find_nginx()
 
 
-def test_the_file_is_taken_without_a_warning(nginx: Path, tmp_path: Path) -> None:
+def test_nginx_accepts_the_file_without_a_warning(nginx: Path, tmp_path: Path) -> None:
     listen, api, names = free_ports(3)
     file = configured(tmp_path, rendered(listen=listen, api=api, names=names))
 
-    told = subprocess.run(
+    checked = subprocess.run(
         [nginx, "-t", "-c", file, "-p", tmp_path], capture_output=True, text=True, check=False
     )
 
-    assert told.returncode == 0, told.stderr
-    assert "warn" not in told.stderr
+    assert checked.returncode == 0, checked.stderr
+    assert "warn" not in checked.stderr
 
 
 class Proxied:
@@ -152,7 +152,7 @@ async def test_a_call_passes_with_its_key_and_ids(
     assert body == b'{"brand":"Acme"}'
 
 
-async def test_the_log_tells_the_request_and_no_key(proxied: Proxied) -> None:
+async def test_the_log_of_the_proxy_has_the_request_id_and_no_key(proxied: Proxied) -> None:
     async with proxied.client() as client:
         await client.get("/v1/usage?q=private")
 
@@ -173,7 +173,7 @@ async def test_a_post_that_was_sent_is_never_sent_again(
     assert len(first.calls) == 1
 
 
-async def test_what_the_api_has_said_is_passed_on_at_once(
+async def test_each_part_of_an_answer_is_forwarded_at_once(
     proxied: Proxied, first: RecordingApi
 ) -> None:
     heard = asyncio.Event()
@@ -252,15 +252,15 @@ async def test_one_address_that_floods_is_refused_in_the_words_of_the_api(
     assert refused.headers["content-type"] == "application/json"
 
 
-async def test_callers_are_told_apart_behind_the_trusted_proxy_and_only_there(
+async def test_x_forwarded_for_counts_only_from_the_trusted_proxy(
     proxied: Proxied, first: RecordingApi
 ) -> None:
     transport = httpx.AsyncHTTPTransport(local_address="127.0.0.5")
-    said = {"X-Forwarded-For": "192.0.2.7"}
+    forwarded = {"X-Forwarded-For": "192.0.2.7"}
     async with httpx.AsyncClient(transport=transport, base_url=proxied.url) as trusted:
-        await trusted.get("/v1/usage", headers=said)
+        await trusted.get("/v1/usage", headers=forwarded)
     async with proxied.client() as other:
-        await other.get("/v1/usage", headers=said)
+        await other.get("/v1/usage", headers=forwarded)
 
     assert [headers["x-forwarded-for"] for _, headers, _ in first.calls] == [
         "192.0.2.7",

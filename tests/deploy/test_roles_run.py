@@ -48,15 +48,15 @@ def containers(
 
 
 @pytest.mark.parametrize("name", ROLES)
-def test_a_role_becomes_healthy_and_leaves_when_told(containers: Containers, name: str) -> None:
+def test_a_role_becomes_healthy_and_ends_on_a_signal(containers: Containers, name: str) -> None:
     container = containers(name)
 
     with ExitStack() as stack:
         if name in FOLLOW_THE_VIEWS:
             stack.enter_context(containers("project").running())
         process = stack.enter_context(container.running())
-        assert container.becomes_healthy(process), container.said
-        assert container.stop(process) == 0, container.said
+        assert container.becomes_healthy(process), container.output
+        assert container.stop(process) == 0, container.output
 
 
 async def knock(**connection: Any) -> None:
@@ -68,7 +68,7 @@ async def knock(**connection: Any) -> None:
 
 
 @pytest.mark.parametrize("port", ["9092", "9093", "9094"])
-async def test_no_port_of_a_broker_lets_anybody_in_without_a_user(
+async def test_every_port_of_a_broker_refuses_a_client_without_a_user(
     brokers: Brokers, port: str
 ) -> None:
     with pytest.raises(KafkaError):
@@ -77,7 +77,7 @@ async def test_no_port_of_a_broker_lets_anybody_in_without_a_user(
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "PLAIN"])
 @pytest.mark.parametrize("port", ["9093", "9094"])
-async def test_a_role_is_nobody_to_the_ports_of_the_brokers(
+async def test_the_ports_between_brokers_refuse_the_user_of_a_role(
     brokers: Brokers, port: str, mechanism: str
 ) -> None:
     given = SERVICES["ranking"]["environment"]

@@ -283,7 +283,7 @@ def test_the_seventh_search_waits_until_the_first_is_a_minute_old(
 
 
 @pytest.mark.parametrize(("seconds", "admitted"), [(86_399, False), (86_400, True)])
-def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(
+def test_the_sixty_first_search_is_refused_until_the_first_is_a_day_old(
     seconds: int, admitted: bool
 ) -> None:
     spread = [AT + timedelta(minutes=n) for n in range(60)]
@@ -299,7 +299,7 @@ def test_the_sixty_first_search_waits_until_the_first_is_a_day_old(
         )
 
 
-def test_of_two_full_windows_the_longer_wait_is_told() -> None:
+def test_of_two_full_windows_the_longer_wait_is_reported() -> None:
     spread = [AT - timedelta(hours=23) + timedelta(minutes=n) for n in range(54)]
     scene = Scene(admitted_at=[*spread, *[AT - SECOND] * 6])
     assert scene.refusal().limit == (60, 0)
@@ -421,7 +421,7 @@ BOTH = Query("Delta", "delta.example")
     ("found", "answer"),
     [("delta.example", "cached s-new"), ("deltafaucet.example", "started s-new")],
 )
-def test_a_name_answers_for_the_domain_it_matched_and_for_no_other(
+def test_a_name_is_reused_for_the_domain_it_matched_and_for_no_other(
     found: str, answer: str
 ) -> None:
     by_name = Brand(reusable=finish(domain=found))

@@ -27,7 +27,7 @@ def key_for(environment: Mapping[str, str], quota: int) -> dict[str, Any]:
 
 
 async def new_keys(folder: Path, number: int, quota: int = 10) -> list[str]:
-    """Return the secrets of *number* new keys, made beside the service on *folder*."""
+    """Return the secrets of *number* new keys, made while the service on *folder* runs."""
     async with open_folder(DataFolder(folder, make=False)) as data:
         operator = Operator(Streams(data.log, data.snapshots), SystemClock())
         made = [operator.create_key(f"key-{n}", quota) for n in range(number)]

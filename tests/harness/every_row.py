@@ -1,6 +1,6 @@
-"""One test of many rows: cheaper than a test for each, and as telling when it fails.
+"""One test of many rows: cheaper than a test for each, and it reports every wrong row.
 
-A test of its own costs 2 to 3 ms of processor beside what it does, which for a table of
+A separate test costs 2 to 3 ms of processor on top of its work, which for a table of
 hundreds of rows is most of it.
 """
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def check_every(rows: Iterable[T], check: Callable[[T], None]) -> None:
-    """Do *check* with each of *rows*, then fail with what every wrong one says.
+    """Run *check* on each of *rows*, then fail with the error of every wrong one.
 
     Raises:
         AssertionError: For one of them *check* raised something, or there are no rows.
@@ -20,7 +20,7 @@ def check_every(rows: Iterable[T], check: Callable[[T], None]) -> None:
     for count, row in enumerate(rows, 1):  # noqa: B007
         try:
             check(row)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - said of its row
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - reported with its row
             wrong.append(f"{row!r:.300}: {type(error).__name__}: {error}")
     assert count, "no rows"
     assert not wrong, "\n".join([f"{len(wrong)} of {count} rows are wrong:", *wrong])

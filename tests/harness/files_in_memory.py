@@ -2,10 +2,10 @@
 
 SQLite answers when the disk has what was written, for which over a thousand tests wait several
 times each, and PostgreSQL writes three hundred files for each database that a test has for
-itself.  No test asks what is left when the machine loses its power; those that ask what is left
-when a process is killed are answered the same by files in memory.
+itself.  No test is about a machine that loses its power, and after a killed process files in
+memory hold the same.
 
-Whoever has set ``TMPDIR`` gets them there.
+With ``TMPDIR`` set, files are there.
 """
 
 import os

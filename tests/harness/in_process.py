@@ -92,30 +92,16 @@ async def one_process(
 async def in_memory(
     plugins: StagePlugins,
     *,
-    deadline_s: float = 120,
-    ceiling: int | None = None,
-    bus: Bus | None = None,
-    clock: Clock | None = None,
-    real: Clock | None = None,
     keys: MemoryKeyStore | None = None,
     log: EventLog | None = None,
-    allowed: Settings | None = None,
+    **more: Any,
 ) -> AsyncIterator[Service]:
+    """Run it in memory; *more* as `one_process` takes it."""
     keys = keys or MemoryKeyStore()
     views = sqlite_views(None, projections())
     try:
-        async with one_process(
-            log or MemoryEventLog(keys),
-            keys,
-            views,
-            plugins,
-            clock=clock,
-            deadline_s=deadline_s,
-            ceiling=ceiling,
-            bus=bus,
-            real=real,
-            allowed=allowed,
-        ) as service:
+        log = log or MemoryEventLog(keys)
+        async with one_process(log, keys, views, plugins, **more) as service:
             yield service
     finally:
         await views.close()
@@ -125,18 +111,13 @@ async def in_memory(
 async def on_folder(
     folder: Path, plugins: StagePlugins | None = None, metrics: Metrics | None = None
 ) -> AsyncIterator[Service]:
-    """Run it on a data folder, which nobody else can serve meanwhile."""
-    data_folder = DataFolder(folder)
-    with data_folder.held():
+    """Run it on a data folder, which no other process can serve meanwhile."""
+    place, outside = DataFolder(folder), plugins or tools()
+    with place.held():
         async with (
-            open_folder(data_folder) as data,
+            open_folder(place) as data,
             one_process(
-                data.log,
-                data.keys,
-                data.views,
-                plugins or tools(),
-                deadline_s=60,
-                metrics=metrics,
+                data.log, data.keys, data.views, outside, deadline_s=60, metrics=metrics
             ) as service,
         ):
             yield service

@@ -27,8 +27,6 @@ class ReceivedSpan:
     role: str
     attributes: dict[str, str]
     kind: int
-    began_ns: int
-    ended_ns: int
 
 
 @dataclass
@@ -73,8 +71,6 @@ class Receiver:
                             about["cs.role"],
                             {a.key: str(a.value) for a in span.attributes},
                             span.kind,
-                            span.start_time_unix_nano,
-                            span.end_time_unix_nano,
                         )
                         for span in scope.spans
                     ]

@@ -72,7 +72,7 @@ class Staff:
 
 @dataclass
 class SlowStaff(Staff):
-    """Finds nobody until it is let: at every brand, or at those of the domain *slow*."""
+    """Answers once `let` is set; brands of other domains than *slow*, if given, at once."""
 
     slow: str | None = None
     let: asyncio.Event = field(default_factory=asyncio.Event)

@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -31,9 +30,6 @@ class Served(ServiceProcess):
         sandbox: Whether its world is the bundled one.
         launcher: As `ServiceProcess` has it.
     """
-
-    at_once_s = 5.0  # far less than the waits that a clock is moved past
-    margin = timedelta(seconds=1)  # for a call just before something ends
 
     def __init__(
         self,
@@ -109,7 +105,7 @@ class Served(ServiceProcess):
         return f"{self.admin_url}/sandbox/clock"
 
     def ready_answer(self) -> httpx.Response:
-        """Return what it says of its own health."""
+        """Return the answer of ``/readyz``."""
         return httpx.get(f"{self.admin_url}/readyz", trust_env=False)
 
     def new_key(self, quota: int = 10) -> dict[str, Any]:
@@ -125,7 +121,7 @@ class Served(ServiceProcess):
         )
 
     def command(self, *words: str) -> str:
-        """Run ``cs`` with *words* beside the service; return what it prints."""
+        """Run ``cs`` with *words*, while the service runs; return what it prints."""
         return cs(*words, f"--data-dir={self.folder}")
 
     def stored_topics(self) -> list[str]:

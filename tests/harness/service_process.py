@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.forked_process import ForkedProcess, can_fork
 from harness.servers.own_folder import PID
 
-#: A process that has not said that it works by then never will.
+#: Time limit for the line with which a process reports that it works.
 READY_S = 60.0
 #: Within which it ends after SIGTERM.
 STOP_S = 30.0
@@ -84,7 +84,7 @@ class ServiceProcess:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is for whoever started it
+            start_new_session=True,  # Ctrl-C is for the process that started it
         )
 
     def _read(
@@ -101,7 +101,7 @@ class ServiceProcess:
                     ready.set()
                     self._changed()
         process.wait()
-        ready.set()  # ended; whoever waits looks whether it runs
+        ready.set()  # ended: `wait_ready` checks whether it runs
         self._changed()
 
     def _changed(self) -> None:
@@ -123,7 +123,7 @@ class ServiceProcess:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has said that it works since it was last started."""
+        """Whether it has reported that it works since it was last started."""
         return self.runs and self.ready_line is not None
 
     @property
@@ -164,7 +164,7 @@ class ServiceProcess:
         return code
 
     def stop(self, timeout_s: float = STOP_S) -> int:
-        """Have it end, as an operator does; return the exit code.
+        """End it with SIGTERM, as an operator does; return the exit code.
 
         Raises:
             subprocess.TimeoutExpired: It does not end in time.

@@ -1,4 +1,4 @@
-"""Every search of a made-up world, compared with what the world intends."""
+"""Runs every search of a made-up world, and compares the end with the intended one."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,8 +13,6 @@ from cs.client import AsyncClient, Done, Failed
 from cs.sandbox.shapes import Behaviour, World
 from cs.sandbox.world import WorldSearch, listing
 
-#: Searches at once in real time: few enough that none is late for its deadline.
-AT_ONCE = 16
 #: Real time between two looks at whether every call has come in.
 LOOK_S = 0.05
 #: How far the clock is moved at once.
@@ -45,34 +43,23 @@ class SearchProof(msgspec.Struct, frozen=True):
         return tuple(name for name, differs in wrong.items() if differs)
 
 
-async def prove_world(world: World, *, quick: bool = False) -> list[SearchProof]:
+async def prove_world(world: World) -> list[SearchProof]:
     """Search everything in *world*, each with a key of its own.
 
-    With *quick* the clock is moved on whenever every search waits for it: for a retry, a
-    hold's end, a slow answer.  Brands whose end rests on a server that says nothing are left
-    out then, because time-outs go by real time.
+    The clock is moved on whenever every search waits for it: for a retry, a hold's end, a slow
+    answer.  Brands whose end rests on a silent server are left out, because time-outs go by
+    real time.
     """
     silent = asking_the_silent(world)
-    shown = [row for row in listing(world) if not (quick and row.domain in silent)]
-    shown.sort(key=lambda row: row.domain not in silent)  # the longest first
-    rows = [(row, way) for row in shown for way in row.asked_by]
-    places = asyncio.Semaphore(len(rows) if quick else AT_ONCE)
-    ended: list[SearchProof] = []
-
-    async with sandbox_service(world) as sandbox:
-
-        async def one(row: WorldSearch, way: str) -> None:
-            async with places:
-                proof = await prove_search(sandbox, row, way)
-            ended.append(proof)
-
-        async with asyncio.TaskGroup() as tasks:
-            searches = [tasks.create_task(one(row, way)) for row, way in rows]
-            if quick:
-                moving = tasks.create_task(move_clock(sandbox, searches))
-                await asyncio.wait(searches)
-                moving.cancel()
-    return ended
+    rows = [
+        (row, way) for row in listing(world) if row.domain not in silent for way in row.asked_by
+    ]
+    async with sandbox_service(world) as sandbox, asyncio.TaskGroup() as tasks:
+        searches = [tasks.create_task(prove_search(sandbox, row, way)) for row, way in rows]
+        moving = tasks.create_task(move_clock(sandbox, searches))
+        await asyncio.wait(searches)
+        moving.cancel()
+    return [search.result() for search in searches]
 
 
 def asking_the_silent(world: World) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What callers of the plain port can do to others: the service answers within half a second."""
+"""Attacks of callers on the plain port: the service answers within half a second."""
 
 import socket
 import threading
@@ -54,14 +54,14 @@ def service(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
-def test_endless_chunks_after_a_401_keep_nobody_waiting(service: Served) -> None:
+def test_endless_chunks_after_a_401_delay_no_other_call(service: Served) -> None:
     with answering(service) as answers:
         attack(service, POST + CHUNKED, SMALL_CHUNKS)
 
     answers.assert_fast()
 
 
-def test_endless_chunks_of_a_caller_with_a_key_keep_nobody_waiting(service: Served) -> None:
+def test_endless_chunks_of_a_caller_with_a_key_delay_no_other_call(service: Served) -> None:
     key = f"Authorization: Bearer {service.new_key()['key']}\r\n".encode()
     with answering(service) as answers:
         attack(service, POST + key + CHUNKED, SMALL_CHUNKS)
@@ -69,14 +69,14 @@ def test_endless_chunks_of_a_caller_with_a_key_keep_nobody_waiting(service: Serv
     answers.assert_fast()
 
 
-def test_heads_of_many_lines_keep_nobody_waiting(service: Served) -> None:
+def test_heads_of_many_lines_delay_no_other_call(service: Served) -> None:
     with answering(service) as answers:
         attack(service, b"", b"GET /v1/usage HTTP/1.1\r\nHost: x\r\n" + b"a:\r\n" * 15_000)
 
     answers.assert_fast()
 
 
-def test_pipelined_calls_without_a_key_keep_nobody_waiting(service: Served) -> None:
+def test_pipelined_calls_without_a_key_delay_no_other_call(service: Served) -> None:
     with answering(service) as answers:
         attack(service, b"", b"GET /v1/usage HTTP/1.1\r\nHost: x\r\n\r\n" * 5_000)
 
@@ -87,12 +87,12 @@ def test_a_tls_handshake_on_the_plain_port_is_answered_at_once(service: Served) 
     for at in (service.address, _admin_address(service)):
         with socket.create_connection(at, timeout=1) as caller:
             caller.sendall(CLIENT_HELLO)
-            told = b""
+            received = b""
             while part := caller.recv(4096):  # to its end: it is closed
-                told += part
+                received += part
 
-        assert told.startswith(b"HTTP/1.1 400 ")
-        assert b"without TLS" in told
+        assert received.startswith(b"HTTP/1.1 400 ")
+        assert b"without TLS" in received
 
 
 def test_stalled_bodies_of_one_key_leave_connections_to_another(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_stalled_bodies_of_one_key_leave_connections_to_another(tmp_path: Path) 
         head = POST + f"Authorization: Bearer {one['key']}\r\n".encode()
         head += b"Content-Length: 50\r\n\r\n{"
         client = stack.enter_context(service.client(other))
-        client.headers["Connection"] = "close"  # of a kept one nobody may be sure
+        client.headers["Connection"] = "close"  # a kept one may be closed meanwhile
         client.post("/contacts", json={"brand": "Veltrana", "wait": True}).raise_for_status()
         sockets = [
             stack.enter_context(socket.create_connection(service.address, timeout=30))
@@ -132,7 +132,7 @@ def test_silent_sockets_leave_connections_to_callers(tmp_path: Path) -> None:
     assert statuses == {200}
 
 
-def test_callers_that_do_not_read_keep_nobody_waiting(service: Served) -> None:
+def test_callers_that_do_not_read_delay_no_other_call(service: Served) -> None:
     ended = threading.Event()
     calls = b"GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 200
     with answering(service) as answers, ExitStack() as stack:

@@ -102,7 +102,9 @@ async def answers(ask: Ask, port: int, times: int) -> list[str]:
 
 
 @pytest.mark.parametrize("ask", DIRECT)
-async def test_no_client_believes_what_came_before_tls(ask: Ask, authority: Authority) -> None:
+async def test_no_client_accepts_an_answer_from_before_tls(
+    ask: Ask, authority: Authority
+) -> None:
     tls = authority.context(["localhost", "localhost.test"])
     async with (
         serve(OK, tls=tls) as web,
@@ -116,7 +118,7 @@ async def test_no_client_believes_what_came_before_tls(ask: Ask, authority: Auth
 
 
 @pytest.mark.parametrize("ask", BY_PROXY)
-async def test_no_client_believes_what_a_proxy_says_behind_its_own_answer(
+async def test_no_client_accepts_an_answer_that_a_proxy_adds_to_its_own(
     ask: Ask, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = authority.context(["localhost.test"])

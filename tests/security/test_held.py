@@ -20,7 +20,7 @@ class Searched(NamedTuple):
 
     service: Served
     searches: Sequence[str]
-    people: frozenset[str]  # what is said of them
+    people: frozenset[str]  # their names, addresses and headlines
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ UNREVEALED = (
 
 
 @pytest.mark.parametrize("command", UNREVEALED)
-def test_nothing_is_told_of_people_unless_they_are_revealed(
+def test_no_output_shows_people_unless_they_are_revealed(
     searched: Searched, tmp_path: Path, command: str
 ) -> None:
     words = command.format(out=tmp_path / "out", search=searched.searches[0]).split()
@@ -57,21 +57,21 @@ def test_nothing_is_told_of_people_unless_they_are_revealed(
 
     made = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert printed or made
-    told = printed + "".join(map(in_text, made))
-    assert len(told) > 200
-    assert [each for each in searched.people if each in told] == []
+    text = printed + "".join(map(in_text, made))
+    assert len(text) > 200
+    assert [each for each in searched.people if each in text] == []
     assert {path.stat().st_mode & 0o777 for path in made} <= {0o600}
 
 
-def test_what_is_revealed_would_be_found(searched: Searched, tmp_path: Path) -> None:
+def test_revealed_people_are_found_in_an_export(searched: Searched, tmp_path: Path) -> None:
     out = tmp_path / "out.ndjson"
     searched.service.command(
         "events", "export", "--out", str(out), "--reveal", "to see that they are found"
     )
 
-    told = in_text(out)
+    text = in_text(out)
 
-    assert [each for each in searched.people if each not in told] == []
+    assert [each for each in searched.people if each not in text] == []
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,10 @@ def write_world(file: Path) -> Path:
 
 def point_at(addresses: Path, site: HostileSite) -> None:
     """Put *site* in place of all web sites of the world at *addresses*."""
-    told = msgspec.json.decode(addresses.read_bytes())
-    addresses.write_bytes(msgspec.json.encode(told | {"web_ports": [site.port, site.refusing]}))
+    known = msgspec.json.decode(addresses.read_bytes())
+    addresses.write_bytes(
+        msgspec.json.encode(known | {"web_ports": [site.port, site.refusing]})
+    )
 
 
 def probe_once(service: Served) -> None:

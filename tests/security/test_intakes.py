@@ -38,8 +38,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(number: int) -> dict[str, str]:
-    said = "550 5.1.1 no such user " * 40
-    return {"email": f"a{number}@b{number}.test", "diagnostic": said}
+    output = "550 5.1.1 no such user " * 40
+    return {"email": f"a{number}@b{number}.test", "diagnostic": output}
 
 
 #: Bodies of just under 1 MiB, and the status that they are answered with.
@@ -119,13 +119,13 @@ class Attack:
         command: That reads it; FILE stands for it.
         name: Of the file.
         content: Makes it.
-        said: In what the command prints.
+        output: A part of what the command prints.
     """
 
     command: str
     name: str
     content: Callable[[], bytes]
-    said: str
+    output: str
 
 
 BOUNCED = "mailboxes bounced FILE --dry-run --sent SENT"
@@ -208,10 +208,10 @@ def test_a_file_costs_a_command_seconds_and_bounded_memory(
     reads_data = attack.command in {BOUNCED, PEOPLE, COMPANIES}
     data = [f"--data-dir={folder}"] if reads_data else []
 
-    said = limited([*(places.get(w, w) for w in attack.command.split()), *data])
+    output = limited([*(places.get(w, w) for w in attack.command.split()), *data])
 
-    assert attack.said in said
-    assert len(said) < 10_000, "what it says of a bad file is bounded, too"
+    assert attack.output in output
+    assert len(output) < 10_000, "what it says of a bad file is bounded, too"
 
 
 def limited(arguments: Sequence[str]) -> str:
@@ -225,6 +225,6 @@ def limited(arguments: Sequence[str]) -> str:
         env=environment(),
         check=False,
     )
-    said = done.stdout.decode()
-    assert done.returncode in {0, 1, 2}, f"it ended by {done.returncode}: {said[-300:]}"
-    return said
+    output = done.stdout.decode()
+    assert done.returncode in {0, 1, 2}, f"it ended by {done.returncode}: {output[-300:]}"
+    return output

@@ -18,9 +18,11 @@ ORDERED = {"family": "influencer", "level": "head", "title": None, "company": No
 def obedient(asked: ServiceRequest) -> Response:
     """Answer about every headline of the question as an order in any of them says."""
     sent = json.loads(asked.json["messages"][1]["content"])
-    said = ORDERED if ORDER in json.dumps(sent) else HONEST
+    opinions = ORDERED if ORDER in json.dumps(sent) else HONEST
     is_batch = isinstance(sent, list)
-    content = {"opinions": [{"n": each["n"], **said} for each in sent]} if is_batch else said
+    content = (
+        {"opinions": [{"n": each["n"], **opinions} for each in sent]} if is_batch else opinions
+    )
     return ok({"choices": [{"message": {"content": json.dumps(content)}}]})
 
 
@@ -39,6 +41,6 @@ def test_the_opinion_on_a_headline_is_of_that_headline_alone(tmp_path: Path) -> 
         )
 
     assert done.code == 0, done
-    said = {row["id"]: row["opinion"]["family"] for row in done.rows}
-    assert said == {ORDER: "influencer", **dict.fromkeys(OTHERS, "other")}
+    opinions = {row["id"]: row["opinion"]["family"] for row in done.rows}
+    assert opinions == {ORDER: "influencer", **dict.fromkeys(OTHERS, "other")}
     assert sum(row["usd"] for row in done.rows) == 0.01 * len(model.asked) == 0.03

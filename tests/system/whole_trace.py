@@ -24,8 +24,8 @@ WHOLE_TRACE: dict[str, set[str]] = {
 
 def personal_in(spans: list[ReceivedSpan], found: dict[str, Any]) -> list[str]:
     """Return what *spans* tell of people, brand and domain of the search *found*."""
-    told = " ".join(str((span.name, span.attributes)) for span in spans).lower()
+    text = " ".join(str((span.name, span.attributes)) for span in spans).lower()
     people = found["contacts"]
     names = [person[key] for person in people for key in ("full_name", "last_name", "email")]
     asked = [*names, found["brand"], found["domain"]]
-    return [each for each in asked if each and each.lower() in told]
+    return [each for each in asked if each and each.lower() in text]

@@ -147,7 +147,7 @@ def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given:
             chosen,
             lambda: run(chosen, "sandbox" if options.sandbox else "live"),
             calls=calls,
-            runs=f"{name} runs{' at {{api}}/v1' if calls else ''}, health at {{admin}}/readyz",
+            runs=f"{name} runs" + " at {api}/v1" * calls + ", health at {admin}/readyz",
             leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
         )
 

@@ -119,7 +119,7 @@ class Cluster:
         self.command("topics", "apply", f"--bootstrap={bootstrap}", f"--replication={replicas}")
 
     def command(self, *words: str) -> str:
-        """Run ``cs`` with *words* beside the service; return what it prints.
+        """Run ``cs`` with *words*, while the service runs; return what it prints.
 
         Raises:
             subprocess.CalledProcessError: It failed; its words are in `stderr`.

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import cycle
 from typing import Any, Self
 
@@ -42,8 +41,6 @@ class Clustered:
 
     cluster: Cluster
     after: int  # the log's last position when the test began
-    at_once_s: float = 35.0  # the clock moves in steps of five seconds while a lookup runs
-    margin: timedelta = timedelta(seconds=20)  # the clock is moved only when the log is at rest
 
     @classmethod
     def fresh(cls, cluster: Cluster) -> Self:

@@ -16,7 +16,7 @@ from outside.loopback_web import Web, WebRequest, reply, serve
 PLUGIN = Path(__file__).parents[2] / "plugins" / "paid_source"
 #: Name and domain of a brand: all that the plug-in asks about.
 Question: TypeAlias = tuple[str, str]
-#: Mean time that it thinks before it answers: whoever asked may die meanwhile.
+#: Mean time until it answers, in which the role that asked may die.
 _THINKS_S = 0.2
 
 

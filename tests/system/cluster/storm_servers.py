@@ -1,4 +1,4 @@
-"""What happens to servers, and to roles that lead, while roles die."""
+"""Faults of servers, and of roles that lead, while roles die."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from system.cluster.cluster import Cluster
 
 #: How long a broker is away, or silent.
 AWAY_S = 6.0
-#: Somebody leads by then, and between two looks who.
+#: Time limit until a running role leads, and the interval between two looks.
 _LEADS_S, _LOOK_S = 60.0, 0.2
 LEADERS = ("relay", "driver", "views")
 
@@ -71,7 +71,7 @@ class Servers:
         await asyncio.to_thread(self.cluster.postgres.start)
 
     async def suspend_leader(self, of: str) -> None:
-        """Stop the process that leads *of* in its tracks, and let it go on."""
+        """Suspend the process that leads *of*, and resume it."""
         role = await self._leader(of)
         pid = role.pid
         role.suspend()
@@ -80,7 +80,7 @@ class Servers:
             role.resume()
 
     async def _leader(self, of: str) -> ServiceProcess:
-        """Return who leads *of*, as soon as it is one that runs."""
+        """Return the role that leads *of*, as soon as it is one that runs."""
         async with asyncio.timeout(_LEADS_S):
             while True:
                 with suppress(OSError, asyncpg.PostgresError):
@@ -101,7 +101,7 @@ class Servers:
 
 
 async def _holder(dsn: str, of: str) -> int | None:
-    """Return the process id of whoever holds the lease of *of*, dead or alive."""
+    """Return the id of the process, dead or alive, that holds the lease of *of*."""
     connection = await asyncpg.connect(dsn)
     try:
         holder: str | None = await connection.fetchval(_LEADER, of)

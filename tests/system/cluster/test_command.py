@@ -89,12 +89,12 @@ def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
     short_folder: Path,
 ) -> None:
     with made(short_folder, "run", "--brokers=1", "--each=1", "--json") as command:
-        said: dict[str, Any] = json.loads(until(command, r"^\{")[-1])
-        relay = said["pids"]["relay-1"]
+        addresses: dict[str, Any] = json.loads(until(command, r"^\{")[-1])
+        relay = addresses["pids"]["relay-1"]
         until(command, "Ctrl-C ends all of it")
         found = httpx.post(
-            f"{said['urls'][0]}/contacts",
-            headers={"Authorization": f"Bearer {said['key']}"},
+            f"{addresses['urls'][0]}/contacts",
+            headers={"Authorization": f"Bearer {addresses['key']}"},
             json={"brand": BRAND, "wait": True},
             timeout=100,
         ).json()

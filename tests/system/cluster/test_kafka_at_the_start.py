@@ -24,12 +24,12 @@ def readyz(cluster: Cluster, role: ServiceProcess) -> httpx.Response:
 
 def lines_of(role: ServiceProcess, event: str) -> list[dict[str, Any]]:
     """Return the lines of that event in the log of *role*."""
-    said = role.log.read_text().splitlines()
-    lines = [json.loads(line) for line in said if line.startswith("{")]
+    written = role.log.read_text().splitlines()
+    lines = [json.loads(line) for line in written if line.startswith("{")]
     return [line for line in lines if line["event"] == event]
 
 
-def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
+def test_roles_started_without_kafka_begin_work_once_it_runs(
     clustered: Clustered,
 ) -> None:
     cluster = clustered.cluster
@@ -40,7 +40,7 @@ def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
     try:
         cluster.start_missing()
         waiting = [readyz(cluster, role).json()["bus"]["why"] for role in roles]
-        told = [lines_of(role, "kafka_away")[-1]["why"] for role in roles]
+        logged = [lines_of(role, "kafka_away")[-1]["why"] for role in roles]
         with clustered.client(clustered.new_key()) as client:
             taken = client.post("/contacts", json={"brand": BRAND, "wait": False})
             cluster.kafka.start()
@@ -51,7 +51,7 @@ def test_roles_started_while_kafka_is_away_do_their_work_when_it_comes(
         cluster.start_missing()
 
     assert all("does not answer" in why for why in waiting)
-    assert told == waiting
+    assert logged == waiting
     assert taken.status_code == httpx.codes.ACCEPTED
     assert (done.status_code, done.json()["status"]) == (httpx.codes.OK, "done")
     assert [role.name for role in roles if not role.runs] == []

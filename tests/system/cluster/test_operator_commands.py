@@ -1,4 +1,4 @@
-"""Every command of the operator, beside a service that runs as several processes."""
+"""Every command of the operator, while a service runs as several processes."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def search(http: httpx.Client, brand: str) -> dict[str, Any]:
     return found
 
 
-def test_a_key_is_granted_rotated_and_revoked_and_every_node_goes_by_it(
+def test_every_node_follows_grant_rotation_and_revocation_of_a_key(
     clustered: Clustered,
 ) -> None:
     key = clustered.new_key(quota=3)
@@ -44,7 +44,7 @@ def test_a_key_is_granted_rotated_and_revoked_and_every_node_goes_by_it(
     assert key["id"] in {row["id"] for row in rows(clustered, "keys", "list")}
 
 
-def test_the_pause_switch_is_heard_by_every_node(clustered: Clustered) -> None:
+def test_every_node_follows_the_pause_switch(clustered: Clustered) -> None:
     with clustered.client(clustered.new_key()) as http:
         paused = rows(clustered, "pause")[0]
         refused = [http.post("/contacts", json={"brand": "Veltrana"}) for _ in range(2)]
@@ -58,7 +58,7 @@ def test_the_pause_switch_is_heard_by_every_node(clustered: Clustered) -> None:
     assert found["status"] == "done"
 
 
-def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
+def test_a_person_is_erased_from_past_and_later_answers(
     clustered: Clustered,
 ) -> None:
     with clustered.client(clustered.new_key()) as http:
@@ -78,7 +78,7 @@ def test_a_person_is_erased_from_what_was_answered_and_from_what_will_be(
     assert reapplied["people"] >= 1
 
 
-def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_by_it(
+def test_bounces_imported_by_command_or_http_correct_the_answers_of_every_node(
     clustered: Clustered, tmp_path: Path
 ) -> None:
     with clustered.client(clustered.new_key()) as http:
@@ -88,7 +88,7 @@ def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_
         )[:2]
         file = tmp_path / "bounces.jsonl"
         file.write_text(json.dumps({"email": first, "status": "5.1.1"}) + "\n")
-        told = rows(clustered, "mailboxes", "bounced", str(file))[0]["counts"]
+        imported = rows(clustered, "mailboxes", "bounced", str(file))[0]["counts"]
         after_one = [search(http, "Corvelune") for _ in range(2)]  # one of each node
         port = clustered.cluster.admin_ports["process-manager-1"]
         posted = httpx.post(
@@ -97,7 +97,7 @@ def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_
         )
         after_both = [search(http, "Corvelune") for _ in range(2)]
 
-    assert (told["recorded"], told["corrected"]) == (1, 1)
+    assert (imported["recorded"], imported["corrected"]) == (1, 1)
     assert posted.json()["counts"]["corrected"] == 1
     for answers, gone in ((after_one, {first}), (after_both, {first, second})):
         for answer in answers:
@@ -105,7 +105,7 @@ def test_mail_that_came_back_is_told_by_command_and_by_http_and_every_node_goes_
             assert not gone & {contact["email"] for contact in answer["contacts"]}
 
 
-def test_the_log_holds_every_promise_and_views_are_not_ahead(clustered: Clustered) -> None:
+def test_the_log_has_no_violation(clustered: Clustered) -> None:
     with clustered.client(clustered.new_key()) as http:
         search(http, "Ivorene")
 

@@ -31,7 +31,7 @@ SHORT = Plan(
 @pytest.mark.slow
 @pytest.mark.begun_first
 @pytest.mark.timeout(600)
-def test_a_storm_over_a_cluster_loses_nothing_and_charges_nobody_twice(tmp_path: Path) -> None:
+def test_a_storm_over_a_cluster_loses_nothing_and_charges_no_key_twice(tmp_path: Path) -> None:
     report = storm(SHORT, tmp_path, lambda _: None)
 
     assert report.faults == [], (report.clients.otherwise, report.damage.fell)

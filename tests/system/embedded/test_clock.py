@@ -24,25 +24,25 @@ class SandboxTime:
         self.url = service.clock_url
 
     def now(self) -> datetime:
-        return self._told(httpx.get(self.url))
+        return self._time_in(httpx.get(self.url))
 
     def advance(self, by: timedelta) -> datetime:
         body = {"advance": by.total_seconds()}
-        return self._told(httpx.post(self.url, json=body, timeout=100))
+        return self._time_in(httpx.post(self.url, json=body, timeout=100))
 
     def advance_to(self, when: datetime) -> None:
         self.advance(max(when - self.now(), timedelta()))
 
-    def _told(self, answer: httpx.Response) -> datetime:
+    def _time_in(self, answer: httpx.Response) -> datetime:
         text: str = answer.raise_for_status().json()["now"]
         assert text.endswith("Z")
         return datetime.fromisoformat(text)
 
 
-def test_a_restart_and_a_command_beside_it_go_by_the_same_time(service: Service) -> None:
+def test_a_moved_clock_holds_for_commands_and_after_a_restart(service: Service) -> None:
     moved = SandboxTime(service).advance(10 * DAY)
     key = service.new_key()
-    told = json.loads(service.command("keys", "show", key["id"], "--json"))
+    shown = json.loads(service.command("keys", "show", key["id"], "--json"))
     with service.client(key) as client:
         client.post("/contacts", json={"brand": "Veltrana", "wait": True})
     service.kill()
@@ -51,7 +51,7 @@ def test_a_restart_and_a_command_beside_it_go_by_the_same_time(service: Service)
     with service.client(key) as client:
         again = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
 
-    assert datetime.fromisoformat(told["issued_at"]) > moved - SECOND
+    assert datetime.fromisoformat(shown["issued_at"]) > moved - SECOND
     assert moved < started < moved + timedelta(minutes=5)
     assert again["cached"] is True
 
@@ -74,7 +74,7 @@ BAD = [
 ]
 
 
-def test_what_the_clock_cannot_do_is_refused_and_said(service: Service) -> None:
+def test_an_invalid_time_for_the_clock_is_refused_with_a_reason(service: Service) -> None:
     clock = SandboxTime(service)
     before = clock.now()
     answers = [httpx.post(clock.url, content=body, headers=JSON) for body in BAD]

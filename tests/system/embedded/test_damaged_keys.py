@@ -55,7 +55,7 @@ async def _ready(service: Service) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("harm", "why"), HARM)
-async def test_damaged_keys_are_told_and_the_service_lives_on(
+async def test_damaged_keys_are_reported_and_the_service_goes_on(
     tmp_path: Path, harm: Callable[[Path], AbstractContextManager[None]], why: str
 ) -> None:
     folder, staff = tmp_path / "data", SlowStaff((ADA,))
@@ -73,9 +73,9 @@ async def test_damaged_keys_are_told_and_the_service_lives_on(
 
         assert (status, body["ready"], body["log"]) == (503, False, "ok")
         assert why in body["keys"]
-        told = [line for line in lines if line["event"] == "keys_unavailable"]
-        assert {line["log_level"] for line in told} == {"error"}
-        assert why in told[0]["why"]
+        logged = [line for line in lines if line["event"] == "keys_unavailable"]
+        assert {line["log_level"] for line in logged} == {"error"}
+        assert why in logged[0]["why"]
         assert running["status"] == "running"
 
         await service.running.reading.until_settled(found)
@@ -85,7 +85,9 @@ async def test_damaged_keys_are_told_and_the_service_lives_on(
         assert (await _ready(service))[1]["keys"] == "ok"
 
 
-async def test_scribbled_keys_are_told_and_what_needs_none_is_answered(tmp_path: Path) -> None:
+async def test_overwritten_keys_are_reported_and_calls_without_people_are_answered(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "data"
     async with on_folder(folder) as service:
         key = await service.new_key()

@@ -25,7 +25,7 @@ from harness.outside import ADA, SlowStaff, slow_tools
 pytestmark = pytest.mark.slow
 
 
-def test_a_full_disk_under_the_service_is_told_loses_nothing_and_ends_by_itself(
+def test_a_full_disk_is_reported_loses_nothing_and_the_service_recovers(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "data"
@@ -38,20 +38,20 @@ def test_a_full_disk_under_the_service_is_told_loses_nothing_and_ends_by_itself(
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout.splitlines()[-1])
+    reported = json.loads(ran.stdout.splitlines()[-1])
 
-    assert told["before"]["status"] == "done"
-    for refused in told["refused"]:
+    assert reported["before"]["status"] == "done"
+    for refused in reported["refused"]:
         assert refused["status"] == 500
         assert refused["body"]["error"]["code"] == "server_error"
         assert int(refused["retry_after"]) > 0
-    assert told["read_while_full"] == told["before"]
-    assert told["usage_while_full"]["used"] == 1
-    assert told["running_while_full"]["status"] == "running"
-    assert told["ended_after"]["status"] == "done"
-    assert [c["email"] for c in told["ended_after"]["contacts"]] == ["ada.kern@acme.test"]
-    assert told["after"]["status"] == "done"
-    assert told["usage_after"]["used"] == 3
+    assert reported["read_while_full"] == reported["before"]
+    assert reported["usage_while_full"]["used"] == 1
+    assert reported["running_while_full"]["status"] == "running"
+    assert reported["ended_after"]["status"] == "done"
+    assert [c["email"] for c in reported["ended_after"]["contacts"]] == ["ada.kern@acme.test"]
+    assert reported["after"]["status"] == "done"
+    assert reported["usage_after"]["used"] == 3
     assert "the disk is full or has failed" in ran.stdout
     asyncio.run(_nothing_is_wrong(folder))
 
@@ -92,7 +92,7 @@ async def _serve(folder: Path) -> dict[str, Any]:
             usage_after = (await client.get("/usage")).json()
     return {
         "before": before,
-        "refused": [_told(answer) for answer in refused],
+        "refused": [_plain(answer) for answer in refused],
         "read_while_full": read,
         "usage_while_full": usage,
         "running_while_full": running,
@@ -102,7 +102,7 @@ async def _serve(folder: Path) -> dict[str, Any]:
     }
 
 
-def _told(answer: httpx.Response) -> dict[str, Any]:
+def _plain(answer: httpx.Response) -> dict[str, Any]:
     return {
         "status": answer.status_code,
         "body": answer.json(),

@@ -20,7 +20,7 @@ _CALL_S = 100
 # polls, before dialling again, and as long as Retry-After asks.  Nothing is timed by them.
 _RECONNECT_S = 0.05
 _POLL_S = 0.25
-#: Most that is waited before the next try: a limit may be freed sooner than told.
+#: Longest wait before the next try: a limit may end sooner than Retry-After says.
 _PATIENCE_S = 10.0
 #: Answers that more patience would not change: no quota, no such search.
 _NO = frozenset({402, 404})
@@ -28,7 +28,7 @@ _NO = frozenset({402, 404})
 
 @dataclass
 class Notebook:
-    """What all clients together asked for and were answered."""
+    """The requests of all clients, and their answers."""
 
     answers: list[ClientAnswer] = field(default_factory=list)
     requests: list[ClientRequest] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Service(Protocol):
 
 @dataclass
 class Caller:
-    """Calls *service* with *key* until it is answered, and notes what it is told."""
+    """Calls *service* with *key* until it is answered, and notes the answers."""
 
     service: Service
     key: NewSecret
@@ -53,7 +53,7 @@ class Caller:
     chance: random.Random
 
     async def want(self, wish: Wish, *, wait: bool) -> Body | None:
-        """Ask for *wish* and follow it to its end; None if it was refused for good."""
+        """Search for *wish* and poll to its end; return None if it was refused for good."""
         idempotency_key = f"{self.chance.getrandbits(64):016x}"
         sent_at, noted = time.monotonic(), len(self.notes.requests)
         self.notes.requests.append(
@@ -119,8 +119,8 @@ class Caller:
             if answer.status_code in _NO:
                 return answer, sent
             assert answer.status_code in {429, 500, 503}, answer.text
-            told_s = float(answer.headers.get("Retry-After", "0.5"))
-            await asyncio.sleep(min(told_s, _PATIENCE_S) * self.chance.uniform(0.5, 1.0))
+            retry_after_s = float(answer.headers.get("Retry-After", "0.5"))
+            await asyncio.sleep(min(retry_after_s, _PATIENCE_S) * self.chance.uniform(0.5, 1.0))
 
 
 def http_client() -> httpx.AsyncClient:
@@ -129,7 +129,7 @@ def http_client() -> httpx.AsyncClient:
 
 
 async def final(callers: Sequence[Caller]) -> FinalState:
-    """Read everything again that *callers* were told of; one caller a key."""
+    """Read everything again that *callers* know of; one caller a key."""
     searches: dict[str, Body] = {}
     usage: dict[str, Body] = {}
     for caller in callers:

@@ -95,14 +95,14 @@ class CrashingService:
 
 
 async def new_keys(folder: Path, quotas: list[int]) -> list[NewSecret]:
-    """Create a key for each of *quotas*, as an operator does beside the service."""
+    """Create a key for each of *quotas*, as an operator does while the service runs or not."""
     async with open_folder(DataFolder(folder)) as data:
         operator = Operator(Streams(data.log), SystemClock())
         return [await operator.create_key("faults", quota) for quota in quotas]
 
 
 async def forget(folder: Path, body: dict[str, str]) -> None:
-    """Make the next search for *body* a live one, beside the running service."""
+    """Make the next search for *body* a live one, while the service runs."""
     async with open_folder(DataFolder(folder)) as data:
         query = Query(body.get("brand"), body.get("domain"))
         await Operator(Streams(data.log), SystemClock()).forget_brand(query)

@@ -3,7 +3,7 @@
 ``python -m system.faults.lasting_world FILE`` is ``cs serve --sandbox`` for a world that runs
 already, in the process that wrote where it is into *FILE*.  The mail servers of ``cs serve
 --sandbox`` itself die with it, and forget whose mail they put off: a server on the internet
-does not, and a lookup that is put off anew by every life of the service runs out of attempts.
+does not, and a lookup that is put off again in every life of the service runs out of attempts.
 """
 
 import argparse
@@ -41,7 +41,7 @@ class WorldClock:
         return time.monotonic() + self.ahead_s
 
     def forget(self) -> None:
-        """Let so much time go by that every greylist puts off everybody once more."""
+        """Let so much time pass that every greylist has forgotten every client."""
         self.ahead_s += _TIME_OUT_OF_MIND_S
 
 

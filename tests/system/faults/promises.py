@@ -1,4 +1,4 @@
-"""What clients were told, held against what holds in the end.
+"""Checks what clients were answered against what holds in the end.
 
 Knows only the promises of docs/contract.md and what came over HTTP: no event, no view.  Times
 are seconds of the clients' own clock; an answer is between its ``sent_at`` and
@@ -15,13 +15,13 @@ from system.faults.world import Wish
 
 Kind = Literal[
     "lost",  # a search that clients know of is gone, or never ended
-    "unanswered",  # somebody asked until the end and was never answered
+    "unanswered",  # a client asked until the end and was never answered
     "changed",  # a finished search is not what it was
-    "reopened",  # told finished, then told running
+    "reopened",  # answered as finished, then as running
     "two-searches",  # one idempotency key, two searches
     "charge",  # charged without a verified e-mail, or not charged with one
     "usage",  # the key's use is not the number of its charged searches
-    "usage-back",  # used was less than what had been told before
+    "usage-back",  # used was less than in an earlier answer
     "quota",  # more used than granted, or the sum is wrong
     "minute",  # more than 6 searches of a key within a minute
     "day",  # more than 60 searches of a key
@@ -170,7 +170,7 @@ def _charged(answers: Sequence[ClientAnswer], end: FinalState) -> Iterator[Broke
 def _usages(
     answers: Sequence[ClientAnswer], end: FinalState
 ) -> dict[str, list[tuple[int, Body]]]:
-    """Return each key's use as told, with the most that had been told when it was asked."""
+    """Return each key's use by answer, with the highest received before that call was sent."""
     answers_of: dict[str, list[ClientAnswer]] = defaultdict(list)
     for answer in answers:
         answers_of[answer.key].append(answer)
@@ -213,7 +213,7 @@ def _limits(
 def _running(answers: Iterable[ClientAnswer]) -> dict[str, list[tuple[float, float]]]:
     """Return when each key's searches were running beyond doubt.
 
-    From the first answer that said so to the last question that was answered so.
+    From the first answer that showed it to the last call with such an answer.
     """
     spans: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
     for answer in answers:

@@ -1,4 +1,4 @@
-"""What clients of a service met with in a storm, and how their searches ended."""
+"""The results of the clients of a service in a storm."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ _RUNS: Body = {"status": "running"}
 
 
 class ClientResults(msgspec.Struct, frozen=True, kw_only=True):
-    """What clients met with, and how their searches ended."""
+    """How calls of clients were answered, and how their searches ended."""
 
     calls: int
     cut: int
@@ -56,7 +56,7 @@ def readable(report: msgspec.Struct, faults: Sequence[str]) -> str:
 
 
 def client_results(notes: Notebook, end: FinalState) -> ClientResults:
-    """Return what clients met with, held against the *end*."""
+    """Return the results in *notes*, checked against the *end*."""
     ended: dict[str, ClientRequest] = {
         one.search: one
         for one in notes.requests
@@ -93,7 +93,7 @@ def client_results(notes: Notebook, end: FinalState) -> ClientResults:
 
 
 def _took_s(notes: Notebook, search: str) -> float:
-    """Return how long *search* was waited for: until somebody was told that it had ended."""
+    """Return how long clients waited until they knew that *search* had ended."""
     began = min(one.sent_at for one in notes.requests if one.search == search)
     ends = [
         each.received_at

@@ -33,8 +33,8 @@ _AT_START, _BIRTH_S = 0.25, 0.4
 _LIFE_S, _LONGEST_S = 0.9, 4.0
 #: How often a client wants one of a few brands that all want, and holds the call.
 _FAVOURITE, _WAIT = 0.3, 0.5
-#: Kills after which a storm tells how far it is, and greylists know nobody any more.
-_TOLD_EVERY = 20
+#: Kills after which a storm reports progress, and greylists have forgotten every client.
+_REPORT_EVERY = 20
 #: What clients may take to end, once the service lives.
 _END_S = 180.0
 #: Of the quotas, the last is soon used up.
@@ -85,24 +85,24 @@ async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report
             left = await service.stop()
     finally:
         service.kill()
-    code, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    code, printed = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
     if left != 0:
         deaths.fell.append(f"it left with {left}: {''.join(service.lines[-20:])}")
-    assert code == 0 or "violation" in said, said
+    assert code == 0 or "violation" in printed, printed
     return Report(
         kills=deaths.kills,
         at_start=deaths.at_start,
         seconds=round(time.monotonic() - began, 1),
         clients=client_results(notes, end),
         fell=tuple(deaths.fell),
-        log=said.strip(),
+        log=printed.strip(),
     )
 
 
 async def _storm(
     plan: Plan, service: CrashingService, clock: WorldClock, tell: Callable[[str], None]
 ) -> tuple[Notebook, FinalState, Deaths]:
-    """Kill *service* as *plan* says; return what clients were told, and what holds then."""
+    """Kill *service* as *plan* says; return what clients were answered, and the final state."""
     chance = random.Random(-plan.seed)
     wanted = wishes(service.world)
     quotas = [_QUOTAS[number % len(_QUOTAS)] for number in range(plan.keys)]
@@ -114,7 +114,7 @@ async def _storm(
             for key in keys
             for _ in range(plan.callers_per_key)
         ]
-        with suppress(TimeoutError):  # who was not answered then is counted
+        with suppress(TimeoutError):  # a wish without an answer by then is counted
             async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
                 for caller in callers:
                     tasks.create_task(_call(caller, wanted, over))
@@ -123,7 +123,7 @@ async def _storm(
                 over.set()
                 await service.start()
                 limit.reschedule(asyncio.get_running_loop().time() + _END_S)
-        tell("everything that was told is read again")
+        tell("everything that clients know of is read again")
         return notes, await final(callers[:: plan.callers_per_key]), deaths
 
 
@@ -146,7 +146,7 @@ async def _die(
             deaths.at_start += from_birth
         else:
             deaths.fell.append(f"exit code {code}: {''.join(service.lines[-3:])}")
-        if deaths.kills % _TOLD_EVERY == 0:
+        if deaths.kills % _REPORT_EVERY == 0:
             clock.forget()  # or greylists would be met by the first searches only
             tell(f"{deaths.kills} of {plan.kills} kills")
     return deaths

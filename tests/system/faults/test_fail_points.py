@@ -50,7 +50,7 @@ async def test_a_death_at_any_point_costs_nothing(
     tmp_path: Path, point: str, visit: int
 ) -> None:
     service = CrashingService(tmp_path / "data", make_world(tmp_path / "world.json", 4))
-    done, _, _, _, _, _, greylisted, _, _, nobody, _, _ = wishes(service.world)
+    done, _, _, _, _, _, greylisted, _, _, no_person, _, _ = wishes(service.world)
     keys = await new_keys(service.folder, [2, 2])
     notes, chance = Notebook(), random.Random(visit)
     async with http_client() as http, asyncio.timeout(HUNG_S), AsyncExitStack() as after:
@@ -63,7 +63,7 @@ async def test_a_death_at_any_point_costs_nothing(
                 calls.create_task(ann.want(done, wait=False)),
                 calls.create_task(ann.want(greylisted, wait=True)),
                 calls.create_task(bob.want(done, wait=True)),
-                calls.create_task(bob.want(nobody, wait=False)),
+                calls.create_task(bob.want(no_person, wait=False)),
             ]
             if point in DIED_BEFORE:
                 assert await service.wait() == -9
@@ -73,7 +73,7 @@ async def test_a_death_at_any_point_costs_nothing(
             await service.start()
         end = await final([ann, bob])
         left = await service.stop()
-    verified, said = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    verified, printed = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
 
     assert list(check(notes.answers, notes.requests, end)) == []
     for call, one in zip(wanted, notes.requests, strict=True):
@@ -81,7 +81,7 @@ async def test_a_death_at_any_point_costs_nothing(
         assert record is not None, one
         assert as_intended(one.wish, record), (one, record)
     assert [end.usage[key.id]["used"] for key in keys] == [2, 1]
-    assert (left, verified) == (0, 0), said
+    assert (left, verified) == (0, 0), printed
 
 
 def test_every_point_is_in_the_code_and_every_call_names_a_point() -> None:

@@ -8,7 +8,7 @@ from system.faults.storm import Plan, storm
 
 
 @pytest.mark.slow
-async def test_a_storm_of_kills_loses_nothing_and_charges_nobody_twice(tmp_path: Path) -> None:
+async def test_a_storm_of_kills_loses_nothing_and_charges_no_key_twice(tmp_path: Path) -> None:
     plan = Plan(seed=7, kills=25, keys=6, brands=32, most_s=50)
 
     report = await storm(plan, tmp_path, lambda _: None)

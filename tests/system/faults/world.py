@@ -1,7 +1,7 @@
 """A world of quick brands that end in several ways, for runs that kill the service."""
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,11 @@ _FIRST = ("Ida", "Omar", "Lena", "Hugo", "Mina", "Paul", "Rosa", "Sven", "Tara",
 _LAST = ("Nyman", "Keller", "Osei", "Varga", "Lund", "Moreau", "Ricci", "Tanaka", "Wolfe")
 #: How brands end, over and over.
 _KINDS = ("done", "two", "greylisted", "nobody", "done", "catch-all", "two", "no-mailbox")
-_GREYLISTED_S = 1
+_OUTCOMES = {"nobody": "no_contacts", "catch-all": "no_emails", "no-mailbox": "no_emails"}
+_BEHAVIOURS = {
+    "greylisted": {"kind": "greylisting", "hint_s": 1},
+    "catch-all": {"kind": "catch_all"},
+}
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -32,7 +36,7 @@ def make_world(file: Path, brands: int) -> Path:
     assert brands <= len(names)
     made = [
         _brand(name, kind, number)
-        for number, (name, kind) in enumerate(zip(names[:brands], _kinds(), strict=False))
+        for number, (name, kind) in enumerate(zip(names[:brands], cycle(_KINDS), strict=False))
     ]
     mail = [entry for _, entry in made if entry]
     file.write_bytes(
@@ -54,11 +58,6 @@ def _wish(row: WorldSearch, way: str) -> Wish:
     return Wish(body, row.outcome, frozenset(row.verified))
 
 
-def _kinds() -> Iterator[str]:
-    while True:
-        yield from _KINDS
-
-
 def _brand(name: str, kind: str, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a brand and its entry under ``mail``."""
     domain = f"{name.lower()}.test"
@@ -67,15 +66,8 @@ def _brand(name: str, kind: str, number: int) -> tuple[dict[str, Any], dict[str,
         people[0]["headline"] = f"Graphic Designer at {name}"
     if kind == "no-mailbox":
         people[0]["mailbox"] = None
-    verified = [f"{person['mailbox']}@{domain}" for person in people if person["mailbox"]]
-    outcome = "done"
-    match kind:
-        case "nobody":
-            outcome, verified = "no_contacts", []
-        case "catch-all" | "no-mailbox":
-            outcome, verified = "no_emails", []
-        case _:
-            pass
+    outcome = _OUTCOMES.get(kind, "done")
+    verified = [f"{person['mailbox']}@{domain}" for person in people if outcome == "done"]
     brand = {
         "name": name,
         "domain": domain,
@@ -83,14 +75,8 @@ def _brand(name: str, kind: str, number: int) -> tuple[dict[str, Any], dict[str,
         "people": people,
         "intends": {"outcome": outcome, "verified": verified},
     }
-    match kind:
-        case "greylisted":
-            behaviour = {"kind": "greylisting", "hint_s": _GREYLISTED_S}
-            return brand, {"domain": domain, "behaviour": behaviour}
-        case "catch-all":
-            return brand, {"domain": domain, "behaviour": {"kind": "catch_all"}}
-        case _:
-            return brand, {}
+    behaviour = _BEHAVIOURS.get(kind)
+    return brand, {"domain": domain, "behaviour": behaviour} if behaviour else {}
 
 
 def _people(brand: str, number: int) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ def origins(explanation: Explanation) -> list[CausedEvent]:
 
 
 def is_origin(event: CausedEvent) -> bool:
-    """Return whether nothing has to lead to *event*: somebody outside did, or time."""
+    """Return whether a caller, an operator or time caused *event*, and no other event."""
     match event.caused_by:
         case RequestCause() | OperatorCause() | TimerCause(timer="ageing"):
             return True

@@ -36,7 +36,7 @@ def without_a_cause(events: Iterable[RecordedEvent]) -> list[str]:
 
 
 async def erase_and_lift(service: InProcess, keys: MemoryKeyStore) -> None:
-    """Erase somebody who was found, and let them be found again."""
+    """Erase a person who was found, and lift the suppression."""
     streams, clock = service.running.streams, SystemClock()
     reflected = reached_end(streams.log, service.running.views)
     erasure = Erasure(streams, keys, clock, reflected, by="ada")
@@ -55,7 +55,7 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
             *(service.search(who, brand="Acme") for who in (key, other))
         )
         reused = await service.search(other, brand="ACME")
-        nobody = await service.search(key, brand="Nobody Knows")
+        unknown = await service.search(key, brand="Nobody Knows")
         await service.operator.rotate_key(other.id)
         await service.operator.grant_quota(other.id, 3)
         await service.operator.revoke_key(other.id)
@@ -67,7 +67,7 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
             "events show", "Ticket 4711 of today", DisclosedEvents(), upto=1
         )
 
-    assert [a.status_code for a in (*joined, reused, nobody)] == [200] * 4
+    assert [a.status_code for a in (*joined, reused, unknown)] == [200] * 4
     events = await log.tail(0, 10_000)
     assert without_a_cause(events) == []
     led_to: dict[str, set[str]] = {}
@@ -75,5 +75,5 @@ async def test_events_of_searches_and_of_the_operator_have_a_cause() -> None:
         led_to.setdefault(type(e.caused_by).__name__, set()).add(type(e.event).__name__)
     assert led_to == {cause: set(kinds.split()) for cause, kinds in LED_TO.items()}
     requests = {e.event.request for e in events if isinstance(e.event, SearchAdmitted)}
-    told = {e.caused_by.id for e in events if isinstance(e.caused_by, RequestCause)}
-    assert told == requests, "a request's id in the event is that of its cause"
+    of_causes = {e.caused_by.id for e in events if isinstance(e.caused_by, RequestCause)}
+    assert of_causes == requests, "a request's id in the event is that of its cause"

@@ -202,7 +202,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @rule()
     def silence(self) -> None:
-        """Let nothing be heard of anything for a while, though nothing is in hand."""
+        """Let a silence pass though no work is in hand."""
         self.silences.let_one_pass()
         self.loop.run(self.silences.rest())
 
@@ -239,7 +239,7 @@ class ServiceMachine(RuleBasedStateMachine):
         assert audit.unfinished == 0
 
     async def every_event_has_its_cause(self) -> None:
-        """Every chain of causes ends where somebody outside began it."""
+        """Every chain of causes ends at a caller, an operator or time."""
         events = await self.log.tail(0, 100_000)
         assert [each for each in events if each.caused_by is None] == []
         why = await explained(self.log)
@@ -247,7 +247,7 @@ class ServiceMachine(RuleBasedStateMachine):
         check_against_the_events(events, why)
 
     @invariant()
-    def what_was_told_stays_so(self) -> None:
+    def answers_stay_as_they_were(self) -> None:
         for search, (key, record) in list(self.told.items())[-3:]:
             found = self.loop.run(self.service.reading.search(search, key.secret.id))
             assert found is not None

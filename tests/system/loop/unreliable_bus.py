@@ -74,10 +74,10 @@ class LosingBus:
         topic, key, value, headers = message
         await self._bus.publish(topic, key=key, value=value, headers=headers)
 
-    def _note_lost(self, said: Work | Outcome) -> None:
-        finding = said.finding if isinstance(said, Outcome) else None
+    def _note_lost(self, sent: Work | Outcome) -> None:
+        finding = sent.finding if isinstance(sent, Outcome) else None
         if not isinstance(finding, Alive | PeopleSeen | MailboxChecked):
-            self.lost[said.lookup, said.stage, said.item].add(said.attempt)
+            self.lost[sent.lookup, sent.stage, sent.item].add(sent.attempt)
 
     @asynccontextmanager
     async def subscribe(
@@ -91,7 +91,7 @@ class LosingBus:
 
 
 class Counted:
-    """A subscription that tells of what is done."""
+    """A subscription that reports each commit."""
 
     def __init__(self, records: Subscription, done: Callable[[], None]) -> None:
         self._records = records

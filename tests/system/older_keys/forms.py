@@ -3,7 +3,7 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -46,22 +46,22 @@ class Form(ABC):
 
     @abstractmethod
     async def copy_keys(self) -> None:
-        """Keep what the key store has now."""
+        """Copy the key store."""
 
     @abstractmethod
     async def put_keys_back(self) -> None:
-        """Let the key store be as it was copied, under whoever has it open."""
+        """Restore the copied key store, under the processes that have it open."""
 
     @abstractmethod
     async def forget_views(self) -> None:
-        """Let the views be made anew at the next start."""
+        """Make the next start rebuild the views."""
 
     async def verify(self) -> tuple[list[Violation], LogVerification]:
         """Return what `cs log verify` finds, and its counts."""
         async with open_command_context(self.settings) as data:
-            said = [each async for each in verified(data)]
-        violations = [each for each in said if isinstance(each, Violation)]
-        (counts,) = [each for each in said if isinstance(each, LogVerification)]
+            found = [each async for each in verified(data)]
+        violations = [each for each in found if isinstance(each, Violation)]
+        (counts,) = [each for each in found if isinstance(each, LogVerification)]
         return violations, counts
 
 
@@ -127,7 +127,7 @@ class OnDatabases(Form):
         )
 
     async def put_keys_back(self) -> None:
-        """Be as a standby that had not got everything: nobody stays connected."""
+        """Do what a standby that lagged behind does: every connection is cut."""
         await self._execute(
             self.settings.keys_postgres,
             *(f"TRUNCATE {table}" for table in _TABLES),
@@ -141,9 +141,7 @@ class OnDatabases(Form):
 
     async def _execute(self, dsn: str | None, *statements: str) -> None:
         assert dsn is not None
-        async with AsyncExitStack() as stack:
-            pool = await stack.enter_async_context(open_pool(dsn, role="test"))
-            connection = await stack.enter_async_context(pool.acquire())
+        async with open_pool(dsn, role="test") as pool, pool.acquire() as connection:
             for statement in statements:
                 await connection.execute(statement)
 

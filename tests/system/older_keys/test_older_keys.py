@@ -121,7 +121,9 @@ async def searched(service: Service, form: Form, at: Gate) -> EarlierSearches:
     return EarlierSearches(key, ended[BEFORE], ended[AFTER], runs)
 
 
-async def test_put_back_between_two_starts(form: Form) -> None:
+async def test_older_keys_between_two_starts_end_the_open_search_and_are_reported(
+    form: Form,
+) -> None:
     """Nothing of the people found is in memory any more when the search goes on."""
     here = gate()
     async with form.service(outside(here)) as service:

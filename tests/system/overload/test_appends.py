@@ -24,7 +24,7 @@ class StuckRecorder(BatchRecorder):
         return super().write(requests)
 
 
-async def test_beyond_the_bound_calls_are_refused_unstored_and_later_ones_are_taken(
+async def test_appends_beyond_the_bound_are_refused_without_a_trace_and_later_ones_accepted(
     tmp_path: Path,
 ) -> None:
     disk = StuckRecorder

@@ -1,4 +1,4 @@
-"""Whoever floods the service pays for it alone, and costs no database work."""
+"""A caller that floods the service harms only itself, and costs no database work."""
 
 import asyncio
 import os

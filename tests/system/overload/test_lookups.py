@@ -56,7 +56,7 @@ def test_a_start_that_was_not_stored_does_not_count() -> None:
     assert not lookups.full
 
 
-def test_of_two_who_start_one_lookup_the_loser_takes_nothing_away() -> None:
+def test_a_lost_race_to_start_a_lookup_frees_no_place() -> None:
     lookups = RunningLookups(1)
     loser = lookups.starting("one")
     loser.__enter__()

@@ -174,7 +174,7 @@ def stored(request: pytest.FixtureRequest) -> Stored:
     return found
 
 
-async def test_every_answer_is_what_it_was(stored: Stored) -> None:
+async def test_the_earlier_release_s_answers_are_unchanged(stored: Stored) -> None:
     before = stored.before
     async with stored.run() as today:
         for key, record in before.searches:
@@ -186,7 +186,7 @@ async def test_every_answer_is_what_it_was(stored: Stored) -> None:
             assert (await client.get("/usage")).status_code == 401
 
 
-async def test_a_request_that_was_repeated_then_is_one_still(stored: Stored) -> None:
+async def test_an_idempotency_key_of_the_earlier_release_still_counts(stored: Stored) -> None:
     idempotent = stored.before.answers["idempotent"]
     ((key, record),) = [
         each for each in stored.before.searches if each[1]["id"] == idempotent["search"]
@@ -200,7 +200,9 @@ async def test_a_request_that_was_repeated_then_is_one_still(stored: Stored) -> 
     assert again.json() == record
 
 
-async def test_it_goes_on(stored: Stored) -> None:
+async def test_the_service_continues_with_reuse_new_searches_and_running_lookups(
+    stored: Stored,
+) -> None:
     """Reuse, a new search, the lookup that ran, and who was erased stays so."""
     before = stored.before
     counted = stored.verified()
@@ -217,14 +219,14 @@ async def test_it_goes_on(stored: Stored) -> None:
             ended = await today.get(key, f"/searches/{record['id']}")
             assert (ended["status"], ended["charged"]) == ENDS[record["brand"]], ended
 
-        everybody = repr(
+        events = repr(
             [
                 recorded.event
                 for recorded in await today.service.running.streams.log.tail(0, 10_000)
             ]
         )
-        assert found["contacts"][0]["email"] in everybody
-        assert before.answers["erased"] not in everybody
+        assert found["contacts"][0]["email"] in events
+        assert before.answers["erased"] not in events
 
     after = stored.verified()
     assert after["events"] > counted["events"]

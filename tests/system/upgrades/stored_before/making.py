@@ -1,7 +1,7 @@
 """Make what a release leaves behind: a data folder, or the databases of a cluster.
 
-Speaks only HTTP and `cs`, so that it works with the code of any release: README.md beside
-this file says how the files here were made.
+Speaks only HTTP and `cs`, so that it works with the code of any release: README.md in
+this folder says how the files here were made.
 """
 
 import argparse
@@ -30,7 +30,7 @@ IDEMPOTENCY = "made-before"
 #: These waits are by the clock on the wall, in a program that is run by hand once a release
 #: and is no test: an old release has no call that says when every node knows of a pause or
 #: of a moved clock, or that a lookup has come to its mail servers.  Both lookups come there
-#: well before; the one is told to come back later, the other keeps waiting.
+#: well before; the one server says to come back later, the other keeps waiting.
 UNTIL_KNOWN_S, UNTIL_VERIFYING_S = 1.0, 2.0
 SERVING = re.compile(r"serving (\S+), health at (\S+)/readyz,")
 
