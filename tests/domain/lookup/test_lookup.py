@@ -429,6 +429,7 @@ def test_who_is_one_person_is_told_by_profile_else_by_name_and_company() -> None
         sighting("Ada Kern", linkedin_url="https://www.linkedin.com/in/another-ada"),
         sighting("Cid Fell", linkedin_url=None),
         sighting("cid fell", linkedin_url=None, company="ACME"),
+        sighting("Cid Fell"),  # now with a profile
         sighting("Cid Fell", linkedin_url=None, company="Zenith"),
     )
 
