@@ -152,6 +152,6 @@ async def test_two_who_move_the_clock_take_turns(sandbox: Sandbox) -> None:
 
     now = sandbox.clock.now()
     assert now >= before + timedelta(hours=2)
-    with pytest.raises(ValueError, match="is after"):
+    with pytest.raises(ValueError, match="is more than 3660 days ahead"):
         await sandbox.running.clock_advancer.advance(MOST + SECOND)
     assert sandbox.clock.now() < now + timedelta(minutes=1), "too far moves nothing"

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -253,6 +253,8 @@ def test_after_a_clock_was_ahead_a_key_has_its_limits_by_the_right_time(
 def test_an_idempotency_key_of_a_clock_that_was_ahead_is_remembered_for_a_day(
     ahead: timedelta,
 ) -> None:
+    # A clock less than a minute behind the last event stands still, and a minute is then lost.
+    assume(not DAY - SECOND < ahead <= DAY - SECOND + STANDS_STILL)
     caller, idempotency = Caller(), key.Idempotency("k", "b")
     first = caller.search(AT + ahead, idempotency)
 
