@@ -49,11 +49,12 @@ async def test_every_start_counts(tmp_path: Path, change: str) -> None:
         await start(events, 9, AT + 3 * HOUR, 4)
 
 
-async def test_a_damaged_start_counts_as_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("state", ["x'ff'", "CAST(x'ff7b' AS TEXT)"])
+async def test_a_damaged_start_counts_as_the_next_one(tmp_path: Path, state: str) -> None:
     path = tmp_path / "log.db"
     await started(path, 0, 1, 2)
     with closing(sqlite3.connect(path)) as log:
-        log.executescript("UPDATE stored_events SET state = x'ff' WHERE rowid = 4")
+        log.executescript(f"UPDATE stored_events SET state = {state} WHERE rowid = 4")
 
     async with SqliteEventLog(path, MemoryKeyStore()) as events:
         opens = [await events.ceiling_opens_at(Ceiling(AT + 3 * HOUR, n)) for n in (1, 2, 3, 4)]

@@ -343,10 +343,11 @@ UPDATE lookup_starts SET started_at = $1::timestamptz - $2::interval
 WHERE started_at > $1::timestamptz + $3::interval
 """
 # Never the newest: numbers go on from it.  What is old is measured from it, not by a clock.
+# Not more than one statement can delete in its time limit; the next one removes more.
 _PRUNE_STARTS = """
-DELETE FROM lookup_starts WHERE number < (
+DELETE FROM lookup_starts WHERE number < LEAST((
     SELECT min(number) FROM lookup_starts WHERE started_at > (
         SELECT started_at FROM lookup_starts ORDER BY number DESC LIMIT 1
     ) - $1::interval
-)
+), (SELECT min(number) FROM lookup_starts) + 100000)
 """

@@ -11,6 +11,7 @@ a backup brings back both or neither, and none outlives the events it was made o
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +28,8 @@ log = get_logger()
 EVERY = 500
 #: Snapshots that may wait to be written; further ones are dropped.
 WAITING = 1_000
+#: How long those that wait may take when the process ends.
+LEAVE_S = 5.0
 #: How long to wait for another writer of the log's file.
 LOCK_TIMEOUT_S = 2
 
@@ -85,10 +88,12 @@ class Snapshots:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Write what still waits."""
+        """Write what still waits, as far as `LEAVE_S` allows."""
         self._closed = True
         try:
-            await asyncio.gather(*self._writing)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    await asyncio.gather(*self._writing, return_exceptions=True)
         finally:
             await self._database.close()
 

@@ -59,7 +59,7 @@ _STARTS_INDEX = (
     f"CREATE INDEX IF NOT EXISTS lookup_started_any ON stored_events (topic) WHERE {_STARTED}"
 )
 _START = f"""
-SELECT state FROM stored_events WHERE {_STARTED}
+SELECT CAST(state AS BLOB) FROM stored_events WHERE {_STARTED}
 ORDER BY topic DESC, rowid DESC LIMIT 1 OFFSET ?
 """  # noqa: S608
 #: What Python's ``sqlite3`` says of text that is damaged (``pysqlite_fetch_one_row``).
@@ -245,10 +245,10 @@ class BatchRecorder(SQLiteApplicationRecorder):
         if len(starts) >= ceiling.limit:
             return opens_after(starts[-ceiling.limit], ceiling.at)
         for newer in reversed(range(ceiling.limit - len(starts))):
-            row = cursor.execute(_START, (newer,)).fetchone()
-            if row is None:
-                return None
             with suppress(msgspec.MsgspecError, TypeError):
+                row = cursor.execute(_START, (newer,)).fetchone()
+                if row is None:
+                    return None
                 start = _decode_start(row[0])
                 return opens_after(start.clock or start.at, ceiling.at)
         return None
