@@ -1,6 +1,8 @@
 """Connections of the clients: none is used twice; limits of an answer on the wire."""
 
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from cs.outside.body import PARTS
 from cs.outside.connections import FRAMING_BYTES
 from cs.outside.http import MAX_BYTES, TrustedClient
 from cs.outside.port import Unreachable
+from cs.sandbox.certificates import Authority
 from harness.loopback_server import loopback_server
 
 OPEN = "127.81.0.1"
@@ -88,3 +91,42 @@ async def failures(client: TrustedClient, url: str, number: int) -> list[Unreach
         *(client.get(url) for _ in range(number)), return_exceptions=True
     )
     return [each for each in answers if isinstance(each, Unreachable)]
+
+
+async def test_a_damaged_tls_record_is_a_failure_of_tls(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        beneath = writer.get_extra_info("socket")
+        os.write(beneath.fileno(), b"\x17\x03\x03\x00\x20" + bytes(32))
+        await reader.read()
+
+    tls = authority.context(["localhost"])
+    async with (
+        loopback_server(serve, tls=tls) as port,
+        TrustedClient(user_agent="test", ca_file=authority.ca_file) as client,
+    ):
+        with pytest.raises(Unreachable, match=r"localhost: .") as caught:
+            await client.get(f"https://localhost:{port}/")
+
+    assert caught.value.why == "tls"
+
+
+async def test_a_handshake_that_hangs_is_closed_at_the_time_limit() -> None:
+    closed = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del writer
+        while await reader.read(1 << 16):
+            pass
+        closed.set()
+
+    async with (
+        loopback_server(serve, OPEN) as port,
+        TrustedClient(user_agent="test", total_s=0.2) as client,
+    ):
+        with pytest.raises(Unreachable, match=r"0\.2 s"):
+            await client.get(f"https://{OPEN}:{port}/")
+        async with asyncio.timeout(5):
+            await closed.wait()

@@ -119,7 +119,10 @@ class BoundedStream(httpcore.AsyncNetworkStream):
             Unreachable: ``too-large``.
             httpcore.ReadError: The connection broke.
         """
-        data = await self._stream.read(min(max_bytes, self._at_once), timeout)
+        try:
+            data = await self._stream.read(min(max_bytes, self._at_once), timeout)
+        except OSError as error:  # of TLS: httpcore does not translate those
+            raise httpcore.ReadError(str(error)) from error
         self._left -= len(data)
         if self._left < 0:
             raise Unreachable("too-large", "too many bytes besides the body")
@@ -132,7 +135,10 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         buffer: bytes,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
     ) -> None:
-        await self._stream.write(buffer, timeout)
+        try:
+            await self._stream.write(buffer, timeout)
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -144,9 +150,12 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
     ) -> httpcore.AsyncNetworkStream:
         """Begin TLS with the first byte that has come; one that is not TLS ends it."""
-        return BoundedStream(
-            await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        )
+        try:
+            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:  # httpcore closes none that was cancelled
+            await self._stream.aclose()
+            raise
+        return BoundedStream(stream)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)

@@ -245,7 +245,8 @@ class _Requests:
                     max_bytes=self._max_bytes,
                 )
         except _NO_ANSWER as error:
-            raise Unreachable(_why(error), f"{host_of(url)}: {error}") from error
+            words = str(error) or type(error.__cause__ or error).__name__
+            raise Unreachable(_why(error), f"{host_of(url)}: {words}") from error
         return Response(answer.status, dict(fields), received, str(url))
 
     async def aclose(self) -> None:
