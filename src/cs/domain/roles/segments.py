@@ -13,7 +13,7 @@ class Segment(msgspec.Struct, frozen=True):
     """Part of a headline between two separators that speaks of today.
 
     Attributes:
-        text: As written, without brackets, hashtags and years.
+        text: As written, without brackets, hashtags, pronouns and years.
         joint: What stood before it: "|", "-", "/", ".", "," or "" at the beginning.
         is_now: Whether "now" or the like stood before it: it is a role, whatever it says.
     """
@@ -41,6 +41,12 @@ _LETTER_BAR = re.compile(
     r"(?<=\w)\s[Ilıǀ丨]\s*$|(?<=\w)\s(?:[Iıǀ丨]|ll?|II)\s(?=[^\W_a-zà-ÿ])(?!I\s|Am\b|Have\b)|"
     r"\s\\+\s|\s[-=~]*>+\s|\s::+\s|(?<=\w)\s[xX×]\s(?=[^\W\d_a-zà-ÿ])"
 )
+#: A list whose slashes stand between words without spaces: "Brand Manager/Mum of 3".
+_LIST = re.compile(r"[^|¦•·–—]+")
+_TIGHT_SLASH = re.compile(r"(?<=\w)/(?=\w)")
+_LIST_END = re.compile(rf"\s-\s|,\s|{AT.pattern}", re.IGNORECASE)
+#: Perhaps pronouns, or genders: "she/her", "(m/w/d)".
+_GENDERS = re.compile(r"(?<!\w)[^\W\d]{1,6}(?:\s?[/|]\s?(?:[^\W\d]{1,6}|\*))+(?!\w)")
 _BRACKETS = re.compile(r"[(\[{]([^()\[\]{}]*)[)\]}]")
 _QUOTED = re.compile(r"[“\"«„][^“”\"«»„]{0,120}[”\"»“]")
 _HASHTAG = re.compile(r"(?<!\w)#\w+")
@@ -51,8 +57,10 @@ _YEARS = re.compile(
     r"|(?<!\w)(?:19|20)\d\d\s?[-–—/]\s?\d\d(?![\w.,]*\d)"
 )
 _SINCE = re.compile(
-    r"(?<!\w)(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od|din|från|fra|с|з)\s(?:\w+\s)?"
-    r"(?:19|20)\d\d(?!\w)|(?<!\w)(?:19|20)\d\d\s?[-–—]\s?(?:present|now|today|heute|现在|至今|現在)",
+    r"(?<!\w)(?:(?:since|seit|depuis|desde|dal|sinds|sedan|siden|od|din|från|fra|с|з)\s(?:\w+\s)?"
+    r"(?:19|20)\d\d|(?:\w{3,9}\s)?(?:19|20)\d\d\s?[-–—]\s?(?:present|now|today|heute|"
+    r"aujourd'hui|actualidad|presente|atual|oggi|heden|nu|obecnie|nuvarande|current|至今|現在|"
+    r"현재))(?!\w)",
     re.IGNORECASE,
 )
 #: Characters around a bracket that say what it is.
@@ -66,9 +74,14 @@ _SPELL = (
 )
 #: "After ten years as", "seven years leading", "led".
 _LONG_AGO = (
-    r"(?<!\w)(?:spent|pendant|durante|after|following|nach|après|tras|dopo|após|na|po|после)\s"
-    rf"(?:[\w-]+\s){{1,4}}?{_SPELL}(?!\w)|^\w+\+?\s{_SPELL}\s(?=[^\W\d_a-zà-ÿ])|"
-    rf"^(?!\d)\w+\s{_SPELL}\s(?:in|lang|at|bei|chez|en|head|as|als|comme|como|leading)(?!\w)"
+    r"(?<!\w)(?:spent|pendant|durante|gedurende|przez|after|following|nach|après|tras|dopo|após|"
+    rf"davor|na|efter|po|после|після)\s(?:[\w-]+\s){{1,4}}?{_SPELL}(?!\w)|"
+    rf"^\w+\+?\s{_SPELL}\s(?=[^\W\d_a-zà-ÿ])|"
+    rf"^(?!\d)\w+\s{_SPELL}\s(?:in|lang|at|bei|chez|en|head|brand|leiter\w*|as|of)(?!\w)|"
+    r"^\w+\s(?:лет|років)\s(?=(?:был|работал|руководил|вел|вёл|був|була|працюва|керува))|"
+    r"^\w+\svuotta\s(?=\w+n[aä](?!\w))|"
+    rf"(?<!\w)\w+\s{_SPELL}\s(?:as|als|comme|como|come|som|jako|leading|running|heading)(?!\w)|"
+    r"(?-i:^(?:Var|Was|War|Ero|Era|Fui)\s|(?<!\w)(?:[Ll]ed|[Rr]an|[Hh]eaded)(?=\s(?!by)))"
 )
 _FORMER = re.compile(
     rf"(?<!\w)(?:ex|экс)[-–](?=\w)|{_LONG_AGO}|"
@@ -83,8 +96,12 @@ _UNTIL = (
 #: The role that it is said of is over: "until 2021", "2019年まで".
 _ENDED = re.compile(
     rf"{_OVER}|(?<=\w)[-\s](?:elect|designate|to-be)(?!\w)|(?<!\w){_UNTIL}\s(?:\w+\s){{0,2}}?"
-    r"(?:(?:19|20)\d\d(?!\w)|(?:last|this|vorig|letzte[nrms]?)\s\w+|\w+\spasad[oa](?!\w))|"
-    r"\d{4}年(?:\d+月)?まで(?:は)?|\d{4}년까지",
+    r"(?:(?:19|20)\d\d(?!\w)|(?:last|this)\s\w+|(?:vorige?|afgelopen|letzte[nrms]?|förra|sidste|"
+    r"siste|zeszłego|ubiegłego|прошлого|минулого|loňského)\s\w+|i\sfjor|(?:l['’]|le\s|la\s)?\w+\s"
+    r"(?:dernier|dernière)(?!\w)|(?:\w+['’])?\w+\s(?:pasad[oa]|passad[oa]|scors[oa])(?!\w)|"
+    r"the\s(?:re-?org\w*|merger|lay-?offs?|sale|acquisition|closure|buy-?out|restructur\w+|"
+    r"pandemic|exit|end)(?!\w))|\d{4}年(?:\d+月)?まで(?:は)?|\d{4}년까지|"
+    r"(?:19|20)\d\d['’][ea]\skadar",
     re.IGNORECASE,
 )
 _WANTED = re.compile(r"\d{1,2}月(?:から|より)|\d{1,2}월부터|[来來](?:月|年|春)(?:から|より)")
@@ -111,6 +128,10 @@ _TO_COME = re.compile(
 _TURNED = re.compile(
     r"^[^|]*?[\s-]turned[\s-]|^(?:[^|:]*:\s)?from\s[^|]+?\sto\s(?:an?\s)?(?=[^|]*$)",
     re.IGNORECASE,
+)
+#: What follows is another person's role: "on the Head of Brand's team".
+_TEAM_OF = re.compile(
+    r"(?<!\w)(?:on|in)\s(?:the|our)\s[^,|]{3,40}?['’]s?\steam(?!\w)", re.IGNORECASE
 )
 #: Words after "under the" and its like in which a leader is named.
 _LEADER_WITHIN = 4
@@ -171,8 +192,26 @@ def _tidy(text: str) -> str:
         text = f"{text[: hit.start]} | {text[hit.end :]}"
     text = text.replace("،", ",").replace("؛", ";")
     text = _BRACKETS.sub(_bracketed, text)
-    text = _LETTER_BAR.sub(" | ", _ADDRESS.sub(" ", text))
+    text = _GENDERS.sub(_without_pronouns, _ADDRESS.sub(" ", text))
+    text = _LETTER_BAR.sub(" | ", _LIST.sub(_slashes, text))
     return re.sub(r" {2,}", " ", re.sub(r"\s+(?=[.,;!?](?:\s|$))", "", text)).strip()
+
+
+def _without_pronouns(hit: re.Match[str]) -> str:
+    return hit[0] if piece(hit[0]).left(frozenset({"pronoun"})) else " "
+
+
+def _slashes(hit: re.Match[str]) -> str:
+    """Read "Brand Manager/Mum of 3 at Acme" as "Brand Manager at Acme"."""
+    end = _LIST_END.search(hit[0])
+    listed, behind = (hit[0][: end.start()], hit[0][end.start() :]) if end else (hit[0], "")
+    pieces = _TIGHT_SLASH.split(listed)
+    kept = [each for each in pieces if names_role(each) or not _is_aside(each)]
+    return f"{'/'.join(kept)} {behind}" if 0 < len(kept) < len(pieces) else hit[0]
+
+
+def _is_aside(text: str) -> bool:
+    return piece(text).has("no_role") or is_tagline(text)
 
 
 def _bracketed(hit: re.Match[str]) -> str:
@@ -313,7 +352,7 @@ def _of_its_holder(text: str) -> str:
 
 def _reports_to(text: str) -> Span | None:
     """Return where *text* says to which person its holder reports."""
-    found: list[Span] = []
+    found = [hit.span() for hit in [_TEAM_OF.search(text)] if hit]
     for hit in piece(text).hits:
         if hit.kind == "reports_to":
             found.append((hit.start, hit.end))
