@@ -93,6 +93,10 @@ def mail(**parts: Any) -> dict[str, Any]:
     return {"mail": [{"domain": "acme.test", **parts}]}
 
 
+def services(**failures: dict[str, Any]) -> dict[str, Any]:
+    return {"services": {name: {"failure": failure} for name, failure in failures.items()}}
+
+
 def brands(*more: dict[str, Any], **acme: Any) -> dict[str, Any]:
     return {"brands": [acme_with(**acme), *more]}
 
@@ -102,6 +106,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"brnads": []}, "Object contains unknown field `brnads`"),
     (mail(behaviour={"kind": "grumpy"}), "'grumpy' - at `$.mail[0].behaviour.kind`"),
     (mail(behaviour={"delay_s": 601}), "`$.mail[0].behaviour.delay_s`"),
+    (mail(behaviour={"kind": "slow"}), "slow needs `delay_s` - at `$.mail[0].behaviour`"),
+    (mail(behaviour={"kind": "greylisting"}), "greylisting needs `hint_s`"),
+    (mail(behaviour={"hint_s": 5}), "`hint_s` is of the kind greylisting"),
+    (services(wikidata={"kind": "unresponsive"}), "unresponsive is not one of this service"),
+    (services(searxng={"kind": "maxlag"}), "maxlag is not one of this service"),
+    (services(searxng={"kind": "down", "code": 503}), "`code` is of the kind status"),
     (mail(mailboxes={"Jo Ek": "open"}), f"{FORM} - at `key` in `$.mail[0].mailboxes`"),
     (brands(domain="Acme"), f"{FORM} - at `$.brands[0].domain`"),
     (brands(domain="acme.test\n"), f"{FORM} - at `$.brands[0].domain`"),

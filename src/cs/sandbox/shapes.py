@@ -3,6 +3,7 @@
 docs/sandbox.md explains them to an author of a world.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
@@ -49,6 +50,14 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
+def _check_fields(part: "Failure | Behaviour", kinds: Mapping[str, str]) -> None:
+    """Check that the kind of *part* is one of the *kinds* of each field that is given."""
+    for field in msgspec.structs.fields(part):
+        of = kinds.get(field.name, part.kind)
+        if part.kind not in of.split() and getattr(part, field.name) != field.default:
+            raise ValueError(f"`{field.name}` is of the kind {of.replace(' ', ' or ')}")
+
+
 class Failure(_Part, frozen=True, kw_only=True):
     """How a service fails, for all brands or for one; docs/sandbox.md describes each kind."""
 
@@ -65,12 +74,23 @@ class Failure(_Part, frozen=True, kw_only=True):
     retry_after_s: Annotated[int, msgspec.Meta(ge=0, le=86_400)] | None = None
     engines: tuple[tuple[str, str], ...] = (("duckduckgo", "CAPTCHA"), ("brave", "timeout"))
 
+    def __post_init__(self) -> None:
+        """Refuse fields of other kinds."""
+        of = {"code": "status", "retry_after_s": "status maxlag", "engines": "unresponsive"}
+        _check_fields(self, of)
+
 
 class Service(_Part, frozen=True, kw_only=True):
     """The state of Wikidata or SearXNG."""
 
     latency_s: Seconds = 0
     failure: Failure = Failure()
+
+    def __post_init__(self) -> None:
+        """Refuse a failure of the other service."""
+        kind, is_searxng = self.failure.kind, isinstance(self, Searxng)
+        if kind in ({"maxlag"} if is_searxng else {"json_disabled", "unresponsive"}):
+            raise ValueError(f"the failure {kind} is not one of this service")
 
 
 class Searxng(Service, frozen=True, kw_only=True):
@@ -217,6 +237,15 @@ class Behaviour(_Part, frozen=True, kw_only=True):
     """The reply about a full mailbox."""
     delay_s: Seconds = 0
     """Slow: before each reply."""
+
+    def __post_init__(self) -> None:
+        """Refuse fields of other kinds, and a kind without the field that makes it one."""
+        of = {"at": "refuses_us", "code": "full", "delay_s": "slow"}
+        _check_fields(self, of | dict.fromkeys(("hint_s", "remembers", "then"), "greylisting"))
+        if self.kind == "greylisting" and not self.hint_s:
+            raise ValueError("greylisting needs `hint_s`")
+        if self.kind == "slow" and not self.delay_s:
+            raise ValueError("slow needs `delay_s`")
 
 
 class MailHost(_Part, frozen=True, kw_only=True):
