@@ -123,8 +123,8 @@ class Keys:
         if key_id is not None:
             return key_id
         try:
-            key_id = await self._shown.submit(secret_hash)
-            key_id = key_id or await self._looked_up.submit(secret_hash)
+            key_id = await _submit(self._shown, secret_hash)
+            key_id = key_id or await _submit(self._looked_up, secret_hash)
         except BatcherFull as full:
             raise LogUnavailable(f"{WAITING} calls with unknown keys wait already") from full
         if key_id is not None:
@@ -204,6 +204,14 @@ class Keys:
         """
         if caller.secret_hash in self._shut:
             raise wrong_key()
+
+
+async def _submit(look_ups: Batcher[str, str | None], secret_hash: str) -> str | None:
+    """Look *secret_hash* up, and once more if the look-up that it was part of has failed."""
+    try:
+        return await look_ups.submit(secret_hash)
+    except LogUnavailable:
+        return await look_ups.submit(secret_hash)
 
 
 def _batched(look_up: LookUp) -> Batcher[str, str | None]:

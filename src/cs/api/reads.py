@@ -114,13 +114,13 @@ async def _answer_check(
 
 
 async def _refuse(api: Api, caller: Caller, check: Check, at: datetime) -> NoReturn:
-    """Refuse a check beyond the limit.
+    """Refuse a check beyond the limit; a flood with the secret of the key reads nothing.
 
     Raises:
         ApiError: ``rate_limited``, or ``unauthorized``.
     """
-    key = api.keys.last_read(caller.key_id)  # a flood reads nothing
-    if key is None:
+    key = api.keys.last_read(caller.key_id)
+    if key is None or not key.opened_by(caller.secret_hash):
         key = await api.keys.read_open(caller)
     api.keys.require_not_shut(caller)
     raise too_many_checks(check, key, at)
