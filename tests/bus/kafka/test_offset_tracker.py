@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,3 +26,11 @@ def test_it_never_goes_back_while_taking_and_finishing_mix(data: st.DataObject) 
 
         assert offsets.committable == min(unfinished, default=following or None)
         assert before is None or (offsets.committable or 0) >= before
+
+
+def test_an_offset_that_goes_back_is_refused() -> None:
+    offsets = OffsetTracker()
+    offsets.track(7)
+
+    with pytest.raises(ValueError, match="offset 7 came after 7"):
+        offsets.track(7)

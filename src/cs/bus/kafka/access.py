@@ -186,6 +186,6 @@ async def grant(settings: KafkaSettings, users: Mapping[str, Sequence[Access]]) 
                 "cluster, or to be one of super.users"
             )
         if code == NO_AUTHORIZER:
-            raise CannotApply("these brokers check nobody: set authorizer.class.name there")
+            raise CannotApply("these brokers check no rights: set authorizer.class.name there")
         if code:
             raise CannotApply(message or for_code(code).__name__)

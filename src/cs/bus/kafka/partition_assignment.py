@@ -34,7 +34,14 @@ class OffsetTracker:
         return len(self._unfinished)
 
     def track(self, offset: int) -> None:
-        """Count *offset*, which is above all tracked before, as unfinished."""
+        """Count *offset* as unfinished.
+
+        Raises:
+            ValueError: It is not above all tracked before: the topic was made again or cut
+                off, and the process has to start again.
+        """
+        if self._next is not None and offset < self._next:
+            raise ValueError(f"offset {offset} came after {self._next - 1}")
         self._unfinished[offset] = None
         self._next = offset + 1
 
