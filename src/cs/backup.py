@@ -17,7 +17,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -238,8 +238,12 @@ async def _copy(source: DataFolder, at: BackupFolders, *, with_master_key: bool)
 
 def _master_keys(source: DataFolder) -> Mapping[str, bytes]:
     """Return the master keys of *source* by their names: two only during a change."""
-    paths = [path for path in (source.master_key, source.next_master_key) if path.exists()]
-    return {Wrapping(key).version: key for key in map(_read_master_key, paths)}
+    found = {}
+    for path in (source.master_key, source.next_master_key):
+        with suppress(FileNotFoundError):
+            key = _read_master_key(path)
+            found[Wrapping(key).version] = key
+    return found
 
 
 def _read_master_key(path: Path) -> bytes:

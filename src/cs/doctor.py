@@ -100,7 +100,7 @@ def check_secret_file(setting: str, path: Path) -> DoctorFinding:
             check, "failed", said, f"mend its rights, or set {setting} to another"
         )
     if problem is None:
-        return DoctorFinding(check, "ok", f"nobody else can read {path}")
+        return DoctorFinding(check, "ok", f"only its owner can read {path}")
     said, _, advice = problem.partition("; ")
     return DoctorFinding(check, "failed", said, advice)
 

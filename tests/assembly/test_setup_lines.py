@@ -30,7 +30,7 @@ async def test_what_is_missing_is_told_with_what_that_costs() -> None:
     told = await lines(NOTHING)
 
     assert told["brands"].startswith("directory, website, wikidata")
-    assert told["people"].startswith("nobody to ask; not set up: apollo, brave, ")
+    assert told["people"].startswith("none can be asked; not set up: apollo, brave, ")
     assert told["people"].endswith("set searxng_url or a sources.NAME.key")
     assert "smtp" in told["e-mails"]
     assert "accept every address" in told["e-mails"]

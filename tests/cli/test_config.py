@@ -43,7 +43,7 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     used = here("config", "check", "--json").rows[0]
     assert used["verifiers"] == ["smtp"]
     (told,) = used["advice"]
-    assert told.startswith("people_sources: nobody can be asked; searxng: set searxng_url")
+    assert told.startswith("people_sources: no source can be asked; searxng: set searxng_url")
 
     monkeypatch.setenv("CS_SEARXNG_URL", "http://127.0.0.1:8888")
     monkeypatch.setenv("CS_BRAND_SOURCES", "directory")

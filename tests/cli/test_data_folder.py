@@ -74,7 +74,7 @@ def test_damaged_views_are_made_anew(folder: Path, here: Here, damage: str) -> N
 def test_a_lost_file_is_told_and_not_made_anew(folder: Path, here: Here, file: str) -> None:
     (folder / file).unlink()
 
-    assert f"{folder / file} is missing beside the other data" in told_of(here, folder)
+    assert f"{folder / file} is missing next to the other data" in told_of(here, folder)
     assert not (folder / file).exists()
 
 

@@ -62,7 +62,7 @@ async def test_all_is_well(here: Here, well: Settings) -> None:
     states = {row["check"]: row["state"] for row in done.rows}
     assert done.code == 0, done
     assert [row["said"] for row in done.rows if row["check"] == "own people"] == [
-        "nobody in the directory (cs directory import)"
+        "the directory has no people (cs directory import)"
     ]
     assert {"disk", "web", "clock", "DNS", "port 25", "HELO", "reverse DNS"} <= states.keys()
     assert set(states.values()) <= {"ok", "warning"}, done.rows  # the disk may be small

@@ -22,7 +22,7 @@ def test_without_a_people_source_the_start_readyz_log_and_caller_are_told(
         asked = ran("search", "Nike", **called)
         as_json = ran("search", "Nike", "--json", **called)
 
-    missing = "nobody can be asked; directory: the directory is empty"
+    missing = "no source can be asked; directory: the directory is empty"
     assert f"cs: people_sources: {missing}" in service.output
     assert "; searxng: set searxng_url" in service.output
     at_start = takewhile(lambda line: not line.startswith("serving "), service.lines)

@@ -61,7 +61,7 @@ def test_without_the_setting_the_folder_is_not_begun_afresh(
 
     told = here("keys", "list", f"--data-dir={folder}").told()
 
-    assert told.startswith(f"{folder / 'master.key'} is missing beside the other data")
+    assert told.startswith(f"{folder / 'master.key'} is missing next to the other data")
     assert "name it with master_key_file if it lies elsewhere" in told
     assert named.exists()
 

@@ -95,7 +95,7 @@ def test_a_signal_answers_held_calls_and_ends_it_in_time(
 
 
 def test_one_service_at_a_time_and_the_next_takes_up_its_data(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
+    folder = tmp_path / "{data}"
     options = ("--port=0", "--admin-port=0", f"--data-dir={folder}")
     with served(folder) as first:
         key = first.new_key()

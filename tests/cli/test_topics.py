@@ -40,7 +40,7 @@ def test_what_these_brokers_cannot_do_is_told(
     rights = here("topics", "acls", "--apply", *where)
 
     assert "9 replicas need as many brokers" in told.told()
-    assert rights.told() == "these brokers check nobody: set authorizer.class.name there"
+    assert rights.told() == "these brokers check no rights: set authorizer.class.name there"
     assert told.out == rights.out == ""
 
 

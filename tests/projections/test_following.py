@@ -211,7 +211,7 @@ class FollowerCases:
         assert counted.events.total() <= 2 * FIRST
 
     @pytest.mark.slow
-    async def test_views_made_anew_are_followed_from_there(
+    async def test_views_rebuilt_are_followed_from_there(
         self, views: Views, history: History
     ) -> None:
         runner, follower = history.runner(views), ViewFollower(history.log, views)

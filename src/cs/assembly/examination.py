@@ -114,7 +114,7 @@ async def _ask_web(settings: Settings) -> list[DoctorFinding]:
             return [
                 DoctorFinding("web", "failed", said, advice),
                 DoctorFinding(
-                    "clock", "not tried", "nobody was reached who says what time it is"
+                    "clock", "not tried", "no source was reached that gives the time"
                 ),
             ]
     now = datetime.now(UTC)
@@ -183,7 +183,7 @@ async def _look_at_directory(settings: Settings) -> DoctorFinding:
         return DoctorFinding("own people", "failed", str(error), advice)
     if not status.people:
         return DoctorFinding(
-            "own people", "ok", "nobody in the directory (cs directory import)"
+            "own people", "ok", "the directory has no people (cs directory import)"
         )
     said = f"{status.people} in the directory, known of {status.oldest} to {status.newest}"
     return DoctorFinding("own people", "ok", said)

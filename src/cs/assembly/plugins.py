@@ -287,7 +287,7 @@ def unusable_settings(plugins: StagePlugins) -> dict[str, str]:
         missing = {source.name: missing_of(source) for source in sources}
         if None not in missing.values():
             reasons = "; ".join(f"{name}: {what}" for name, what in missing.items())
-            unusable[setting] = f"nobody can be asked; {reasons or NONE}"
+            unusable[setting] = f"no source can be asked; {reasons or NONE}"
     if not plugins.verifiers:
         unusable["verifiers"] = f"no mailbox can be verified; {NONE}"
     asked = {setting for row in stages_of_ours(plugins) for setting in row.asks}

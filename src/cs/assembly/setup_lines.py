@@ -56,7 +56,7 @@ def _with_people(name: str, directory: DirectoryStatus | None) -> str:
 
 
 def _line(what: str, used: Sequence[str], missing: Sequence[str], costs: str) -> str:
-    line = f"{what}: {', '.join(used) or 'nobody to ask'}"
+    line = f"{what}: {', '.join(used) or 'none can be asked'}"
     if missing:
         line += f"; not set up: {', '.join(missing)}"
     return f"{line}; {costs}" if costs else line
@@ -71,7 +71,7 @@ def _of_people(used: Sequence[str]) -> str:
         case 0:
             return "every search ends without people: set searxng_url or a sources.NAME.key"
         case 1:
-            return "whom one source does not know is not found, and when it is away nobody is"
+            return "people that it does not know are not found, and none while it is away"
         case _:
             return ""
 

@@ -191,7 +191,7 @@ async def views(
         stop(str(error))
     masked = [
         msgspec.structs.replace(
-            each, running=plain_state(each.running), anew=plain_state(each.anew)
+            each, running=plain_state(each.running), rebuilt=plain_state(each.rebuilt)
         )
         for each in found.differences
     ]
@@ -222,6 +222,6 @@ def _views_text(found: ReplaySummary) -> Iterator[str | Table]:
 def _difference(each: RowDifference) -> str:
     if each.why:
         return _WHY[each.why]
-    if each.running is None or each.anew is None:
+    if each.running is None or each.rebuilt is None:
         return "missing" if each.running is None else "not in the log"
-    return ", ".join(change.field for change in changes(each.running, each.anew))
+    return ", ".join(change.field for change in changes(each.running, each.rebuilt))

@@ -210,7 +210,8 @@ async def serve_role(
         chosen: Settings with the ports, which are taken before the role starts.
         run: Runs the role.
         calls: Whether it answers calls, on a port other than the admin port.
-        runs: A line to print once it runs; ``{api}`` and ``{admin}`` are the addresses.
+        runs: A line to print once it runs, a format of the addresses ``{api}`` and
+            ``{admin}``.
         leaves: A line to print at the end.
     """
     starting = asyncio.current_task()

@@ -102,11 +102,12 @@ async def serve_embedded(
     chosen: Settings, enter: RunWorld | None, *, providers: bool = False
 ) -> None:
     """Serve in the world that *enter* runs; without one in the live world."""
+    folder = str(chosen.data_dir).replace("{", "{{").replace("}", "}}")
     await serve_role(
         chosen,
         partial(_run, chosen, enter, providers=providers),
         calls=True,
-        runs=f"serving {{api}}/v1, health at {{admin}}/readyz, data in {chosen.data_dir}",
+        runs=f"serving {{api}}/v1, health at {{admin}}/readyz, data in {folder}",
         leaves="leaving: held calls are answered, running searches go on at the next start",
     )
 

@@ -114,7 +114,7 @@ class Metrics:
     )
     bounces: Family[Counter] = counter(
         "cs_bounces_total",
-        "Bounces of returned mailboxes, told for the first time, by what follows from them: "
+        "Bounces of returned mailboxes, reported for the first time, by what follows: "
         "`permanent`, `temporary`, `other`.",
         "kind",
     )
@@ -237,7 +237,7 @@ class Metrics:
         "cs_bus_consumers_rebuilt_total", "Consumers that were replaced.", "topic", "group"
     )
     outcomes_forged: Family[Counter] = counter(
-        "cs_outcomes_forged_total", "Outcomes refused: their work was given to nobody."
+        "cs_outcomes_forged_total", "Outcomes refused: no such work is open."
     )
 
     # The outside.

@@ -168,6 +168,9 @@ def from_text(kind: Any, text: str) -> Any:
 def _schemas(kind: Any) -> list[dict[str, Any]]:
     """Return the JSON schemas of what *kind* may be, without ``None``."""
     schema = msgspec.json.schema(kind, schema_hook=lambda _: {"type": "path"})
+    for each in [schema, *schema.get("anyOf", ())]:
+        of = each.pop("$ref", "").rpartition("/")[2]
+        each.update(schema.get("$defs", {}).get(of, {}))
     return [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
 
 
@@ -178,8 +181,9 @@ def _describe(schema: dict[str, Any]) -> str:
     if kind == "array" and (first := schema.get("prefixItems")):
         return f"a list of {len(first)}, each {_describe(first[0])}"
     if kind == "array":
-        of_texts = schema["items"] == {"type": "string"}
-        return "a list of names" if of_texts else f"a list, each {_describe(schema['items'])}"
+        each = schema.get("items", {"type": "string"})
+        of_texts = each == {"type": "string"}
+        return "a list of names" if of_texts else f"a list, each {_describe(each)}"
     low, high = schema.get("minimum"), schema.get("maximum")
     bounds = {"above": schema.get("exclusiveMinimum"), "below": schema.get("exclusiveMaximum")}
     if low is not None and high is not None:

@@ -67,7 +67,7 @@ class RowDifference(msgspec.Struct, frozen=True):
 
     Attributes:
         table, row_id: Which one.
-        running, anew: Its contents in the running views and in the new ones; ``None``: it is
+        running, rebuilt: Its contents in the running views and in the new ones; ``None``: it is
             not there.  What is sealed is left out.
         why: If the contents are not shown: ``unreadable``, ``contacts`` (people are in it) or
             ``tag`` (what it is looked up by).
@@ -76,7 +76,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     table: str
     row_id: str
     running: Any = None
-    anew: Any = None
+    rebuilt: Any = None
     why: str = ""
 
 
@@ -259,12 +259,12 @@ class ViewRebuild:
         upto = min(
             (rows[-1].row_id for rows in (ours, theirs) if len(rows) == ROWS), default=None
         )
-        running, anew = (
+        running, rebuilt = (
             {row.row_id: row for row in rows if upto is None or row.row_id <= upto}
             for rows in (ours, theirs)
         )
-        for row_id in sorted(running.keys() | anew.keys()):
-            one, other = running.get(row_id), anew.get(row_id)
+        for row_id in sorted(running.keys() | rebuilt.keys()):
+            one, other = running.get(row_id), rebuilt.get(row_id)
             self._rows[table.name] += 1
             difference = await self._difference(table, row_id, one, other)
             if difference is not None:
@@ -275,13 +275,17 @@ class ViewRebuild:
         return upto
 
     async def _difference(
-        self, table: Table[Any], row_id: str, running: StoredRow | None, anew: StoredRow | None
+        self,
+        table: Table[Any],
+        row_id: str,
+        running: StoredRow | None,
+        rebuilt: StoredRow | None,
     ) -> RowDifference | None:
-        """Return how *running* and *anew* differ; ``None`` if their contents are the same."""
-        if running == anew:
+        """Return how the two differ; ``None`` if their contents are the same."""
+        if running == rebuilt:
             return None
         try:
-            one, other = [await self._contents(table, row) for row in (running, anew)]
+            one, other = [await self._contents(table, row) for row in (running, rebuilt)]
         except msgspec.MsgspecError:
             return RowDifference(table.name, row_id, why="unreadable")
         if one == other:

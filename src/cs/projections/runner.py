@@ -177,7 +177,7 @@ class ViewRunner:
             except DamagedEvent as further:
                 self.set_aside.note(further)
             else:
-                log.warning("views_made_anew", because_of=row.position)
+                log.warning("views_rebuilt", because_of=row.position)
                 await self._reset()
                 return
 

@@ -169,6 +169,6 @@ class DataFolder:
                 if file == self.master_key:
                     where = ", name it with master_key_file if it lies elsewhere"
                 raise DataFolderError(
-                    f"{file} is missing beside the other data; bring it back from its "
+                    f"{file} is missing next to the other data; bring it back from its "
                     f"backup{where}, or name another folder with --data-dir"
                 )

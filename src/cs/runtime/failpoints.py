@@ -23,10 +23,10 @@ POINTS = {
     "admission.before-append": "decided, nothing stored",
     "admission.after-append": "the search is stored, its caller not answered",
     "change.before-append": "a change of one stream is decided, nothing stored",
-    "change.after-append": "a change of one stream is stored, whoever asked does not know",
+    "change.after-append": "a change of one stream is stored, the caller does not know",
     "log.before-write": "a batch of appends is taken from the queue",
     "log.before-commit": "the batch is written, its transaction open",
-    "log.after-commit": "the batch is durable, nobody was told",
+    "log.after-commit": "the batch is durable, no caller knows",
     "log.before-answer": "the batch is durable, the event loop knows, its callers do not",
     "relay.before-publish": "issued work was read from the log",
     "relay.after-publish": "work is on its topic",
@@ -51,7 +51,7 @@ POINTS = {
     "learning.after-append": "what was learned about a mail domain is stored",
     "projection.before-apply": "a page of events was read, the views do not show it",
     "projection.after-commit": "the views show it, held calls are not woken",
-    "projection.after-wake": "whoever waits for the views was told",
+    "projection.after-wake": "held calls are woken",
 }
 
 Reach = Callable[[str], None]

@@ -153,6 +153,7 @@ class BounceRecorder:
         self._reflected = reflected
         self._caused_by = caused_by
         self._dry_run = dry_run
+        self._reading = asyncio.Lock()  # threads that read take the interpreter from calls
         # The effect of the rows before in a dry run: reports by stream, and corrections.
         self._reported: dict[str, list[BounceReported]] = {}
         self._corrected: set[tuple[str, str]] = set()
@@ -167,7 +168,8 @@ class BounceRecorder:
         def read() -> list[Row]:
             return list(islice(rows_in(body, self._clock.now()), max_rows + 1))
 
-        rows = await asyncio.to_thread(read)  # a service answers calls meanwhile
+        async with self._reading:
+            rows = await asyncio.to_thread(read)  # a service answers calls meanwhile
         if not rows:
             raise ValueError("there is no row")
         if len(rows) > max_rows:
