@@ -28,12 +28,6 @@ def process_ids() -> Iterator[int]:
             yield int(folder.name)
 
 
-def naming(text: str) -> list[str]:
-    """Return the ids and command lines of processes whose command lines name *text*."""
-    found = ((pid, command_line(pid)) for pid in process_ids())
-    return [f"{pid} {line}" for pid, line in found if text in line]
-
-
 def started_with(variable: str, value: str) -> Iterator[int]:
     """Yield the ids of running processes that inherited *variable* with *value*.
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from harness.servers.kafka_jars import kafka_jars
-from harness.servers.processes import naming
+from harness.servers.processes import started_with
 from harness.servers.programs import find_binaries, find_java
 from system.cluster.__main__ import BRAND
 
@@ -69,9 +69,9 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def running(folder: Path) -> list[str]:
-    """Return the command lines of processes that have to do with *folder*."""
-    return naming(str(folder))
+def running(folder: Path) -> set[int]:
+    """Return the ids of processes that were started with *folder* for temporary files."""
+    return set(started_with("TMPDIR", str(folder)))
 
 
 def until(process: "subprocess.Popen[str]", wanted: str) -> list[str]:
@@ -105,9 +105,9 @@ def test_a_cluster_answers_starts_a_dead_role_again_and_leaves_nothing(
         left = command.communicate(timeout=60)[0]
 
     assert (found["status"], len(found["contacts"])) == ("done", 4)
-    assert len(there) > 10, "the roles, the world and the servers name the folder"
+    assert len(there) > 10, "the roles, the world and the servers"
     assert "nothing is left behind" in left
-    assert running(short_folder) == []
+    assert running(short_folder) == set()
     assert list(short_folder.iterdir()) == []
 
 
@@ -122,5 +122,5 @@ def test_a_search_outlives_its_worker_and_all_of_it_ends_by_itself(short_folder:
     assert re.search(r"has it in hand after \d", out)
     assert f"{killed[1]} has ended (SIGKILL" in out
     assert len(re.findall(r"  \S+@lentavere\.test$", out, re.MULTILINE)) == 4, out
-    assert running(short_folder) == []
+    assert running(short_folder) == set()
     assert list(short_folder.iterdir()) == []
