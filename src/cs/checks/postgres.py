@@ -1,30 +1,22 @@
 """Checks counted in PostgreSQL, for all nodes.
 
-One statement counts the checks that wait, by the database's clock, on a table that is not
-logged and has a row for each key (``migrations/service/0002_counters.sql``).  It returns the
-version of each key's stream as well, so that a key in memory which has not changed is not read
-again.  A refusal is remembered here until the window opens, so that a flood beyond the limit
-asks the database nothing.
+One statement a check, by the database's clock, on a table that is not logged and has a row
+for each key (``migrations/service/0002_counters.sql``).  It returns the version of the key's
+stream as well, so that a key in memory which has not changed is not read again.  A refusal is
+remembered here until the window opens, so that a flood beyond the limit asks the database
+nothing.
 """
 
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from cs.checks.checks import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.rate_limits import MINUTE, RateWindow
 from cs.eventlog.errors import LogUnavailable
 from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
-from cs.runtime.batcher import Batcher
 from cs.runtime.lru import LruDict
-
-#: Checks that one statement counts, and such statements at a time, as in
-#: `cs.projections.postgres`.
-_CHECKS = 64
-_COUNTERS = 2
 
 
 class PostgresChecks:
@@ -44,9 +36,6 @@ class PostgresChecks:
         self._counters = PostgresDatabase(pool, _uncountable)
         self._monotonic = monotonic
         self._ahead = ahead
-        self._batches = Batcher[str, tuple[Any, ...]](
-            self._count, size=_CHECKS, lanes=_COUNTERS
-        )
         self._refusals = LruDict[str, tuple[float, datetime]](KEYS)  # until when, and made at
 
     async def count(self, key_id: str, at: datetime) -> Check:
@@ -56,25 +45,14 @@ class PostgresChecks:
         if reset > timedelta(0):
             return Check(at, False, RateWindow(CHECKS_PER_MINUTE, 0, reset))
         # The database's clock is shared by all.
-        at, counted, oldest, inside, version = await self._batches.submit(key_id)
+        ((at, counted, oldest, inside, version),) = await self._counters.fetch(
+            _COUNT, key_id, CHECKS_PER_MINUTE, MINUTE, self._ahead()
+        )
         reset = min(oldest + MINUTE - at, MINUTE)
         if not counted:
             self._refusals[key_id] = (now + reset.total_seconds(), at)
         left = RateWindow(CHECKS_PER_MINUTE, CHECKS_PER_MINUTE - inside, reset)
         return Check(at, counted, left, version)
-
-    async def _count(self, keys: Sequence[str]) -> Sequence[tuple[Any, ...]]:
-        """Return the row of each check; the checks of one key need a statement each."""
-        rows: dict[str, list[tuple[Any, ...]]] = {key: [] for key in keys}
-        waiting = Counter(keys)
-        while waiting:
-            found = await self._counters.fetch(
-                _COUNT, sorted(waiting), CHECKS_PER_MINUTE, MINUTE, self._ahead()
-            )
-            for key, *row in found:
-                rows[key].append(tuple(row))
-            waiting -= Counter(set(waiting))
-        return [rows[key].pop(0) for key in keys]
 
     async def uncount(self, key_id: str, at: datetime) -> None:
         self._refusals.pop(key_id, None)
@@ -85,14 +63,13 @@ def _uncountable(error: Exception) -> LogUnavailable:
     return LogUnavailable(f"checks cannot be counted: {error}")
 
 
-# The row's lock puts the checks of a key in order, and the keys are sorted, so that statements
-# of two nodes never wait for each other; the subqueries read the row and the clock
+# The row's lock puts the checks of a key in order; the subqueries read the row and the clock
 # after it was taken.  A time that is far ahead is of a clock that was wrong
 # (`cs.domain.messages.STANDS_STILL`), and does not count.
 _COUNT = """
 INSERT INTO checks AS c (key_id, times, at, taken)
-SELECT key_id, ARRAY[now.at], now.at, true
-FROM unnest($1::text[]) AS key_id, (SELECT clock_timestamp() + $4::interval AS at) AS now
+SELECT $1, ARRAY[now.at], now.at, true
+FROM (SELECT clock_timestamp() + $4::interval AS at) AS now
 ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
     SELECT
         CASE WHEN cardinality(inside) < $2 THEN inside || at ELSE inside END,
@@ -107,8 +84,8 @@ ON CONFLICT (key_id) DO UPDATE SET (times, at, taken) = (
         OFFSET 0
     ) AS w
 )
-RETURNING key_id, at, taken, times[1], cardinality(times), (
-    SELECT max(originator_version) FROM stored_events WHERE originator_id = 'key-' || c.key_id
+RETURNING at, taken, times[1], cardinality(times), (
+    SELECT max(originator_version) FROM stored_events WHERE originator_id = 'key-' || $1
 )
 """
 _UNCOUNT = "UPDATE checks SET times = array_remove(times, $2) WHERE key_id = $1"
