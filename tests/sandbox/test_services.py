@@ -28,17 +28,22 @@ async def named(world: Running, service: str, name: str) -> httpx.Response:
     return await wikidata(world, action="wbsearchentities", search=name)
 
 
-@pytest.mark.parametrize("service", ["wikidata", "searxng"])
+#: Failure, status, media type and Retry-After.
+OF_BOTH: list[tuple[dict[str, Any], int, str, str | None]] = [
+    ({"kind": "none"}, 200, JSON, None),
+    ({"kind": "status", "code": 500}, 500, PAGE, None),
+    ({"kind": "status", "code": 429, "retry_after_s": 60}, 429, PAGE, "60"),
+    ({"kind": "not_json"}, 200, PAGE, None),
+]
+
+
 @pytest.mark.parametrize(
-    ("failure", "status", "kind", "retry_after"),
+    ("service", "failure", "status", "kind", "retry_after"),
     [
-        ({"kind": "none"}, 200, JSON, None),
-        ({"kind": "status", "code": 500}, 500, PAGE, None),
-        ({"kind": "status", "code": 429, "retry_after_s": 60}, 429, PAGE, "60"),
-        ({"kind": "not_json"}, 200, PAGE, None),
-        ({"kind": "json_disabled"}, 403, PAGE, None),
-        ({"kind": "maxlag"}, 200, JSON, "5"),
-        ({"kind": "maxlag", "retry_after_s": 7}, 200, JSON, "7"),
+        *[(service, *row) for service in ("wikidata", "searxng") for row in OF_BOTH],
+        ("searxng", {"kind": "json_disabled"}, 403, PAGE, None),
+        ("wikidata", {"kind": "maxlag"}, 200, JSON, "5"),
+        ("wikidata", {"kind": "maxlag", "retry_after_s": 7}, 200, JSON, "7"),
     ],
 )
 async def test_a_failure_of_one_brand_or_of_the_service(
