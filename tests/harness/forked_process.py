@@ -62,6 +62,7 @@ class ForkedProcess:
         self._process = _context.Process(target=_become, args=(request, descriptors))
         try:
             with _lock:
+                _start_server()
                 self._process.start()
         finally:
             os.close(null)
@@ -142,6 +143,21 @@ def can_fork(env: Mapping[str, str]) -> bool:
     return "pytest" in sys.modules and for_python.items() <= os.environ.items()
 
 
+def _start_server() -> None:
+    """Start the server, if it does not run, with the modules that this process can import."""
+    server = cast("Any", forkserver._forkserver)
+    if server._forkserver_pid is not None:
+        return
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    try:
+        server.ensure_running()
+    finally:
+        del os.environ["PYTHONPATH"]
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
+
+
 def pytest_sessionfinish() -> None:
     """End the server, of a run without workers too: nothing that a run started outlives it."""
     for server in (forkserver._forkserver, resource_tracker._resource_tracker):
@@ -172,6 +188,7 @@ def _received(duplicate: Any) -> _Descriptor:
 
 def _become(request: _Request, streams: Sequence[_Descriptor]) -> None:
     """Take over what a new process is given; nothing of the server stays open."""
+    assert "harness.preloaded" in sys.modules, "the server has imported the service"
     os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream.number, number)
