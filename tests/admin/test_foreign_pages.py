@@ -21,7 +21,7 @@ async def _keep(_: timedelta) -> None:
 
 
 class Moved(ClockAdvancer):
-    """Counts how often it was told to move a clock."""
+    """Counts how often it was asked to move a clock."""
 
     def __init__(self) -> None:
         self.clock = SandboxClock(timedelta(), _keep, SystemClock())

@@ -59,7 +59,7 @@ def is_server_error(method: str, path: str, answer: httpx.Response) -> bool:
 
 @HOW
 @pytest.mark.parametrize("wait", [False, True])
-async def test_a_stored_search_is_told_of_without_the_log(how: How, wait: bool) -> None:
+async def test_a_stored_search_is_reported_of_without_the_log(how: How, wait: bool) -> None:
     async with fragile() as service:
         key = await service.new_key()
         service.log.go_at_admission("answered", how)
@@ -145,7 +145,7 @@ async def test_a_log_that_was_away_before_has_stored_nothing(how: How) -> None:
 
 
 @pytest.mark.parametrize("wait", [False, True])
-async def test_a_reused_search_is_told_of_without_the_views(wait: bool) -> None:
+async def test_a_reused_search_is_reported_of_without_the_views(wait: bool) -> None:
     async with fragile() as service:
         first, key = await service.new_key(), await service.new_key()
         assert (await service.search(first, brand="Acme")).json()["status"] == "done"

@@ -110,7 +110,7 @@ def is_told(lines: Logged, answer: httpx.Response, status: int, code: str) -> Li
 
 
 @pytest.mark.parametrize("error", [LogUnavailable("the disk is full"), RuntimeError("a bug")])
-async def test_a_failed_call_is_a_line_beside_what_failed(
+async def test_a_failed_call_is_a_line_next_to_what_failed(
     lines: Logged, error: Exception
 ) -> None:
     async with in_memory(tools()) as service:
@@ -125,7 +125,9 @@ async def test_a_failed_call_is_a_line_beside_what_failed(
     ]
 
 
-async def test_a_caller_who_hangs_up_is_told_from_one_who_was_answered(lines: Logged) -> None:
+async def test_a_caller_who_hangs_up_is_distinguished_from_one_who_was_answered(
+    lines: Logged,
+) -> None:
     async with in_memory(NEVER) as service:
         key = await service.new_key()
         heard = iter(

@@ -46,7 +46,7 @@ def told(answer: httpx.Response) -> str:
     return message
 
 
-async def test_a_search_that_was_stored_is_told_of_whatever_its_append_raised() -> None:
+async def test_a_search_that_was_stored_is_reported_of_whatever_its_append_raised() -> None:
     async with fragile() as service:
         key = await service.new_key()
         service.log.go_at_admission("stored", "breaks", readable=True)
@@ -64,7 +64,7 @@ async def test_a_search_that_was_stored_is_told_of_whatever_its_append_raised() 
     [(WITH_KEY, "with the same Idempotency-Key"), ({}, "read GET /usage")],
 )
 @pytest.mark.parametrize("how", ["hangs", "breaks"])
-async def test_who_cannot_be_told_what_was_stored_is_told_how_not_to_pay_twice(
+async def test_an_unknown_result_is_reported_with_how_not_to_pay_twice(
     headers: dict[str, str], advice: str, how: How
 ) -> None:
     async with fragile() as service:

@@ -41,7 +41,7 @@ def test_every_answer_shown_is_as_described(block: Any) -> None:
     assert answer_schema({"$ref": f"#/components/schemas/{name}"}).is_valid(block)
 
 
-def test_both_meanings_of_at_capacity_are_told_by_how_long_to_wait() -> None:
+def test_both_meanings_of_at_capacity_are_reported_by_how_long_to_wait() -> None:
     soon = str(int(LOOKUPS_RETRY_AFTER.total_seconds()))
     (row,) = re.findall(r"^\| 503 \| `at_capacity` .*$", PAGE, re.MULTILINE)
     described = DOCUMENT["components"]["responses"]["Unavailable"]["description"]

@@ -41,7 +41,7 @@ async def held(over: OverHttp, keys: list[NewSecret]) -> list[asyncio.Task[httpx
     return calls
 
 
-async def test_a_held_call_is_told_the_newest_usage_that_was_seen() -> None:
+async def test_a_held_call_is_answered_with_the_newest_usage_that_was_seen() -> None:
     async with over_http() as over:
         keys = await over.keys(1)
         (call,) = await held(over, keys)
@@ -52,7 +52,7 @@ async def test_a_held_call_is_told_the_newest_usage_that_was_seen() -> None:
         assert is_running(await call, used=1)
 
 
-async def test_a_key_that_was_revoked_meanwhile_is_told_so() -> None:
+async def test_a_key_that_was_revoked_meanwhile_is_unauthorized() -> None:
     async with over_http() as over:
         revoked, other = await over.keys(2)
         calls = await held(over, [revoked, other])
@@ -136,7 +136,7 @@ async def test_calls_that_the_log_never_answers_are_cut_off_in_our_shape() -> No
     assert "it is not known" in answers[1].json()["error"]["message"]
 
 
-async def test_a_stored_search_whose_answer_is_cut_off_is_told_of() -> None:
+async def test_a_stored_search_whose_answer_is_cut_off_is_reported_of() -> None:
     """A search from reuse, whose views say nothing any more."""
     async with fragile() as service:
         first, key = await service.new_key(), await service.new_key()

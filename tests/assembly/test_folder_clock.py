@@ -41,7 +41,7 @@ async def test_a_log_that_cannot_say_its_world_is_not_taken_for_a_sandbox_s(
     assert isinstance(await clock_of(moved), SystemClock)
 
 
-async def test_a_moved_clock_beside_data_of_no_world_is_refused(tmp_path: Path) -> None:
+async def test_a_moved_clock_next_to_data_of_no_world_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     DataFolder(folder)
     clock = sandbox_clock(folder)

@@ -1,4 +1,4 @@
-"""A data folder that cannot be used: what is told, and that the advice is the right one.
+"""A data folder that cannot be used: what is reported, and that the advice is the right one.
 
 Run as a program this file is the process that lacks a right.
 """

@@ -26,7 +26,7 @@ async def lines(environment: dict[str, str]) -> dict[str, Any]:
     return dict(line.split(": ", 1) for line in told)
 
 
-async def test_what_is_missing_is_told_with_what_that_costs() -> None:
+async def test_what_is_missing_is_reported_with_what_that_costs() -> None:
     told = await lines(NOTHING)
 
     assert told["brands"].startswith("directory, website, wikidata")
@@ -39,7 +39,7 @@ async def test_what_is_missing_is_told_with_what_that_costs() -> None:
     assert told["spending"] == "nothing, no service with a key is asked"
 
 
-async def test_what_is_set_up_is_told() -> None:
+async def test_what_is_set_up_is_reported() -> None:
     told = await lines(ALL)
 
     assert (
@@ -58,7 +58,7 @@ async def test_the_directory_may_have_a_place_in_the_order_before_it_has_people(
     assert names == ["brave", "directory", "pdl", "searxng"]
 
 
-async def test_a_second_opinion_is_told_with_what_it_may_cost() -> None:
+async def test_a_second_opinion_is_reported_with_what_it_may_cost() -> None:
     model = {"CS_OPINION_URL": "http://127.0.0.1:1/v1", "CS_OPINION_MODEL": "small-model"}
     told = await lines(ALL | model)
     assert told["people"].endswith("; headlines that the rules are unsure of: small-model")

@@ -214,7 +214,7 @@ def flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "file", "told"),
+    ("damage", "file", "message"),
     [
         (Path.unlink, "log/manifest.json", "not finished"),
         (Path.unlink, "keys/manifest.json", "not finished"),
@@ -227,13 +227,13 @@ def flip(path: Path) -> None:
     ],
 )
 async def test_a_damaged_backup_is_refused_and_nothing_is_put_in_place(
-    folder: Path, tmp_path: Path, damage: Callable[[Path], None], file: str, told: str
+    folder: Path, tmp_path: Path, damage: Callable[[Path], None], file: str, message: str
 ) -> None:
     at = backup_folders(tmp_path / "backup", None)
     await backed_up(folder, at, with_master_key=True)
     damage(tmp_path / "backup" / file)
 
-    with pytest.raises(BackupError, match=told):
+    with pytest.raises(BackupError, match=message):
         await brought_back(at, tmp_path / "new")
 
     assert {path.name for path in (tmp_path / "new").iterdir()} <= {"lock"}

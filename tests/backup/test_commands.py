@@ -1,4 +1,4 @@
-"""`cs backup` beside a running service, and `cs restore`."""
+"""`cs backup` next to a running service, and `cs restore`."""
 
 from pathlib import Path
 
@@ -22,9 +22,9 @@ def test_a_served_folder_is_backed_up_and_brought_back(tmp_path: Path) -> None:
         refused = ran("restore", str(tmp_path / "log"), f"--data-dir={service.folder}")
 
     assert (made.code, made.rows[0]["world"]) == (0, "sandbox")
-    assert refused.told().startswith("another service")
+    assert refused.error().startswith("another service")
     restore = ("restore", str(tmp_path / "log"), f"--keys={tmp_path / 'keys'}")
-    assert "--master-key" in ran(*restore, f"--data-dir={new}").told()
+    assert "--master-key" in ran(*restore, f"--data-dir={new}").error()
 
     master = tmp_path / "data" / "master.key"
     back = ran(*restore, f"--master-key={master}", f"--data-dir={new}")
@@ -34,7 +34,7 @@ def test_a_served_folder_is_backed_up_and_brought_back(tmp_path: Path) -> None:
     assert [(row["id"], row["label"]) for row in listed] == [(key["id"], "kept")]
 
 
-def test_what_is_no_backup_is_told(tmp_path: Path) -> None:
-    told = ran("restore", str(tmp_path), f"--data-dir={tmp_path / 'new'}").told()
+def test_what_is_no_backup_is_reported(tmp_path: Path) -> None:
+    message = ran("restore", str(tmp_path), f"--data-dir={tmp_path / 'new'}").error()
 
-    assert "it is no backup" in told
+    assert "it is no backup" in message

@@ -1,4 +1,4 @@
-"""Views beside a log that they were not made from are noticed and made anew."""
+"""Views next to a log that they were not made from are noticed and rebuilt."""
 
 import shutil
 import sqlite3
@@ -57,7 +57,7 @@ async def test_views_at_the_same_position_of_another_history(tmp_path: Path) -> 
     assert await labels(folder) == ["more", "of them"], "they were behind it"
 
 
-async def test_views_without_a_checkpoint_are_made_anew(tmp_path: Path) -> None:
+async def test_views_without_a_checkpoint_are_rebuilt(tmp_path: Path) -> None:
     folder = await with_keys(tmp_path / "one", "mine")
     with closing(sqlite3.connect(folder / "views.db")) as db, db:
         db.execute("DELETE FROM view_builds")

@@ -66,7 +66,7 @@ def test_verification_is_keyed_by_mail_domain_and_the_rest_by_lookup() -> None:
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff\xfe", b"null", b"{}", b'{"x":' + b"[" * 99_999])
-def test_bytes_that_are_no_message_are_told_as_such(value: bytes) -> None:
+def test_bytes_that_are_no_message_are_reported_as_such(value: bytes) -> None:
     for decode in (decode_work, decode_outcome, decode_event):
         with pytest.raises(UNREADABLE):
             decode(value)

@@ -23,8 +23,8 @@ class Ran:
     def rows(self) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in self.out.splitlines()]
 
-    def told(self, code: int = 1) -> str:
-        """Return the one sentence that a user who erred is told."""
+    def error(self, code: int = 1) -> str:
+        """Return the one line that reports a mistake."""
         assert self.code == code, self
         assert self.err.startswith("cs: "), self.err
         assert self.err.count("\n") == 1, self.err

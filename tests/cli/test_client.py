@@ -37,7 +37,7 @@ def ok(body: bytes, status: int = 200) -> Answer:
     ],
 )
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_server_of_something_else_is_told(
+def test_a_server_of_something_else_is_reported(
     here: Here, command: list[str], status: int, body: bytes
 ) -> None:
     with answering((status, body, {})) as server:
@@ -54,12 +54,14 @@ def test_a_server_of_something_else_is_told(
 def test_a_password_in_the_address_is_refused_and_not_shown(
     here: Here, command: list[str]
 ) -> None:
-    told = here(*command, "--url=http://u:secretpw@127.0.0.1:1/v1", f"--key={KEY}").told()
+    message = here(*command, "--url=http://u:secretpw@127.0.0.1:1/v1", f"--key={KEY}").error()
 
-    assert told.startswith("unreachable: '127.0.0.1:1/v1': an address has no user and no pass")
+    assert message.startswith(
+        "unreachable: '127.0.0.1:1/v1': an address has no user and no pass"
+    )
 
 
-def test_a_search_that_may_have_been_made_is_told_with_its_name(here: Here) -> None:
+def test_a_search_that_may_have_been_made_is_reported_with_its_name(here: Here) -> None:
     with answering(refusal(500, "server_error")) as server:
         ended = here("search", "Acme", NOW, f"--url={server.url}", f"--key={KEY}")
 
@@ -111,8 +113,8 @@ def test_a_terminal_is_shown_what_goes_on() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_missing_key_is_told(here: Here, command: list[str]) -> None:
-    assert here(*command).told(2).startswith("no API key: give --key or set CS_API_KEY")
+def test_a_missing_key_is_reported(here: Here, command: list[str]) -> None:
+    assert here(*command).error(2).startswith("no API key: give --key or set CS_API_KEY")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_a_refusal_ends_with_its_own_exit_code(
     with answering(refusal(status, code, Retry_After="7")) as server:
         ended = here("search", "Acme", NOW, f"--url={server.url}", f"--key={KEY}")
 
-    assert ended.told(exit_code) == f"{code}: not so (try again in 7 s)"
+    assert ended.error(exit_code) == f"{code}: not so (try again in 7 s)"
 
 
 @pytest.mark.parametrize(("body", "exit_code"), [(DONE, 0), (FAILED, 3)])
@@ -148,7 +150,7 @@ def test_how_a_search_ended_is_the_exit_code_in_every_form(
     assert ended.err == ""
 
 
-def test_without_waiting_the_search_is_told_as_it_is(here: Here) -> None:
+def test_without_waiting_the_search_is_reported_as_it_is(here: Here) -> None:
     with answering(ok(RUNNING, 202)) as server:
         url = f"--url={server.url}"
         ended = here("search", "Acme", "--no-wait", "--json", url, f"--key={KEY}")
@@ -174,7 +176,7 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["search"], "name a brand, a --domain or both"),
         (["search", "Acme", "--json", "--csv"], "--json or --csv"),
@@ -194,10 +196,12 @@ def test_csv_has_a_row_for_each_person_and_no_formulas(here: Here) -> None:
         (["usage", "--patience=-1"], 'Invalid value "-1" for --patience. Must be >= 0'),
     ],
 )
-def test_what_does_not_go_together_is_told(here: Here, words: list[str], told: str) -> None:
+def test_what_does_not_go_together_is_reported(
+    here: Here, words: list[str], message: str
+) -> None:
     ended = here(*words, "--url=http://127.0.0.1:1/v1", f"--key={KEY}")
 
-    assert ended.told(2).startswith(told)
+    assert ended.error(2).startswith(message)
 
 
 @pytest.mark.parametrize(("form", "shown"), [([], "archived, a"), (["--json"], "archived")])

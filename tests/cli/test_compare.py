@@ -109,9 +109,9 @@ def test_an_unknown_lookup_is_answered_with_those_of_its_brand(
     known = lookups(here, f"--data-dir={history}")
     unknown = f"{known[0].rpartition('.')[0]}.9-k7f2m9qd"
 
-    told = here("compare", unknown, known[0], f"--data-dir={history}").told(1)
+    message = here("compare", unknown, known[0], f"--data-dir={history}").error(1)
 
-    assert told == f"there is no lookup {unknown}; of its brand there are {', '.join(known)}"
+    assert message == f"there is no lookup {unknown}; of its brand there are {', '.join(known)}"
 
 
 def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
@@ -127,11 +127,13 @@ def test_runs_are_compared_as_of_then(history: Path, here: Here) -> None:
     assert began == (
         "matched: Acme\ncs: fewer than two lookups have an answer: nothing to compare\n"
     )
-    assert here(*words, "--at=0").told().endswith("was never looked up, and no other brand was")
+    assert (
+        here(*words, "--at=0").error().endswith("was never looked up, and no other brand was")
+    )
     two = ("compare", first["data"]["lookup"], second["data"]["lookup"])
     for position, why in ((0, "begun"), (second["position"], "ended")):
-        told = here(*two, f"--at={position}", f"--data-dir={history}").told()
-        assert told == f"{two[1 + bool(position)]} had not {why} by then"
+        message = here(*two, f"--at={position}", f"--data-dir={history}").error()
+        assert message == f"{two[1 + bool(position)]} had not {why} by then"
 
 
 def test_what_is_revealed_ends_where_the_disclosure_does(history: Path, here: Here) -> None:
@@ -191,7 +193,7 @@ def test_all_brands_are_compared_each_with_itself(history: Path, here: Here) -> 
         (("brand-0a1b.1", "Acme"), 2, "name two lookups, or a brand"),
     ],
 )
-def test_what_cannot_be_compared_is_told(
+def test_what_cannot_be_compared_is_reported(
     history: Path, here: Here, words: tuple[str, ...], code: int, why: str
 ) -> None:
-    assert here("compare", *words, f"--data-dir={history}").told(code).startswith(why)
+    assert here("compare", *words, f"--data-dir={history}").error(code).startswith(why)

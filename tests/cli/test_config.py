@@ -32,9 +32,9 @@ def test_bad_settings_end_every_command_alike(
     file = tmp_path / "cs.toml"
     file.write_text('port = "abc"')
 
-    told = here(*command, f"--config={file}").told(2)
+    message = here(*command, f"--config={file}").error(2)
 
-    assert told == f"settings file {file}: port: a whole number from 0 to 65535, not 'abc'"
+    assert message == f"settings file {file}: port: a whole number from 0 to 65535, not 'abc'"
 
 
 def test_a_check_says_what_is_used_and_what_is_missing(
@@ -42,8 +42,10 @@ def test_a_check_says_what_is_used_and_what_is_missing(
 ) -> None:
     used = here("config", "check", "--json").rows[0]
     assert used["verifiers"] == ["smtp"]
-    (told,) = used["advice"]
-    assert told.startswith("people_sources: no source can be asked; searxng: set searxng_url")
+    (message,) = used["advice"]
+    assert message.startswith(
+        "people_sources: no source can be asked; searxng: set searxng_url"
+    )
 
     monkeypatch.setenv("CS_SEARXNG_URL", "http://127.0.0.1:8888")
     monkeypatch.setenv("CS_BRAND_SOURCES", "directory")
@@ -51,8 +53,8 @@ def test_a_check_says_what_is_used_and_what_is_missing(
     assert (used["advice"], used["brand_sources"]) == ([], ["directory"])
 
     monkeypatch.setenv("CS_BRAND_SOURCES", "website")
-    (told,) = here("config", "check", "--json").rows[0]["advice"]
-    assert "without a domain" in told
+    (message,) = here("config", "check", "--json").rows[0]["advice"]
+    assert "without a domain" in message
 
 
 MANY = {
@@ -98,7 +100,7 @@ def test_a_check_says_which_commands_the_settings_are_for(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "told"),
+    ("variable", "value", "message"),
     [
         ("CS_POSTGRES", "", "postgres: this role needs it; set CS_POSTGRES"),
         ("CS_KEYS_POSTGRES", "", "keys_postgres: this role needs it; set CS_KEYS_POSTGRES"),
@@ -127,12 +129,12 @@ def test_a_check_says_which_commands_the_settings_are_for(
     ],
 )
 @pytest.mark.usefixtures("many")
-def test_settings_of_many_machines_that_do_not_go_together_are_told(
-    here: Here, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+def test_settings_of_many_machines_that_do_not_go_together_are_reported(
+    here: Here, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
 ) -> None:
     monkeypatch.setenv(variable, value)
 
-    assert here("config", "check").told(2).startswith(told)
+    assert here("config", "check").error(2).startswith(message)
 
 
 @pytest.fixture
@@ -158,26 +160,26 @@ def test_kafkas_password_comes_from_a_file_and_only_its_path_is_shown(
     assert "s3cret" not in shown.out + repr(kafka_settings(load()))
 
 
-def test_a_file_of_a_password_that_is_wrong_is_told(
+def test_a_file_of_a_password_that_is_wrong_is_reported(
     here: Here, monkeypatch: pytest.MonkeyPatch, password: Path
 ) -> None:
-    def told() -> str:
-        return here("config", "check").told(2)
+    def error() -> str:
+        return here("config", "check").error(2)
 
     for written in (b"", b"\n", b"two\nlines", b"\xff", b"x" * 1_025):
         password.write_bytes(written)
-        assert told().startswith(f"kafka_password_file: {password}: one line of UTF-8 text")
+        assert error().startswith(f"kafka_password_file: {password}: one line of UTF-8 text")
     password.chmod(0o644)
-    assert "can be read by everybody on this machine (mode 0644); run: chmod 600" in told()
+    assert "can be read by everybody on this machine (mode 0644); run: chmod 600" in error()
     password.unlink()
     assert (
-        told() == f"kafka_password_file: {password} cannot be read: No such file or directory"
+        error() == f"kafka_password_file: {password} cannot be read: No such file or directory"
     )
     monkeypatch.setenv("CS_KAFKA_PASSWORD", "s3cret")
-    assert told() == "kafka_password_file: kafka_password is set too; take one of the two away"
+    assert error() == "kafka_password_file: kafka_password is set too; take one of the two away"
     for name in ("CS_KAFKA", "CS_KAFKA_TLS"):
         monkeypatch.delenv(name)
-    assert "needs kafka; set CS_KAFKA=host:port" in told()
+    assert "needs kafka; set CS_KAFKA=host:port" in error()
 
 
 @pytest.mark.usefixtures("many")
@@ -203,10 +205,10 @@ def test_what_should_be_apart_or_is_missing_is_advised(
 def test_backup_of_a_folder_is_refused_where_data_is_in_databases(
     here: Here, command: str, tmp_path: Path
 ) -> None:
-    told = here(command, str(tmp_path / "copy"), f"--data-dir={tmp_path / 'data'}").told(2)
+    message = here(command, str(tmp_path / "copy"), f"--data-dir={tmp_path / 'data'}").error(2)
 
-    assert told.startswith("postgres is set: backup and restore are for a data folder")
-    assert "pg_dump" in told
+    assert message.startswith("postgres is set: backup and restore are for a data folder")
+    assert "pg_dump" in message
     assert not (tmp_path / "copy").exists()
 
 
@@ -220,17 +222,17 @@ def test_every_value_says_where_it_came_from(
     monkeypatch.setenv("CS_LOG_LEVEL", "debug")
     monkeypatch.setenv("CS_KAFKA_PASSWORD", "s3cret")
 
-    told = here("config", "show", f"--config={file}", "--data-dir=/srv/cs")
+    message = here("config", "show", f"--config={file}", "--data-dir=/srv/cs")
     places = here("config", "show", "--json", f"--config={file}").rows[0]["places"]
 
-    lines = dict(line.split(maxsplit=1) for line in told.out.splitlines())
+    lines = dict(line.split(maxsplit=1) for line in message.out.splitlines())
     assert lines["port"] == f"9000  # settings file {file}"
     assert lines["log_level"] == "debug  # environment variable CS_LOG_LEVEL"
     assert lines["data_dir"] == "/srv/cs  # option --data-dir"
     assert lines["admin_port"] == "8081  # default"
     assert lines["kafka_password"] == "********  # environment variable CS_KAFKA_PASSWORD"
     assert lines["sources.searxng.url"] == f"http://a.test  # settings file {file}"
-    assert "s3cret" not in told.out
+    assert "s3cret" not in message.out
     assert places == {
         "port": f"settings file {file}",
         "log_level": "environment variable CS_LOG_LEVEL",
@@ -242,5 +244,5 @@ def test_every_value_says_where_it_came_from(
 def test_a_verifier_in_use_without_its_key_is_advised(here: Here) -> None:
     checked = here("config", "check", "--json", CS_VERIFIERS="smtp,hunter").rows[0]
 
-    (told,) = (each for each in checked["advice"] if each.startswith("verifiers.hunter"))
-    assert told.endswith("it is not set up; set verifiers.hunter.key")
+    (message,) = (each for each in checked["advice"] if each.startswith("verifiers.hunter"))
+    assert message.endswith("it is not set up; set verifiers.hunter.key")

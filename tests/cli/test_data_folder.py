@@ -1,4 +1,4 @@
-"""Data folders that cannot be used, and what is told of them."""
+"""Data folders that cannot be used, and what is reported of them."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def keys_in(here: Here, folder: Path) -> list[str]:
 
 
 def told_of(here: Here, folder: Path) -> str:
-    return here("keys", "list", f"--data-dir={folder}").told()
+    return here("keys", "list", f"--data-dir={folder}").error()
 
 
 def harm(file: Path, damage: str) -> None:
@@ -32,38 +32,38 @@ def harm(file: Path, damage: str) -> None:
 
 
 @pytest.mark.parametrize("command", [["keys", "list"], ["brands", "list"], ["pause"]])
-def test_a_mistyped_folder_is_told_and_not_made(
+def test_a_mistyped_folder_is_reported_and_not_made(
     tmp_path: Path, here: Here, command: list[str]
 ) -> None:
     folder = tmp_path / "mistyped"
 
-    assert f"there is no data in {folder}" in here(*command, f"--data-dir={folder}").told()
+    assert f"there is no data in {folder}" in here(*command, f"--data-dir={folder}").error()
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, here: Here) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path, here: Here) -> None:
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "data"
 
-    told = here("keys", "create", f"--data-dir={folder}").told()
+    message = here("keys", "create", f"--data-dir={folder}").error()
 
-    assert told.startswith(f"the data folder {folder} cannot be made: Not a directory")
-    assert told.endswith("name another with --data-dir")
+    assert message.startswith(f"the data folder {folder} cannot be made: Not a directory")
+    assert message.endswith("name another with --data-dir")
 
 
 @pytest.mark.parametrize("file", ["log.db", "keys.db"])
 @pytest.mark.parametrize("damage", ["begin", "middle", "end"])
-def test_damaged_data_is_told(folder: Path, here: Here, file: str, damage: str) -> None:
+def test_damaged_data_is_reported(folder: Path, here: Here, file: str, damage: str) -> None:
     harm(folder / file, damage)
 
-    told = told_of(here, folder)
+    message = told_of(here, folder)
 
-    assert told.startswith(f"the data in {folder} cannot be used: ")
-    assert "bring it back from a backup" in told
+    assert message.startswith(f"the data in {folder} cannot be used: ")
+    assert "bring it back from a backup" in message
 
 
 @pytest.mark.parametrize("damage", ["begin", "middle", "end", "gone"])
-def test_damaged_views_are_made_anew(folder: Path, here: Here, damage: str) -> None:
+def test_damaged_views_are_rebuilt(folder: Path, here: Here, damage: str) -> None:
     harm(folder / "views.db", damage)
 
     assert keys_in(here, folder) == ["first"]
@@ -71,7 +71,7 @@ def test_damaged_views_are_made_anew(folder: Path, here: Here, damage: str) -> N
 
 
 @pytest.mark.parametrize("file", ["master.key", "keys.db"])
-def test_a_lost_file_is_told_and_not_made_anew(folder: Path, here: Here, file: str) -> None:
+def test_a_lost_file_is_reported_and_not_rebuilt(folder: Path, here: Here, file: str) -> None:
     (folder / file).unlink()
 
     assert f"{folder / file} is missing next to the other data" in told_of(here, folder)
@@ -79,22 +79,24 @@ def test_a_lost_file_is_told_and_not_made_anew(folder: Path, here: Here, file: s
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"k" * 32, "was made with another master key"),
         (b"short", "holds 5 bytes, not a 32-byte key"),
     ],
 )
-def test_a_wrong_master_key_is_told(
-    folder: Path, here: Here, content: bytes, told: str
+def test_a_wrong_master_key_is_reported(
+    folder: Path, here: Here, content: bytes, message: str
 ) -> None:
     (folder / "master.key").write_bytes(content)
 
-    assert told in told_of(here, folder)
+    assert message in told_of(here, folder)
 
 
 @pytest.mark.parametrize("file", ["master.key", "keys.db", "log.db", "views.db"])
-def test_a_folder_in_the_place_of_a_file_is_told(folder: Path, here: Here, file: str) -> None:
+def test_a_folder_in_the_place_of_a_file_is_reported(
+    folder: Path, here: Here, file: str
+) -> None:
     (folder / file).unlink()
     (folder / file).mkdir()
 

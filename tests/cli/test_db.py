@@ -39,8 +39,8 @@ def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str
     assert check() == (0, "keys: nothing is missing\n")
 
 
-def test_who_names_no_database_is_told_how(here: Here) -> None:
-    assert "--service" in here("db", "migrate").told(2)
+def test_a_missing_database_address_is_reported(here: Here) -> None:
+    assert "--service" in here("db", "migrate").error(2)
 
 
 def test_databases_of_the_settings_are_brought_up_and_options_go_before(
@@ -56,20 +56,20 @@ def test_databases_of_the_settings_are_brought_up_and_options_go_before(
     assert here("db", "migrate").out == f"keys: applied {KEYS}\nstages: nothing to do\n"
 
 
-def test_what_is_no_address_is_told(here: Here) -> None:
-    told = here("db", "migrate", "--service=localhost").told(2)
+def test_what_is_no_address_is_reported(here: Here) -> None:
+    message = here("db", "migrate", "--service=localhost").error(2)
 
-    assert told == "--service: a PostgreSQL address begins with postgresql://"
+    assert message == "--service: a PostgreSQL address begins with postgresql://"
 
 
-def test_a_database_that_is_away_is_told_without_its_password(
+def test_a_database_that_is_away_is_reported_without_its_password(
     here: Here, postgres: str
 ) -> None:
     parts = urlsplit(postgres)
     where = f"cs:geheim@127.0.0.1:{parts.port}"
     dsn = parts._replace(netloc=where, path="/never_made").geturl()
 
-    told = here("db", "migrate", f"--service={dsn}").told()
+    message = here("db", "migrate", f"--service={dsn}").error()
 
-    assert "never_made" in told
-    assert "geheim" not in told
+    assert "never_made" in message
+    assert "geheim" not in message

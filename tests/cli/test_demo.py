@@ -36,8 +36,8 @@ def test_a_failed_search_is_shown_with_advice(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_brand_that_no_search_can_have_is_told() -> None:
-    assert ran("demo", "a").told().startswith("brand must have at least 2 characters")
+def test_a_brand_that_no_search_can_have_is_reported() -> None:
+    assert ran("demo", "a").error().startswith("brand must have at least 2 characters")
 
 
 def test_a_proxy_in_the_environment_has_no_part_in_it() -> None:

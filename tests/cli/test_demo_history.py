@@ -54,7 +54,7 @@ def test_it_is_a_year_of_every_kind_of_event(events: list[dict[str, Any]]) -> No
     assert {each["data"]["cached"] for each in settled} == {True, False}
 
 
-def test_the_bad_week_was_bad_for_everybody_who_asked_anew(
+def test_the_bad_week_was_bad_for_everybody_who_asked_again(
     events: list[dict[str, Any]],
 ) -> None:
     week = next(each.week for each in CHAPTERS if "bad week" in each.what)

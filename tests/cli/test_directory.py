@@ -55,11 +55,11 @@ def test_a_file_is_imported_as_the_dry_run_said(
     assert "columns: first_name from 'First Name'" in again.out
     assert again.out.index("columns:") < again.out.index("rows        5\nnew         0\n")
     assert "line 3: the e-mail is no address: mend it, or leave it empty" in again.err
-    told = here("directory", "import", str(file), "--errors", str(errors), *data).told(2)
-    assert "already exists" in told
+    message = here("directory", "import", str(file), "--errors", str(errors), *data).error(2)
+    assert "already exists" in message
     nowhere = str(tmp_path / "none" / "left-out.csv")
-    told = here("directory", "import", str(file), "--errors", nowhere, *data).told(2)
-    assert "cannot be written: there is no folder" in told
+    message = here("directory", "import", str(file), "--errors", nowhere, *data).error(2)
+    assert "cannot be written: there is no folder" in message
 
 
 def test_people_are_listed_shown_and_removed(
@@ -74,9 +74,9 @@ def test_people_are_listed_shown_and_removed(
     whole = here("directory", "show", "--profile", ADA, "--json", *why, *data)
     noted = here("events", "export", "--type", "disclosure.made", *data)
     status = here("directory", "status", "--json", *data).rows
-    refused = here("directory", "clear", *data).told(2)
+    refused = here("directory", "clear", *data).error(2)
     removed = here("directory", "remove", "--profile", ADA, *data)
-    told = here("directory", "show", "--profile", ADA, *data).told()
+    message = here("directory", "show", "--profile", ADA, *data).error()
     here("directory", "import", str(file), *data)
     cleared = here("directory", "clear", "--yes", "--json", *data)
 
@@ -87,14 +87,14 @@ def test_people_are_listed_shown_and_removed(
     assert noted.out.count("ticket 12") == 2
     assert status[0]["people"] == 1
     assert "removed" in removed.out
-    assert "no person in the directory goes by that" in told
+    assert "no person in the directory goes by that" in message
     assert "--yes" in refused
     assert cleared.rows == [{"removed": 1}]
     assert "no people yet" in here("directory", "status", *data).out
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("import", "{file}", "--column", "Function"), "FIELD=COLUMN"),
         (("import", "{file}", "--as-of", "yesterday"), "a day such as"),
@@ -107,24 +107,24 @@ def test_people_are_listed_shown_and_removed(
         (("list", "--brand", "Acme", "--reveal", "why"), "--reveal"),
     ],
 )
-def test_a_mistake_on_the_command_line_is_told(
-    here: Here, file: Path, data: tuple[str, str], words: tuple[str, ...], told: str
+def test_a_mistake_on_the_command_line_is_reported(
+    here: Here, file: Path, data: tuple[str, str], words: tuple[str, ...], message: str
 ) -> None:
     given = [word.format(file=file) for word in words]
 
-    assert told in here("directory", *given, *data).told(2)
+    assert message in here("directory", *given, *data).error(2)
 
 
-def test_a_file_that_cannot_be_read_is_told(
+def test_a_file_that_cannot_be_read_is_reported(
     here: Here, file: Path, data: tuple[str, str]
 ) -> None:
     missing = here("directory", "import", str(file.with_name("none.csv")), *data)
     wrong = here("directory", "import", str(file), "--column", "title=Rolle", *data)
     no_brands = here("brands", "import", str(file), "--column=name=", *data)
 
-    assert "No such file" in missing.told()
-    assert "columns is called Rolle" in wrong.told()
-    assert "lacks a column called name" in no_brands.told()
+    assert "No such file" in missing.error()
+    assert "columns is called Rolle" in wrong.error()
+    assert "lacks a column called name" in no_brands.error()
 
 
 def test_companies_are_imported_as_the_dry_run_said_and_known_offline(

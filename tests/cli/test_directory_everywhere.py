@@ -36,7 +36,7 @@ class DirectoryCommands:
         listed = here("directory", "list", "--brand", "acme", "--json", at).rows
         (held,) = here("people", "export", *by_email, "--json", at).rows
         (foreseen,) = here("people", "erase", *by_email, "--dry-run", "--json", at).rows
-        told = here("people", "erase", *by_email, at, width=200).out
+        message = here("people", "erase", *by_email, at, width=200).out
         (later,) = here("directory", "import", str(file), "--json", at).rows
         (by_profile,) = here("directory", "import", str(profiles), "--json", at).rows
         (gone,) = here("people", "export", *by_email, "--json", at).rows
@@ -46,7 +46,7 @@ class DirectoryCommands:
         assert held["known"]
         assert [row["profile"] for row in held["directory"]] == [JANE]
         assert foreseen["directory_rows"] == 1
-        assert "directory rows  1" in told
+        assert "directory rows  1" in message
         assert (later["suppressed"], later["unchanged"]) == (1, 1)
         assert by_profile["suppressed"] == 1, "as the directory knew whose address it is"
         assert (gone["known"], gone["directory"], gone["suppressed"]) == (False, [], True)
@@ -86,7 +86,9 @@ class TestInDatabases(DirectoryCommands):
         here("directory", "import", str(tmp_path / "people.csv"), at)
 
         ran = here("people-source", "try", "directory", "Acme", "--json", at)
-        told = here("directory", "import", "x.csv", at, CS_STAGES_KEY_FILE="/nowhere").told()
+        message = here(
+            "directory", "import", "x.csv", at, CS_STAGES_KEY_FILE="/nowhere"
+        ).error()
 
         assert [each["full_name"] for each in ran.rows[0]["people"]] == ["Jane Roe", "Jo Ode"]
-        assert "No such file" in told
+        assert "No such file" in message

@@ -68,7 +68,7 @@ async def test_all_is_well(here: Here, well: Settings) -> None:
     assert set(states.values()) <= {"ok", "warning"}, done.rows  # the disk may be small
 
 
-async def test_what_failed_is_told_with_what_to_do(here: Here, well: Settings) -> None:
+async def test_what_failed_is_reported_with_what_to_do(here: Here, well: Settings) -> None:
     (nobody,) = free_ports(1)
     spoiled = well | {
         "CS_SMTP_HELO": "localhost",
@@ -101,14 +101,14 @@ async def test_a_database_and_brokers(
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [
         ("--address=nowhere", "--address: an IP address, not 'nowhere'"),
         ("--mail-domain=a b", "--mail-domain: a host name, not 'a b'"),
     ],
 )
-def test_options_that_are_none(here: Here, option: str, told: str) -> None:
-    assert here("doctor", option).told(2) == told
+def test_options_that_are_none(here: Here, option: str, message: str) -> None:
+    assert here("doctor", option).error(2) == message
 
 
 async def test_every_plug_in_is_listed_and_without_smtp_nobody_asks_for_its_name(

@@ -24,7 +24,7 @@ KEPT = ("amara okafor", "amara.okafor@")
 #: When both were returned.
 BEFORE = "2025-12-20"
 WHY = "ticket 42 asks who was answered"
-#: What shows people when it is told why.
+#: Commands that show people once a reason is given.
 REVEALING = (
     ("events export", ("events", "export", "--until", "2026-01-31")),
     ("searches show", ("searches", "show", "SEARCH", "--at", BEFORE)),

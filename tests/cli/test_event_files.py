@@ -98,7 +98,7 @@ def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
 
     again = left.export(f"--out={out}", f"--reveal={why}")
 
-    assert "is there already" in again.told(2)
+    assert "is there already" in again.error(2)
     assert left.recorded()[-1].position == last.position, "nothing was opened"
 
 
@@ -136,18 +136,18 @@ async def fill(place: Place) -> None:
         (("--out={}/data/log.db/x.duckdb",), 2, "there is no folder"),
     ],
 )
-def test_what_cannot_be_made_is_told(
+def test_what_cannot_be_made_is_reported(
     words: Sequence[str], code: int, said: str, searched: Path, here: Here
 ) -> None:
     beside = searched.parent
     chosen = [word.format(beside) for word in words]
 
-    assert said in here("events", "export", *chosen, f"--data-dir={searched}").told(code)
+    assert said in here("events", "export", *chosen, f"--data-dir={searched}").error(code)
     assert [path.name for path in beside.iterdir()] == ["data"]
 
 
 @pytest.mark.parametrize("name", ["history.duckdb", "events.ndjson"])
-def test_a_full_disk_is_told_and_the_rest_written_later(name: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_the_rest_written_later(name: str, tmp_path: Path) -> None:
     """No file may be larger than the command is allowed: as if the disk were full."""
     out = tmp_path / name
     asyncio.run(fill(InFolder(tmp_path / "data")))
@@ -169,7 +169,7 @@ def test_a_full_disk_is_told_and_the_rest_written_later(name: str, tmp_path: Pat
     full = run(most_bytes=40_000)
     later = run(*(["--resume"] if name == "events.ndjson" else []))
 
-    assert "File too large" in full.told()
+    assert "File too large" in full.error()
     assert later.code == 0, later
     if name == "history.duckdb":
         assert rows_of(out)["lookups"]

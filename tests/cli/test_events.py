@@ -1,4 +1,4 @@
-"""`cs events` on the data of a service, beside it and without it."""
+"""`cs events` on the data of a service, next to it and without it."""
 
 import asyncio
 import json
@@ -144,7 +144,7 @@ def test_an_export_cut_off_in_a_line_goes_on_where_it_ended(
     whole = out.read_bytes()
     assert out.stat().st_mode & 0o777 == 0o600
 
-    assert "is there already" in here(*export).told(2)
+    assert "is there already" in here(*export).error(2)
     for cut in (len(whole), len(whole) - 1, len(whole.splitlines(keepends=True)[0]) + 3, 5, 0):
         out.write_bytes(whole[:cut])
         assert here(*export, "--resume").code == 0
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_export_is_not_written_to(
 
     ran = here("events", "export", "--resume", f"--out={out}", f"--data-dir={history}")
 
-    assert "no export of events" in ran.told()
+    assert "no export of events" in ran.error()
     assert out.read_text() == "Dear Jane,\n"
 
 
@@ -185,10 +185,10 @@ def test_a_file_that_is_no_export_is_not_written_to(
         ),
     ],
 )
-def test_what_is_written_wrongly_is_told_and_opens_nobody(
+def test_what_is_written_wrongly_is_reported_and_opens_nobody(
     words: Sequence[str], code: int, said: str, history: Path, here: Here
 ) -> None:
-    assert said in here("events", *words, f"--data-dir={history}").told(code)
+    assert said in here("events", *words, f"--data-dir={history}").error(code)
     assert disclosures(history, here) == []
 
 
@@ -273,10 +273,10 @@ def test_what_each_event_changed_is_shown(history: Path, here: Here) -> None:
         ((STREAM, "--diff", "5", "4"), 2, "--diff: 5 is after 4"),
     ],
 )
-def test_what_has_no_state_is_told(
+def test_what_has_no_state_is_reported(
     words: Sequence[str], code: int, said: str, history: Path, here: Here
 ) -> None:
-    assert said in here("state", *words, f"--data-dir={history}").told(code)
+    assert said in here("state", *words, f"--data-dir={history}").error(code)
 
 
 WHY = "Headlines come without titles, ticket 4711"

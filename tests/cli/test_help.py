@@ -42,26 +42,26 @@ def test_every_command_teaches_with_an_example_and_tells_its_exit_codes(here: He
         assert f"Usage: cs {' '.join(command)}" in shown.out
         example = shown.out.partition("Example")[2].partition("╭")[0]
         assert f"cs {' '.join(command)}" in example
-        told = " ".join(shown.out.split()).partition("Exit codes: ")[2].rstrip(".")
+        message = " ".join(shown.out.split()).partition("Exit codes: ")[2].rstrip(".")
         codes = codes_of(command[0])
-        assert told.split("; ") == [f"{code} {what}" for code, what in codes.items()]
+        assert message.split("; ") == [f"{code} {what}" for code, what in codes.items()]
         assert {0, 1, 2, 130} <= codes.keys()
 
     check_every(every_command(), check)
 
 
-def test_a_mistyped_command_is_told(here: Here) -> None:
-    assert here("serv").told(2).startswith('Unknown command "serv". Did you mean "serve"?')
+def test_a_mistyped_command_is_reported(here: Here) -> None:
+    assert here("serv").error(2).startswith('Unknown command "serv". Did you mean "serve"?')
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_reported() -> None:
     with started("--version") as process:
         out, _ = process.communicate(timeout=60)
 
     assert out.strip() == version("contact-search")
 
 
-def test_a_mistake_on_the_command_line_ends_with_the_code_that_is_told(here: Here) -> None:
+def test_a_mistake_on_the_command_line_ends_with_the_code_that_is_reported(here: Here) -> None:
     def check(command: list[str]) -> None:
         assert here(*command, "--no-such-option").code == 2
 
@@ -96,7 +96,7 @@ def test_a_wrong_or_missing_stage_is_answered_with_those_there_are(here: Here) -
 
     assert (
         here("stage", "rank")
-        .told(2)
+        .error(2)
         .startswith(f'Invalid value "rank" for NAME. Choose from: {stages}')
     )
-    assert "NAME requires an argument" in here("stage").told(2)
+    assert "NAME requires an argument" in here("stage").error(2)

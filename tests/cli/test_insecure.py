@@ -62,12 +62,12 @@ def test_a_server_elsewhere_that_need_not_prove_who_it_is_gets_no_password(
     ran = here(*_words(words))
 
     assert (asker.visitors, asker.passwords) == (0, [])
-    assert "sslmode=verify-full" in ran.told(2)
+    assert "sslmode=verify-full" in ran.error(2)
     assert "insecure_postgres" in ran.err
     assert "very-secret" not in ran.err
 
 
-def test_the_setting_that_allows_it_lets_it_happen_and_is_told_by_the_check(
+def test_the_setting_that_allows_it_lets_it_happen_and_is_reported_by_the_check(
     here: Here,
     asker: PasswordAsker,
     settings: dict[str, str],
@@ -93,10 +93,10 @@ def test_brokers_elsewhere_are_reached_by_tls_or_by_a_setting(
 ) -> None:
     monkeypatch.setenv("CS_KAFKA", "127.0.0.1:1,kafka.invalid:9092")
 
-    told = here(*words).told(2)
+    message = here(*words).error(2)
 
-    assert told.startswith("kafka: kafka.invalid:9092 is on another machine"), told
-    assert "kafka_tls = true, or insecure_kafka = true" in told
+    assert message.startswith("kafka: kafka.invalid:9092 is on another machine"), message
+    assert "kafka_tls = true, or insecure_kafka = true" in message
 
 
 @pytest.mark.usefixtures("settings")

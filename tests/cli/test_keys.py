@@ -9,7 +9,7 @@ import pytest
 from cli.command import Here, Ran, environment
 
 
-def test_a_new_key_is_told_once_in_a_stable_shape(tmp_path: Path, here: Here) -> None:
+def test_a_new_key_is_shown_once_in_a_stable_shape(tmp_path: Path, here: Here) -> None:
     made = here("keys", "create", "--json", "--label=me", f"--data-dir={tmp_path}")
 
     row = made.rows[0]
@@ -21,8 +21,8 @@ def test_a_new_key_is_told_once_in_a_stable_shape(tmp_path: Path, here: Here) ->
         here("keys", "list", "--json", f"--data-dir={tmp_path}").out,
         here("keys", "show", row["id"], f"--data-dir={tmp_path}").out,
     ]
-    assert all(row["id"] in told for told in told_later)
-    assert not any(row["key"] in told for told in told_later)
+    assert all(row["id"] in message for message in told_later)
+    assert not any(row["key"] in message for message in told_later)
     stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert row["key"].encode() not in stored
 
@@ -49,7 +49,7 @@ def test_a_life_of_a_key(folder: Path, here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["show", "key_nobody"], 1, "no key with the id 'key_nobody'; `cs keys list` shows"),
         (["rotate", "key_nobody"], 1, "no key with this id"),
@@ -63,13 +63,13 @@ def test_a_life_of_a_key(folder: Path, here: Here) -> None:
         (["list", "--jsn"], 2, "Unknown option: --jsn. Did you mean --json?"),
     ],
 )
-def test_what_is_wrong_is_told_and_changes_nothing(
-    folder: Path, here: Here, words: list[str], code: int, told: str
+def test_what_is_wrong_is_reported_and_changes_nothing(
+    folder: Path, here: Here, words: list[str], code: int, message: str
 ) -> None:
     before = here("keys", "list", "--json", f"--data-dir={folder}").rows
     words = [before[0]["id"] if word == "KEY" else word for word in words]
 
-    assert told in here("keys", *words, f"--data-dir={folder}").told(code)
+    assert message in here("keys", *words, f"--data-dir={folder}").error(code)
     assert here("keys", "list", "--json", f"--data-dir={folder}").rows == before
 
 
@@ -82,13 +82,13 @@ def test_a_label_is_printed_as_it_is(folder: Path, here: Here) -> None:
 
 
 def test_there_is_nothing_to_pause_before_a_service_ran(folder: Path, here: Here) -> None:
-    told = here("pause", f"--data-dir={folder}").told()
+    message = here("pause", f"--data-dir={folder}").error()
 
-    assert told == "no service has run on this data yet; there is nothing to pause"
+    assert message == "no service has run on this data yet; there is nothing to pause"
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["a"], 1, "brand must have at least 2 characters"),
         (["--domain=localhost"], 1, "domain must"),
@@ -96,10 +96,10 @@ def test_there_is_nothing_to_pause_before_a_service_ran(folder: Path, here: Here
         (["Veltrana"], 1, "Veltrana was never looked up, and no other brand was"),
     ],
 )
-def test_a_brand_that_cannot_be_forgotten_is_told(
-    folder: Path, here: Here, words: list[str], code: int, told: str
+def test_a_brand_that_cannot_be_forgotten_is_reported(
+    folder: Path, here: Here, words: list[str], code: int, message: str
 ) -> None:
-    assert told in here("brands", "forget", *words, f"--data-dir={folder}").told(code)
+    assert message in here("brands", "forget", *words, f"--data-dir={folder}").error(code)
 
 
 @pytest.mark.slow
@@ -116,5 +116,5 @@ def test_a_full_disk_ends_a_command_with_one_line(folder: Path, form: list[str])
             env=environment(),
         )
 
-    told = "cs: the output cannot be written: No space left on device\n"
-    assert (ended.returncode, ended.stderr) == (1, told)
+    message = "cs: the output cannot be written: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, message)

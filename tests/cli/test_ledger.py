@@ -18,7 +18,7 @@ FOUND, NOBODY = "Acme", "Nobody's brand"
 
 @pytest.fixture(scope="module")
 def served_before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, dict[str, Any]]:
-    """A folder, a key of it that searched and was granted more, and what it was told."""
+    """A folder, a key of it that searched and was granted more, and what it was answered."""
     folder = tmp_path_factory.mktemp("ledger") / "data"
 
     async def serve() -> tuple[str, dict[str, Any]]:
@@ -94,14 +94,14 @@ def test_who_is_erased_still_earned_it(
     assert charges[-1]["used"] == usage["used"]
 
 
-def test_a_key_that_is_not_there_is_told(
+def test_a_key_that_is_not_there_is_reported(
     served_before: tuple[Path, str, dict[str, Any]], here: Here
 ) -> None:
     folder, key, _ = served_before
 
-    assert "no key key_none" in here("ledger", "key_none", f"--data-dir={folder}").told()
+    assert "no key key_none" in here("ledger", "key_none", f"--data-dir={folder}").error()
     both = here("ledger", key, "--csv", "--json", f"--data-dir={folder}")
-    assert both.told(2) == "--json or --csv, not both"
+    assert both.error(2) == "--json or --csv, not both"
 
 
 def test_a_period_and_a_moment_are_parts_of_the_whole_ledger(
@@ -119,5 +119,5 @@ def test_a_period_and_a_moment_are_parts_of_the_whole_ledger(
     assert before + after == whole
     assert len(before) not in {0, len(whole)}
     assert then.splitlines()[-1].endswith(f"remaining {middle['remaining']}")
-    early = here("ledger", key, "--at=0", data).told()
+    early = here("ledger", key, "--at=0", data).error()
     assert early == f"{key} had not been issued by then"

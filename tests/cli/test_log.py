@@ -52,7 +52,7 @@ def verify(here: Here, folder: Path, *options: str) -> Ran:
     return here("log", "verify", "--json", *options, f"--data-dir={folder}")
 
 
-def test_a_sound_log_is_told_in_numbers(folder: Path, here: Here) -> None:
+def test_a_sound_log_is_reported_in_numbers(folder: Path, here: Here) -> None:
     planted(folder, [ADMITTED, SETTLED], [STARTED, FINISHED])
 
     ran = here("log", "verify", "--at-rest", f"--data-dir={folder}")
@@ -76,7 +76,7 @@ def test_every_violation_is_a_line_and_the_exit_code_tells(folder: Path, here: H
     assert text.out.endswith("1 violations\n")
 
 
-def test_data_keys_that_are_lost_are_told_for_each_event_and_person(
+def test_data_keys_that_are_lost_are_reported_for_each_event_and_person(
     folder: Path, here: Here
 ) -> None:
     finished = golden_event("brand.lookup-finished.v1")
@@ -146,8 +146,8 @@ def test_the_trail_tells_who_did_what(
     assert here("log", "trail", "--json", "--last=1", at).rows == trail[-1:]
     assert "quota granted: 5  by ci deploy" in for_people
     assert "person suppressed" in table
-    told = here("log", "trail", "--by=nobody", at).told()
-    assert told == f"--by: nobody did nothing; there are ci deploy, {me}"
+    message = here("log", "trail", "--by=nobody", at).error()
+    assert message == f"--by: nobody did nothing; there are ci deploy, {me}"
 
 
 def test_no_act_is_left_out_unsaid(

@@ -11,7 +11,7 @@ from harness.served import Served
 
 
 @pytest.mark.slow
-def test_without_a_people_source_the_start_readyz_log_and_caller_are_told(
+def test_without_a_people_source_the_start_readyz_log_and_caller_are_reported(
     tmp_path: Path,
 ) -> None:
     # The bundled directory needs no network.

@@ -40,7 +40,7 @@ def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_the_key_is_read_there_and_nothing_is_written_beside_it(
+def test_the_key_is_read_there_and_nothing_is_written_next_to_it(
     here: Here, named: Path, folder: Path
 ) -> None:
     assert not (folder / "master.key").exists()
@@ -59,26 +59,26 @@ def test_without_the_setting_the_folder_is_not_begun_afresh(
 ) -> None:
     monkeypatch.delenv("CS_MASTER_KEY_FILE")
 
-    told = here("keys", "list", f"--data-dir={folder}").told()
+    message = here("keys", "list", f"--data-dir={folder}").error()
 
-    assert told.startswith(f"{folder / 'master.key'} is missing next to the other data")
-    assert "name it with master_key_file if it lies elsewhere" in told
+    assert message.startswith(f"{folder / 'master.key'} is missing next to the other data")
+    assert "name it with master_key_file if it lies elsewhere" in message
     assert named.exists()
 
 
-def test_a_key_that_is_not_there_is_told_and_not_made(
+def test_a_key_that_is_not_there_is_reported_and_not_made(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = tmp_path / "nowhere"
     monkeypatch.setenv("CS_MASTER_KEY_FILE", str(missing))
 
-    told = here("keys", "create", "--label=a", "--quota=1", f"--data-dir={tmp_path / 'new'}")
+    message = here("keys", "create", "--label=a", "--quota=1", f"--data-dir={tmp_path / 'new'}")
 
-    assert told.told() == (
+    assert message.error() == (
         f"master_key_file: {missing} cannot be read: No such file or directory; "
         f"make one with: (umask 077; head -c 32 /dev/urandom > {missing})"
     )
-    assert here("config", "check").told(2).startswith(f"master_key_file: {missing} cannot")
+    assert here("config", "check").error(2).startswith(f"master_key_file: {missing} cannot")
     assert not missing.exists()
 
 
@@ -100,9 +100,9 @@ def test_with_two_keys_it_is_said_which_is_used(
 
     other = key_in(tmp_path / "other")
     monkeypatch.setenv("CS_MASTER_KEY_FILE", str(other))
-    told = here("keys", "list").told()
-    assert "was made with another master key" in told
-    assert f"It was given {other}, as master_key_file says; {beside} is not used" in told
+    message = here("keys", "list").error()
+    assert "was made with another master key" in message
+    assert f"It was given {other}, as master_key_file says; {beside} is not used" in message
 
 
 @pytest.mark.usefixtures("named")
@@ -110,7 +110,7 @@ def test_it_is_changed_by_naming_the_next_one(
     here: Here, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CS_DATA_DIR", str(folder))
-    assert here("master-key", "rotate").told(2).startswith("next_master_key_file: ")
+    assert here("master-key", "rotate").error(2).startswith("next_master_key_file: ")
 
     following = key_in(tmp_path / "next_key", b"n" * 32)
     monkeypatch.setenv("CS_NEXT_MASTER_KEY_FILE", str(following))
@@ -124,7 +124,7 @@ def test_it_is_changed_by_naming_the_next_one(
     assert not list(folder.glob("master.key*"))
     monkeypatch.delenv("CS_MASTER_KEY_FILE")
     monkeypatch.setenv("CS_NEXT_MASTER_KEY_FILE", str(following))
-    assert here("keys", "list").told(2).endswith("name the one in use, too: master_key_file")
+    assert here("keys", "list").error(2).endswith("name the one in use, too: master_key_file")
 
 
 def test_a_backup_is_restored_with_the_key_where_it_is(
@@ -138,5 +138,5 @@ def test_a_backup_is_restored_with_the_key_where_it_is(
     assert here("keys", "list", "--json", f"--data-dir={new}").rows[0]["label"] == "first"
     assert not list(new.glob("master.key*"))
     named.unlink()
-    told = here("restore", str(copy), f"--data-dir={tmp_path / 'third'}").told()
-    assert told.startswith(f"master_key_file: there is no master key in {named}")
+    message = here("restore", str(copy), f"--data-dir={tmp_path / 'third'}").error()
+    assert message.startswith(f"master_key_file: there is no master key in {named}")

@@ -102,13 +102,13 @@ def test_the_tests_that_come_with_each_pass_at_once(written: Path) -> None:
         assert "error" not in printed, printed
 
 
-def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Path) -> None:
+def test_nothing_is_overwritten_and_a_bad_name_is_reported(here: Here, tmp_path: Path) -> None:
     into = f"--into={tmp_path}"
     assert here("new", "verifier", "oracle", into).code == 0
     kept = tmp_path / "cs-verifier-oracle" / "README.md"
     kept.write_text("mine")
 
-    for words, told in (
+    for words, message in (
         (["verifier", "oracle"], "is there already: choose another name"),
         (["verifier", "Oracle"], "small letters and digits"),
         (["verifier", "../x"], "small letters and digits"),
@@ -120,14 +120,14 @@ def test_nothing_is_overwritten_and_a_bad_name_is_told(here: Here, tmp_path: Pat
     ):
         ran = here("new", *words, into)
         assert ran.code in {1, 2}, words
-        assert told in ran.err, words
+        assert message in ran.err, words
     assert kept.read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir()] == ["cs-verifier-oracle"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(here: Here, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(here: Here, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    told = here("new", "verifier", "oracle", f"--into={tmp_path / 'file'}").told()
+    message = here("new", "verifier", "oracle", f"--into={tmp_path / 'file'}").error()
 
-    assert told.endswith("cannot be made: Not a directory")
+    assert message.endswith("cannot be made: Not a directory")

@@ -165,4 +165,4 @@ def test_a_headline_is_shown_as_rules_and_model_read_it(here: Here, tmp_path: Pa
 
     config.write_text(f'data_dir = "{tmp_path}"\n')
     none = here("classify", headline, "--opinion", f"--config={config}")
-    assert none.told() == "no language model is set up: set opinion_url and opinion_model"
+    assert none.error() == "no language model is set up: set opinion_url and opinion_model"

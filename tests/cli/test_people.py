@@ -58,7 +58,7 @@ def test_an_erasure_tells_which_exports_may_hold_the_person(
     (foreseen,) = here(
         "people", "erase", f"--profile={PROFILE}", "--dry-run", "--json", at
     ).rows
-    told = here("people", "erase", f"--profile={PROFILE}", at, width=200)
+    message = here("people", "erase", f"--profile={PROFILE}", at, width=200)
     (again,) = here("people", "erase", f"--profile={PROFILE}", "--json", at).rows
 
     (one,) = foreseen["disclosed"]
@@ -68,9 +68,9 @@ def test_an_erasure_tells_which_exports_may_hold_the_person(
         WHY,
     )
     assert again["disclosed"] == [one]
-    assert re.search(r"^lookups +2$", told.out, re.MULTILINE)
-    assert "1 disclosure may hold this person; delete what was written then:" in told.out
-    assert "acme.ndjson" in told.out
+    assert re.search(r"^lookups +2$", message.out, re.MULTILINE)
+    assert "1 disclosure may hold this person; delete what was written then:" in message.out
+    assert "acme.ndjson" in message.out
     after = here("events", "export", at, "--reveal", WHY)
     assert "Jane" not in after.out
     assert "Jo Ode" in after.out
@@ -86,10 +86,10 @@ def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
 
     (by_profile,) = here("people", "export", f"--profile={PROFILE}", "--json", at).rows
     indented = here("people", "export", f"--profile={PROFILE}", at).out
-    told = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
+    message = here("people", "export", "--email=JANE@acme.test", "--json", at, f"--out={out}")
 
     (by_email,) = [msgspec.json.decode(line) for line in out.read_bytes().splitlines()]
-    assert told.rows == [{"file": str(out), "records": 2}]
+    assert message.rows == [{"file": str(out), "records": 2}]
     assert out.stat().st_mode & 0o777 == 0o600
     assert by_email["records"] == by_profile["records"]
     acme, zenith = by_profile["records"]
@@ -119,7 +119,7 @@ def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
     trail = here("log", "trail", "--json", at).rows
     assert here("people", "export", f"--profile={PROFILE}", f"--out={out}", at).code == 2
     nowhere = f"--out={tmp_path / 'none' / 'jane.json'}"
-    refused = here("people", "export", f"--profile={PROFILE}", nowhere, at).told(2)
+    refused = here("people", "export", f"--profile={PROFILE}", nowhere, at).error(2)
     assert "cannot be written: there is no folder" in refused
     assert here("log", "trail", "--json", at).rows == trail, "nothing was disclosed"
 
@@ -142,7 +142,7 @@ def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(at: str, here: 
 def test_an_address_of_several_people_opens_nobody(at: str, here: Here) -> None:
     ran = here("people", "export", "--email=team@shared.test", at)
 
-    assert ran.told().startswith("2 people go by that")
+    assert ran.error().startswith("2 people go by that")
     assert here("events", "export", "--type=disclosure.made", at).out == ""
 
 
@@ -176,8 +176,8 @@ def test_what_a_service_answered_with_is_what_is_exported(here: Here, tmp_path: 
     (found,) = here("people", "export", f"--profile={ADA.linkedin_url}", "--json", at).rows
 
     (record,) = found["records"]
-    told = next(c for c in answers[0]["contacts"] if c["full_name"] == ADA.full_name)
-    assert record["contact"].items() >= told.items()
+    message = next(c for c in answers[0]["contacts"] if c["full_name"] == ADA.full_name)
+    assert record["contact"].items() >= message.items()
     assert [(s["search"], s["key"]) for s in record["answered"]] == [
         (answers[0]["id"], key),
         (answers[1]["id"], other),

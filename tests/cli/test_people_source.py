@@ -56,13 +56,13 @@ def test_it_is_asked_by_itself_and_each_headline_is_read(
     tried: Here, asked: list[ServiceRequest]
 ) -> None:
     asked.clear()
-    told = tried("people-source", "try", "acme-people", "Nike", "--limit=2")
+    message = tried("people-source", "try", "acme-people", "Nike", "--limit=2")
     row = tried("people-source", "try", "acme-people", "Nike", "--limit=1", "--json").rows[0]
 
-    assert told.code == 0, told
-    assert told.out.startswith("acme-people, asked for Nike (nike.com): used, 2 people in ")
-    assert "influencer, head" in told.out
-    assert "not looked for" in told.out
+    assert message.code == 0, message
+    assert message.out.startswith("acme-people, asked for Nike (nike.com): used, 2 people in ")
+    assert "influencer, head" in message.out
+    assert "not looked for" in message.out
     assert [dict(each.params) for each in asked] == [
         {"company": "Nike", "domain": "nike.com", "limit": "2"},
         {"company": "Nike", "domain": "nike.com", "limit": "1"},
@@ -88,11 +88,11 @@ def test_what_it_could_not_tell_is_said_with_why(
     assert asked[0].params["domain"] == "nobody.example"
     assert failed.code == 1
     assert "acme-people says 'out of order'" in failed.err
-    assert missing.told() == "acme-people: not_configured: set sources.acme-people.url"
+    assert missing.error() == "acme-people: not_configured: set sources.acme-people.url"
 
 
-def test_what_cannot_be_asked_is_told(tried: Here) -> None:
-    for words, told in (
+def test_what_cannot_be_asked_is_reported(tried: Here) -> None:
+    for words, message in (
         (
             ["nobody", "Acme"],
             "people_sources: 'nobody' is not installed; there are acme-people",
@@ -101,4 +101,4 @@ def test_what_cannot_be_asked_is_told(tried: Here) -> None:
         (["acme-people", "Acme", "--domain=nowhere"], "domain"),
         (["acme-people", "Acme", "--limit=0"], 'Invalid value "0" for --limit. Must be >= 1'),
     ):
-        assert told in tried("people-source", "try", *words).told(2), words
+        assert message in tried("people-source", "try", *words).error(2), words

@@ -1,4 +1,4 @@
-"""`cs replay` on a history, beside nothing else: what is printed, and that it is repeatable."""
+"""`cs replay` on a history by itself: what is printed, and that it is repeatable."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
 YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
 SOCIAL, BRAND = "Social Media Manager at {}", "Senior Brand Manager at {}"
-#: What stricter rules do to it stands beside each lookup.
+#: What stricter rules do to it stands next to each lookup.
 HISTORY = (
     # p2 is lost of the ranking; p1's mailbox is still verified.
     Looked("Acme", (Seen(SOCIAL, YES), Seen(BRAND, YES)), searches=(False, True)),
@@ -49,9 +49,9 @@ def stricter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def changes(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    told = said(rows, "difference")
+    message = said(rows, "difference")
     return [
-        (row["change"], row["brand"], str(row["person"]).rpartition("#")[2]) for row in told
+        (row["change"], row["brand"], str(row["person"]).rpartition("#")[2]) for row in message
     ]
 
 
@@ -142,7 +142,7 @@ def test_one_brand_is_replayed_if_it_is_named(
 
     assert changes(rows) == [("lost", "Zenith", "p1")]
     assert rows[-1]["lookups"] == 1
-    assert "never looked up" in here(*words, "--brand=Nobody").told()
+    assert "never looked up" in here(*words, "--brand=Nobody").error()
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +179,8 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
 
     rows = here(*words, f"--reveal={why}").rows
 
-    [told] = said(rows, "difference")
-    assert "p1@zenith.test" in str(told)
+    [message] = said(rows, "difference")
+    assert "p1@zenith.test" in str(message)
 
     async def last() -> Any:
         async with open_folder(DataFolder(history)) as data:
@@ -192,13 +192,13 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     assert here(*words, "--reveal=why").code == 2
 
 
-def test_rules_that_fail_are_told_with_their_line(
+def test_rules_that_fail_are_reported_with_their_line(
     history: Path, tmp_path: Path, here: Here
 ) -> None:
     file = tmp_path / "broken.py"
     file.write_text("def rank(brand, people, limit, opinions):\n    return people[99]\n")
 
-    why = here("replay", "ranking", f"--rules={file}", f"--data-dir={history}").told()
+    why = here("replay", "ranking", f"--rules={file}", f"--data-dir={history}").error()
 
     assert why.startswith(f"--rules: {file}, line 2, in rank(): IndexError")
 
@@ -211,8 +211,10 @@ def test_rules_that_fail_are_told_with_their_line(
         (("people",), 'Invalid value "people" for KIND. Choose from: "ranking", "verdicts"'),
     ],
 )
-def test_what_cannot_be_is_told(history: Path, here: Here, words: tuple[str], why: str) -> None:
-    assert here("replay", *words, f"--data-dir={history}").told(2).startswith(why)
+def test_what_cannot_be_is_reported(
+    history: Path, here: Here, words: tuple[str], why: str
+) -> None:
+    assert here("replay", *words, f"--data-dir={history}").error(2).startswith(why)
 
 
 def test_the_file_that_the_page_shows_loses_who_is_no_head(
@@ -224,6 +226,6 @@ def test_the_file_that_the_page_shows_loses_who_is_no_head(
 
     rows = here("replay", "ranking", f"--rules={file}", "--json", f"--data-dir={history}").rows
 
-    told = said(rows, "difference")
-    assert len(told) == 75
-    assert {row["would_be"]["left_out"] for row in told} == {"too-junior"}  # type: ignore[index]
+    message = said(rows, "difference")
+    assert len(message) == 75
+    assert {row["would_be"]["left_out"] for row in message} == {"too-junior"}  # type: ignore[index]

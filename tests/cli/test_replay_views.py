@@ -1,4 +1,4 @@
-"""`cs replay views` beside a service that answers: found, shown, healed, killed, refused."""
+"""`cs replay views` next to a service that answers: found, shown, healed, killed, refused."""
 
 import asyncio
 import sqlite3
@@ -23,7 +23,7 @@ from harness.served import Served
 from projections.stored import table_of
 from system.older_keys.forms import Form, form_of
 
-pytestmark = pytest.mark.slow  # the command beside a service, in a process of its own
+pytestmark = pytest.mark.slow  # the command next to a service, in a process of its own
 
 TESTS = Path(__file__).parents[1]
 #: Within which a service has noticed that its rows were replaced.
@@ -65,8 +65,8 @@ class Data:
             assert process.stdout is not None
             assert process.stdout.readline() == b"waits\n"
             yield
-            _, told = process.communicate()
-            assert process.returncode == 0, told
+            _, message = process.communicate()
+            assert process.returncode == 0, message
 
     async def execute(self, statement: str) -> list[Any]:
         dsn = self.form.settings.postgres
@@ -157,24 +157,24 @@ async def test_a_kill_at_any_moment_loses_nothing(data: Data, point: str) -> Non
         assert (await client.get(f"/searches/{search['id']}")).status_code == 200
 
 
-async def test_two_at_once_are_one_and_the_other_is_told(data: Data) -> None:
+async def test_of_two_at_once_one_is_refused(data: Data) -> None:
     async with data.served() as (_, client):
         await searched(client)
         with data.waiting("made"):
             second = await data.cs("replay", "views")
-            assert "another `cs replay views` works on" in second.told()
+            assert "another `cs replay views` works on" in second.error()
             assert (await searched(client))["cached"] is True
     assert "nothing had to be changed" in (await data.cs("replay", "views")).out
 
 
-async def test_views_that_are_not_made_yet_are_told(data: Data) -> None:
+async def test_views_that_are_not_made_yet_are_reported(data: Data) -> None:
     async with data.served() as (_, client):
         await searched(client)
     await data.form.forget_views()
 
-    told = (await data.cs("replay", "views")).told()
+    message = (await data.cs("replay", "views")).error()
 
-    assert told.startswith("this version's views are not made yet: start the service")
+    assert message.startswith("this version's views are not made yet: start the service")
 
 
 def test_a_running_process_answers_throughout_and_forgets_wrong_rows(tmp_path: Path) -> None:
@@ -223,5 +223,5 @@ def answering(service: Served, key: dict[str, Any], path: str) -> Iterator[list[
         asking.join()
 
 
-def test_a_folder_without_data_is_told(here: Here, tmp_path: Path) -> None:
-    assert "there is no data in" in here("replay", "views", f"--data-dir={tmp_path}").told()
+def test_a_folder_without_data_is_reported(here: Here, tmp_path: Path) -> None:
+    assert "there is no data in" in here("replay", "views", f"--data-dir={tmp_path}").error()

@@ -84,7 +84,7 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--since", "yesterday"], "Invalid value for --since: a time is written"),
         (
@@ -96,8 +96,10 @@ def test_a_period_is_broken_down(data: Data, word: str) -> None:
         (["--top", "0"], 'Invalid value "0" for --top. Must be >= 1'),
     ],
 )
-def test_a_mistake_is_told(here: Here, folder: Path, words: list[str], told: str) -> None:
-    assert here("report", *words, f"--data-dir={folder}").told(2).startswith(told)
+def test_a_mistake_is_reported(
+    here: Here, folder: Path, words: list[str], message: str
+) -> None:
+    assert here("report", *words, f"--data-dir={folder}").error(2).startswith(message)
 
 
 def test_its_tables_are_private_hold_no_name_and_are_removed(
@@ -135,23 +137,23 @@ def test_a_file_that_is_there_is_left_alone(here: Here, folder: Path, tmp_path: 
     file = tmp_path / "page.html"
     file.write_text("mine")
 
-    told = here("report", "--html", str(file), f"--data-dir={folder}").told(2)
+    message = here("report", "--html", str(file), f"--data-dir={folder}").error(2)
 
-    assert told.endswith(f'"{file}" already exists')
+    assert message.endswith(f'"{file}" already exists')
     assert file.read_text() == "mine"
 
 
-def test_a_folder_that_is_missing_is_told_before_anything_is_read(
+def test_a_folder_that_is_missing_is_reported_before_anything_is_read(
     here: Here, folder: Path, tmp_path: Path
 ) -> None:
     page = tmp_path / "none" / "page.html"
 
-    told = here("report", "--html", str(page), f"--data-dir={folder}").told(2)
+    message = here("report", "--html", str(page), f"--data-dir={folder}").error(2)
 
-    assert told.endswith(f"{page} cannot be written: there is no folder {page.parent}")
+    assert message.endswith(f"{page} cannot be written: there is no folder {page.parent}")
 
 
-def test_an_empty_period_is_told(here: Here, folder: Path) -> None:
+def test_an_empty_period_is_reported(here: Here, folder: Path) -> None:
     shown = here("report", "--since=2020-01-01", "--until=2020-01-02", f"--data-dir={folder}")
 
     assert shown.code == 0

@@ -174,11 +174,11 @@ def test_who_looks_is_stored_first(in_folder: Left, here: Here, tmp_path: Path) 
 
     assert ran.out == f"written to {page}\n"
     events = here("events", "export", "--type=disclosure.made", **in_folder.options).rows
-    told = events[-1]["data"]
-    assert told["command"] == "searches show"
-    assert told["why"] == WHY.removeprefix("--reveal=")
-    assert (told["file"], told["upto"]) == ("looked.html", answer.after)
-    assert told["asked"]["lookup"].startswith("brand-")
+    message = events[-1]["data"]
+    assert message["command"] == "searches show"
+    assert message["why"] == WHY.removeprefix("--reveal=")
+    assert (message["file"], message["upto"]) == ("looked.html", answer.after)
+    assert message["asked"]["lookup"].startswith("brand-")
 
 
 def test_searches_are_listed(in_folder: Left, here: Here) -> None:
@@ -225,7 +225,7 @@ def test_searches_are_listed(in_folder: Left, here: Here) -> None:
         (("list", "--last=-1"), 2, 'Invalid value "-1" for --last. Must be >= 0'),
     ],
 )
-def test_what_cannot_be_shown_is_told(
+def test_what_cannot_be_shown_is_reported(
     words: tuple[str, ...], code: int, said: str, in_folder: Left, here: Here
 ) -> None:
     folder = Path(in_folder.options["CS_DATA_DIR"])
@@ -237,20 +237,20 @@ def test_what_cannot_be_shown_is_told(
     }
     spelt = [word.format(**names) for word in words]
 
-    assert said in here("searches", *spelt, **in_folder.options).told(code)
+    assert said in here("searches", *spelt, **in_folder.options).error(code)
 
 
 def test_every_reason_of_the_verifier_s_document_has_words() -> None:
     text = (Path(__file__).parents[2] / "docs" / "verifiers.md").read_text()
     table = text.partition("## Reasons")[2].partition("\n\n`greylisted`")[0]
 
-    told = {word for line in table.splitlines() for word in line.split("`")[1:-3:2]}
-    assert len(told) > 30
-    assert told - REASONS.keys() == set()
+    message = {word for line in table.splitlines() for word in line.split("`")[1:-3:2]}
+    assert len(message) > 30
+    assert message - REASONS.keys() == set()
     assert all(KEPT.values())
 
 
-async def test_it_works_beside_a_running_service(tmp_path: Path, here: Here) -> None:
+async def test_it_works_next_to_a_running_service(tmp_path: Path, here: Here) -> None:
     folder = tmp_path / "data"
     async with lived(InFolder(folder)) as lifetime:
         search = await lifetime.ask_meanwhile(0, "Acme")

@@ -100,8 +100,8 @@ def test_one_service_at_a_time_and_the_next_takes_up_its_data(tmp_path: Path) ->
     with served(folder) as first:
         key = first.new_key()
         second = ran("serve", "--sandbox", *options)
-        told = second.told()
-        assert told.startswith(f"another service (process {first.pid}) runs on")
+        message = second.error()
+        assert message.startswith(f"another service (process {first.pid}) runs on")
         assert first.stop(timeout_s=2) == 0
 
     with served(folder) as again:
@@ -115,10 +115,10 @@ def test_data_of_the_sandbox_is_refused_by_the_real_world(tmp_path: Path) -> Non
     with served(folder):
         pass
 
-    told = ran("serve", "--port=0", "--admin-port=0", f"--data-dir={folder}").told()
+    message = ran("serve", "--port=0", "--admin-port=0", f"--data-dir={folder}").error()
 
-    assert "sandbox" in told
-    assert "live" in told
+    assert "sandbox" in message
+    assert "live" in message
 
 
 def without(table: str, file: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_role_that_fails_ends_the_service_with_a_reason(tmp_path: Path) -> Non
     assert '"event": "role_failed"' in service.output
 
 
-def test_views_that_are_lost_while_it_runs_are_made_anew(tmp_path: Path) -> None:
+def test_views_that_are_lost_while_it_runs_are_rebuilt(tmp_path: Path) -> None:
     with served(tmp_path / "data", CS_LOG_LEVEL="error") as service:
         key = service.new_key()
         assert within_a_second(lambda: usage_status(service, key) == 200)
@@ -163,21 +163,21 @@ def test_a_log_that_is_lost_makes_it_not_ready(tmp_path: Path) -> None:
         assert (answer.status_code, answer.json()["ready"]) == (503, False)
 
 
-def test_a_port_in_use_is_told(tmp_path: Path, here: Here) -> None:
+def test_a_port_in_use_is_reported(tmp_path: Path, here: Here) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         data = f"--data-dir={tmp_path / 'data'}"
         api = here("serve", f"--port={port}", "--admin-port=0", data)
         admin = here("serve", "--port=0", f"--admin-port={port}", data)
 
-    told = f"port {port} of 127.0.0.1 is in use; choose another with"
-    assert api.told() == f"{told} --port, 0: any free"
-    assert admin.told() == f"{told} --admin-port, 0: any free"
+    message = f"port {port} of 127.0.0.1 is in use; choose another with"
+    assert api.error() == f"{message} --port, 0: any free"
+    assert admin.error() == f"{message} --admin-port, 0: any free"
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["--port=abc"], 2, 'Invalid value for --port: unable to convert "abc"'),
         (["--port=99999"], 2, "option --port: port: a whole number from 0 to 65535, not 99999"),
@@ -192,16 +192,16 @@ def test_a_port_in_use_is_told(tmp_path: Path, here: Here) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_made(
-    tmp_path: Path, here: Here, words: list[str], code: int, told: str
+def test_what_is_wrong_is_reported_before_anything_is_made(
+    tmp_path: Path, here: Here, words: list[str], code: int, message: str
 ) -> None:
     ended = here("serve", *words, f"--data-dir={tmp_path / 'data'}")
 
-    assert told in ended.told(code)
+    assert message in ended.error(code)
     assert not (tmp_path / "data").exists()
 
 
-def test_a_port_without_the_right_to_it_is_told(
+def test_a_port_without_the_right_to_it_is_reported(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system's refusal is made here: a test's own user may be allowed any port."""
@@ -211,6 +211,8 @@ def test_a_port_without_the_right_to_it_is_told(
 
     monkeypatch.setattr("socket.socket.bind", refuse)
 
-    told = here("serve", "--port=80", f"--data-dir={tmp_path / 'data'}").told()
+    message = here("serve", "--port=80", f"--data-dir={tmp_path / 'data'}").error()
 
-    assert told.startswith("this user may not listen on port 80 of 127.0.0.1; choose one from")
+    assert message.startswith(
+        "this user may not listen on port 80 of 127.0.0.1; choose one from"
+    )

@@ -22,7 +22,7 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "cs.toml"
 
 
-def test_each_source_is_told_with_its_state_price_and_what_is_left(
+def test_each_source_is_reported_with_its_state_price_and_what_is_left(
     here: Here, config: Path, tmp_path: Path
 ) -> None:
     searxng = always(ok({"results": [{"url": "x", "title": "y"}], "unresponsive_engines": []}))
@@ -67,7 +67,7 @@ def test_each_source_is_told_with_its_state_price_and_what_is_left(
     assert [len(each.asked) for each in (hunter, pdl, brave, web)] == [2, 2, 2, 2]
 
 
-def test_each_verifier_is_told_with_its_state_price_and_what_is_left(
+def test_each_verifier_is_reported_with_its_state_price_and_what_is_left(
     here: Here, config: Path, tmp_path: Path
 ) -> None:
     refused = ok({"error": "Invalid API key or your account ran out of credits"})

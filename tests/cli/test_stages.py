@@ -39,7 +39,7 @@ def test_each_answers_in_a_stable_shape(here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "id_", "told"),
+    ("bad", "id_", "message"),
     [
         ("no, really", None, "JSON is malformed: invalid character (byte 4); a line is {"),
         ('{"id": 7}', 7, "Object missing required field `headline`"),
@@ -49,16 +49,16 @@ def test_each_answers_in_a_stable_shape(here: Here) -> None:
         ('{"headline": "x", "x": ' + "[" * 9_000, None, "maximum recursion depth exceeded"),
     ],
 )
-def test_a_bad_line_is_told_and_those_after_it_are_read(
-    here: Here, bad: str | bytes, id_: int | None, told: str
+def test_a_bad_line_is_reported_and_those_after_it_are_read(
+    here: Here, bad: str | bytes, id_: int | None, message: str
 ) -> None:
     answered = here("classify", "-", "--json", stdin=lines(HEADLINE, bad, "", HEADLINE))
 
-    assert f"line 2: {told}" in answered.told(code=1)
+    assert f"line 2: {message}" in answered.error(code=1)
     first, wrong, last = answered.rows
     assert first == last
     assert (list(wrong), wrong["id"]) == (["id", "error"], id_)
-    assert told in wrong["error"]
+    assert message in wrong["error"]
 
 
 def test_a_brand_that_no_search_takes_is_a_bad_line(here: Here) -> None:
@@ -66,23 +66,23 @@ def test_a_brand_that_no_search_takes_is_a_bad_line(here: Here) -> None:
 
     answered = here("resolve", "-", "--offline", "--json", stdin=asked)
 
-    assert answered.told().startswith("line 1: brand must have at least 2 characters")
+    assert answered.error().startswith("line 1: brand must have at least 2 characters")
     assert [(row["id"], row.get("status")) for row in answered.rows] == [
         (1, None),
         (2, "matched"),
     ]
 
 
-def test_people_are_told_bad_lines_on_standard_error_alone(here: Here) -> None:
+def test_people_are_reported_bad_lines_on_standard_error_alone(here: Here) -> None:
     answered = here("classify", "-", stdin=lines("nonsense", HEADLINE))
 
     assert answered.out == "social, head, eligible: Head of Social at Acme\n"
-    assert answered.told().startswith("line 1: ")
+    assert answered.error().startswith("line 1: ")
     assert here("classify", "- Head of Social").out.startswith("social, head")
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["resolve"], 2, "name a brand, a --domain or both, or read JSON lines with -"),
         (["resolve", "a", "--offline"], 1, "brand must have at least 2 characters"),
@@ -91,8 +91,10 @@ def test_people_are_told_bad_lines_on_standard_error_alone(here: Here) -> None:
         (["verify", "a@b.example"], 2, "'psychic' is not installed; there are "),
     ],
 )
-def test_what_is_wrong_is_told(here: Here, words: list[str], code: int, told: str) -> None:
-    assert told in here(*words, CS_VERIFIERS="smtp,psychic").told(code)
+def test_what_is_wrong_is_reported(
+    here: Here, words: list[str], code: int, message: str
+) -> None:
+    assert message in here(*words, CS_VERIFIERS="smtp,psychic").error(code)
 
 
 def test_a_line_is_answered_before_the_next_and_ctrl_c_ends_the_wait_silently() -> None:

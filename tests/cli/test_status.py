@@ -1,4 +1,4 @@
-"""`cs status`, and what cannot be undone, beside a service that has searched."""
+"""`cs status`, and what cannot be undone, next to a service that has searched."""
 
 import asyncio
 import sqlite3
@@ -51,7 +51,7 @@ def searched(
 
 
 def cs(here: Here, service: Served, *words: str, width: int = 200, **more: str) -> str:
-    """Return what a command beside *service* prints; it has to end well."""
+    """Return what a command next to *service* prints; it has to end well."""
     done = here(*words, f"--data-dir={service.folder}", width=width, **more)
     assert done.code == 0, done
     return done.out
@@ -71,15 +71,15 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
     before = rows(here, service, "status")[0]["events"]
 
     (erasing,) = rows(here, service, "people", "erase", "--dry-run", f"--email={address}")
-    told = cs(here, service, "people", "erase", "--dry-run", f"--email={address}")
+    message = cs(here, service, "people", "erase", "--dry-run", f"--email={address}")
     nobody = rows(here, service, "people", "erase", "--dry-run", "--email=nobody@acme.test")[0]
     (forgetting,) = rows(here, service, "brands", "forget", "Veltrana", "--dry-run")
 
     assert (erasing["lookups"], erasing["brands"]) == (1, ["Veltrana"])
     assert erasing["keys"] > 0
-    assert "nothing is changed" in told
-    assert "brands          Veltrana" in told
-    assert address not in told
+    assert "nothing is changed" in message
+    assert "brands          Veltrana" in message
+    assert address not in message
     assert (nobody["lookups"], nobody["keys"], nobody["brands"]) == (0, 0, [])
     assert forgetting["forgotten"] is False
     assert forgetting["found"]["outcome"] == "done"
@@ -104,10 +104,10 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
 def test_a_brand_nobody_searched_is_an_error_with_the_nearest(
     here: Here, searched: Searched, words: list[str], near: str
 ) -> None:
-    told = here("brands", "forget", *words, f"--data-dir={searched[0].folder}").told()
+    message = here("brands", "forget", *words, f"--data-dir={searched[0].folder}").error()
 
-    assert "was never looked up" in told
-    assert told.endswith(near)
+    assert "was never looked up" in message
+    assert message.endswith(near)
 
 
 @pytest.mark.slow  # a service in a process of its own
@@ -132,7 +132,7 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
     assert by.removeprefix("--email=") in [c["email"] for c in again["contacts"]]
     assert (
         here("people", "suppressed", f"--lift={one['id']}", f"--data-dir={service.folder}")
-        .told()
+        .error()
         .startswith("no suppressed person goes by that")
     )
 
@@ -155,15 +155,15 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
         database.execute(hurt)
 
     where = f"--data-dir={folder}"
-    told = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+    message = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
 
-    assert (told["lookups"], told["damaged"]) == (2, 1)
-    assert told["work"] == {"brand-resolution": 1}
+    assert (message["lookups"], message["damaged"]) == (2, 1)
+    assert message["work"] == {"brand-resolution": 1}
     assert "1 damaged (cs log verify)" in here("status", where, CS_ADMIN_PORT="1").out
 
 
 @pytest.mark.parametrize(
-    ("health", "told"),
+    ("health", "message"),
     [
         ({"ready": True, "log": "ok", "keys": "ok", "head": 3, "views_behind": 1}, "ready"),
         (
@@ -180,15 +180,15 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
     ],
 )
 def test_a_status_tells_all_that_the_admin_port_complains_of(
-    here: Here, folder: Path, health: dict[str, Any], told: str
+    here: Here, folder: Path, health: dict[str, Any], message: str
 ) -> None:
     with answering((200, msgspec.json.encode(health), {})) as admin:
         port = str(httpx.URL(admin.url).port)
         shown = here("status", f"--data-dir={folder}", CS_ADMIN_PORT=port, width=200).out
 
     (line,) = [line for line in shown.splitlines() if line.startswith("health")]
-    assert told in line
-    assert line.endswith("ready") is (told == "ready")
+    assert message in line
+    assert line.endswith("ready") is (message == "ready")
 
 
 def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:
@@ -213,13 +213,13 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
     asyncio.run(append())
 
     where = f"--data-dir={folder}"
-    told = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
+    message = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]
     shown = here("status", where, CS_ADMIN_PORT="1", width=200).out
 
-    last = told["sources"]["wikidata"]
+    last = message["sources"]["wikidata"]
     assert (last["last"], last["why"]) == ("failed", "Wikidata answers 503")
-    assert told["sources"]["directory"]["why"] == ""
-    (failure,) = told["failures"]
+    assert message["sources"]["directory"]["why"] == ""
+    (failure,) = message["failures"]
     assert failure["why"] == "contact-discovery: sources-away; searxng: SearXNG answers 500"
     assert "failed: Wikidata answers 503" in shown
     assert "searxng: SearXNG answers 500" in shown

@@ -1,4 +1,4 @@
-"""`cs topics`: what is told of a real broker, and of one that is not there."""
+"""`cs topics`: what is reported of a real broker, and of one that is not there."""
 
 import json
 
@@ -31,26 +31,26 @@ def test_topics_are_made_once_and_shown(kafka: str, topic_prefix: str, here: Her
 
 
 @pytest.mark.slow
-def test_what_these_brokers_cannot_do_is_told(
+def test_what_these_brokers_cannot_do_is_reported(
     kafka: str, topic_prefix: str, here: Here
 ) -> None:
     where = (f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
 
-    told = here("topics", "apply", "--replication=9", *where)
+    message = here("topics", "apply", "--replication=9", *where)
     rights = here("topics", "acls", "--apply", *where)
 
-    assert "9 replicas need as many brokers" in told.told()
-    assert rights.told() == "these brokers check no rights: set authorizer.class.name there"
-    assert told.out == rights.out == ""
+    assert "9 replicas need as many brokers" in message.error()
+    assert rights.error() == "these brokers check no rights: set authorizer.class.name there"
+    assert message.out == rights.out == ""
 
 
 def test_brokers_and_how_they_are_reached_are_those_of_the_settings(here: Here) -> None:
     first, second = free_ports(2)
     kafka = f"127.0.0.1:{first}"
 
-    shown = here("topics", "show", CS_KAFKA=kafka).told()
-    other = here("topics", "apply", f"--bootstrap=127.0.0.1:{second}", CS_KAFKA=kafka).told()
-    sasl = here("topics", "show", CS_KAFKA=kafka, CS_KAFKA_SASL="PLAIN").told(2)
+    shown = here("topics", "show", CS_KAFKA=kafka).error()
+    other = here("topics", "apply", f"--bootstrap=127.0.0.1:{second}", CS_KAFKA=kafka).error()
+    sasl = here("topics", "show", CS_KAFKA=kafka, CS_KAFKA_SASL="PLAIN").error(2)
 
     assert shown.startswith(f"Kafka at {kafka} does not answer")
     assert other.startswith(f"Kafka at 127.0.0.1:{second} does not answer")
@@ -58,7 +58,7 @@ def test_brokers_and_how_they_are_reached_are_those_of_the_settings(here: Here) 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["apply", "--bootstrap=nowhere"], "bootstrap_servers: host:port"),
         (["apply", "--bootstrap=a:1", "--prefix=a b"], "prefix: at most 100 letters"),
@@ -67,8 +67,8 @@ def test_brokers_and_how_they_are_reached_are_those_of_the_settings(here: Here) 
         (["acls", "--apply"], "--bootstrap"),
     ],
 )
-def test_what_cannot_be_is_told(words: list[str], told: str, here: Here) -> None:
-    assert told in here("topics", *words).told(2)
+def test_what_cannot_be_is_reported(words: list[str], message: str, here: Here) -> None:
+    assert message in here("topics", *words).error(2)
 
 
 def test_topics_are_described_for_people_and_programs(here: Here) -> None:

@@ -109,11 +109,11 @@ def test_a_search_is_explained_from_its_admission_on(
         charged = [each["charged"] for each in why["after"] if "charged" in each]
         assert charged, "forward to the charge"
     ran = here("events", "why", "srch_none", f"--data-dir={folder}")
-    assert ran.told().startswith("there is no search srch_none")
+    assert ran.error().startswith("there is no search srch_none")
 
 
 @pytest.mark.parametrize("position", ["0", "-3", "9999"])
 def test_where_there_is_no_event_it_says_so(folder: Path, here: Here, position: str) -> None:
     ran = here("events", "why", f"--data-dir={folder}", "--", position)
 
-    assert ran.told() == f"there is no event at position {position}"
+    assert ran.error() == f"there is no event at position {position}"

@@ -131,7 +131,7 @@ def test_an_error_is_of_the_class_of_its_status_and_code(
         (302, b""),
     ],
 )
-def test_an_answer_of_something_else_is_told(status: int, body: bytes) -> None:
+def test_an_answer_of_something_else_is_reported(status: int, body: bytes) -> None:
     with pytest.raises(NotThisApi, match=f"here answers with status {status}") as caught:
         judged(body, status)
 

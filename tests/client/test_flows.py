@@ -350,7 +350,7 @@ UNSENDABLE = [
 
 
 @pytest.mark.parametrize("query", UNSENDABLE)
-def test_what_no_call_can_carry_is_told_and_not_sent(query: Query) -> None:
+def test_what_no_call_can_carry_is_reported_and_not_sent(query: Query) -> None:
     with pytest.raises(Unsendable, match=r"visible ASCII|not UTF-8") as caught:
         next(flows().start(query))
 

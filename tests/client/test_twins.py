@@ -240,7 +240,7 @@ def test_nothing_at_once_is_refused(call: Twin, at_once: int) -> None:
         "http://a.example/\udcff",
     ],
 )
-def test_what_is_no_address_is_told(call: Twin, url: str) -> None:
+def test_what_is_no_address_is_reported(call: Twin, url: str) -> None:
     with pytest.raises(Unreachable, match="is no address"):
         call(url, "usage")
 
@@ -265,7 +265,7 @@ def test_a_password_in_an_address_is_refused_and_not_shown(call: Twin, url: str)
 
 
 @pytest.mark.parametrize("key", ["", "cs_live é", "cs live", "a\tb", "a\n"])
-def test_a_key_that_no_key_is_like_is_told(key: str) -> None:
+def test_a_key_that_no_key_is_like_is_reported(key: str) -> None:
     for kind in (Client, AsyncClient):
         with pytest.raises(Unauthorized, match="letters, digits"):
             kind("http://127.0.0.1:1/v1", key)

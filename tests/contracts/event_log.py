@@ -147,7 +147,9 @@ class EventLogContract:
 
         assert (await log.stored(0))[0].state == encode(units(1)[0])
 
-    async def test_what_is_stored_is_told_with_its_place_in_pages(self, log: EventLog) -> None:
+    async def test_what_is_stored_is_reported_with_its_place_in_pages(
+        self, log: EventLog
+    ) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1, 2))])
         await log.append([Append("key-b", NO_STREAM, units(3))])
 
@@ -222,7 +224,9 @@ class EventLogContract:
         assert position == 3
         assert said(await log.tail(0)) == [1, 2, 3]
 
-    async def test_one_conflict_leaves_the_appends_beside_it_alone(self, log: EventLog) -> None:
+    async def test_one_conflict_leaves_the_appends_next_to_it_alone(
+        self, log: EventLog
+    ) -> None:
         await log.append([Append("key-a", NO_STREAM, units(1))])
         appends = [Append(f"key-{n}", NO_STREAM, units(n)) for n in range(10)]
         appends.insert(5, Append("key-a", NO_STREAM, units(99)))

@@ -81,7 +81,9 @@ class PeopleContract:
         assert set(opened) == set(names[1:])
         assert len(set(opened.values())) == 3
 
-    async def test_what_is_told_as_it_is_stored_has_people_sealed(self, log: EventLog) -> None:
+    async def test_what_is_reported_as_it_is_stored_has_people_sealed(
+        self, log: EventLog
+    ) -> None:
         found = golden_event("brand.people-found.v1")
         await log.append([Append("brand-5f0c", NO_STREAM, [found])])
 

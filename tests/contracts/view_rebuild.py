@@ -162,7 +162,7 @@ class ViewRebuildContract:
         assert await place.is_as_the_log_says()
         assert (await place.run()).kept == "equal"
 
-    async def test_whoever_only_reads_them_is_told_once(self, place: Place) -> None:
+    async def test_a_reader_is_woken_once(self, place: Place) -> None:
         await place.execute(HARM["changed"][0])
         async with place.opened() as reader:
             follower, told = ViewFollower(place.history.log, reader), list[int]()

@@ -121,7 +121,7 @@ class ViewsContract:
 
         assert await views.position() == 3
 
-    async def test_views_that_were_reset_are_built_anew(
+    async def test_views_that_were_reset_are_rebuilt(
         self, views: Views, history: History
     ) -> None:
         await history.runner(views).catch_up()
@@ -210,7 +210,7 @@ class ViewsContract:
             await history.apply(views, [*await history.log.tail(0, 3)])
             assert await waiting == 3
 
-    async def test_a_move_that_was_made_is_told_at_once_and_one_back_after_a_second(
+    async def test_a_move_that_was_made_is_reported_at_once_and_one_back_after_a_second(
         self, views: Views, history: History
     ) -> None:
         await history.apply(views, [*await history.log.tail(0, 3)])

@@ -103,7 +103,7 @@ async def test_another_key_opens_nothing_until_it_is_emptied(
     assert await put(other, CAM) == Changes(new=1)
 
 
-async def test_a_database_that_is_away_is_told_as_such() -> None:
+async def test_a_database_that_is_away_is_reported_as_such() -> None:
     async with open_pool("postgresql://nobody@127.0.0.1:1/none", role="test") as pool:
         with pytest.raises(DirectoryUnavailable, match="directory of people"):
             await PostgresDirectory(pool, KEY).look()

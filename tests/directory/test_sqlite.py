@@ -124,7 +124,9 @@ async def test_another_key_opens_nothing_until_it_is_emptied(file: Path) -> None
         assert await directory.get(BEN.known_as) == BEN
 
 
-async def test_a_damaged_person_is_told_as_such(directory: SqliteDirectory, file: Path) -> None:
+async def test_a_damaged_person_is_reported_as_such(
+    directory: SqliteDirectory, file: Path
+) -> None:
     await put(directory, ADA)
     with sqlite3.connect(file) as db:
         db.execute("UPDATE person SET box = ?", (b"x" * 40,))

@@ -57,7 +57,7 @@ async def test_all_is_well(around: Around) -> None:
     assert around.heard.commands == [f"EHLO {HELO}", "QUIT"], "they are only greeted"
 
 
-async def test_what_is_wrong_is_told_with_what_to_do(around: Around) -> None:
+async def test_what_is_wrong_is_reported_with_what_to_do(around: Around) -> None:
     zone = around.zone
     zone.add(HELO, A=["192.0.2.8"])
     zone.add(f"{BACKWARDS}.in-addr.arpa", PTR=["other.test."])

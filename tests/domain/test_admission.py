@@ -392,7 +392,7 @@ def test_a_reused_answer_does_not_spend_the_unit_a_running_search_holds() -> Non
     assert LAST_UNIT in refusal.message
 
 
-def test_what_was_found_thirty_days_ago_is_searched_anew() -> None:
+def test_what_was_found_thirty_days_ago_is_searched_again() -> None:
     month = timedelta(days=30)
 
     assert (

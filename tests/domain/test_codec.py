@@ -91,7 +91,7 @@ def test_people_stored_before_locations_were_known_have_none(name: str, people: 
     assert [each["location"] for each in to_plain(event)[people]] == [None] * len(older)
 
 
-def test_what_is_no_event_of_this_version_is_told() -> None:
+def test_what_is_no_event_of_this_version_is_reported() -> None:
     with pytest.raises(UnknownEvent, match="needs a newer one"):
         decode("key.lent.v9", b"{}")
     with pytest.raises(msgspec.MsgspecError):
@@ -132,7 +132,7 @@ def test_no_two_topics_are_one_event() -> None:
     assert len(set(TOPICS.values())) == len(TOPICS)
 
 
-def test_a_topic_of_a_newer_version_is_told_as_such() -> None:
+def test_a_topic_of_a_newer_version_is_reported_as_such() -> None:
     with pytest.raises(UnknownEvent, match=r"brand\.resolved\.v2.*needs a newer"):
         from_plain("brand.resolved.v2", {})
 

@@ -1,4 +1,4 @@
-"""What an operator did is told by its event, with whom; nothing else is an act."""
+"""What an operator did is reported by its event, with whom; nothing else is an act."""
 
 from typing import get_args
 

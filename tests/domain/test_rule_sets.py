@@ -99,7 +99,7 @@ def _is_words(statement: ast.stmt) -> bool:
 
 
 def data_of(module: str) -> Iterator[bytes]:
-    """Yield the TOML files beside *module* that it names: rules, too."""
+    """Yield the TOML files next to *module* that it names: rules, too."""
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.Constant) and str(node.value).endswith(".toml"):
             yield path_of(module).with_name(str(node.value)).read_bytes()

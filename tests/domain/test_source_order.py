@@ -79,7 +79,7 @@ def test_who_is_cheaper_by_verified_e_mail_comes_first(
 
 
 @given(askables(), st.randoms())
-def test_the_order_of_paid_ones_does_not_depend_on_how_they_are_told(
+def test_the_order_of_paid_ones_does_not_depend_on_how_they_are_reported(
     told: tuple[StageName, list[Askable]], random: object
 ) -> None:
     stage, found = told

@@ -172,7 +172,7 @@ def test_a_planted_violation_is_found(kind: Kind) -> None:
     assert kind in found(planted()[kind])
 
 
-def test_of_a_damaged_stream_nothing_but_its_damage_is_told() -> None:
+def test_of_a_damaged_stream_nothing_but_its_damage_is_reported() -> None:
     for number, recorded in enumerate(sound()):
         gap = unreadable_event(
             recorded.position, recorded.stream, recorded.version, "is damaged"

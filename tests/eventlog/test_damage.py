@@ -91,7 +91,7 @@ def size_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("left", [512, PAGE - 1, PAGE, 5 * PAGE + 7])
-async def test_a_file_that_was_cut_is_told_when_it_is_opened(path: Path, left: int) -> None:
+async def test_a_file_that_was_cut_is_reported_when_it_is_opened(path: Path, left: int) -> None:
     await filled(path)
     os.truncate(path, left)
 
@@ -102,7 +102,7 @@ async def test_a_file_that_was_cut_is_told_when_it_is_opened(path: Path, left: i
 
 
 @pytest.mark.parametrize("left", [0, 1, 100, 511])
-async def test_an_emptied_file_is_not_begun_anew(path: Path, left: int) -> None:
+async def test_an_emptied_file_is_not_begun_again(path: Path, left: int) -> None:
     await filled(path)
     os.truncate(path, left)
 
@@ -112,7 +112,7 @@ async def test_an_emptied_file_is_not_begun_anew(path: Path, left: int) -> None:
     assert size_of(path) == left
 
 
-async def test_a_file_that_is_cut_under_the_log_is_told_and_not_read_for_ever(
+async def test_a_file_that_is_cut_under_the_log_is_reported_and_not_read_for_ever(
     path: Path,
 ) -> None:
     await filled(path)
@@ -128,7 +128,7 @@ async def test_a_file_that_is_cut_under_the_log_is_told_and_not_read_for_ever(
 
 
 @pytest.mark.parametrize("damage", ["noise", "zeros"])
-async def test_of_a_scribbled_page_only_what_was_stored_is_read_or_it_is_told(
+async def test_of_a_scribbled_page_only_what_was_stored_is_read_or_it_is_reported(
     path: Path, damage: str
 ) -> None:
     stored = await filled(path)
@@ -245,7 +245,7 @@ async def test_a_sealed_value_that_changed_is_named(path: Path) -> None:
             await log.tail(0)
 
 
-async def test_an_event_that_is_missing_is_told_and_never_skipped(path: Path) -> None:
+async def test_an_event_that_is_missing_is_reported_and_never_skipped(path: Path) -> None:
     await filled(path, streams=2, events=3)
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("DELETE FROM stored_events WHERE rowid = 2")
@@ -258,7 +258,7 @@ async def test_an_event_that_is_missing_is_told_and_never_skipped(path: Path) ->
         assert said(await log.tail(2)) == [2, 0, 1, 2]
 
 
-async def test_events_that_go_from_the_end_under_the_log_are_told(path: Path) -> None:
+async def test_events_that_go_from_the_end_under_the_log_are_reported(path: Path) -> None:
     await filled(path, streams=1, events=3)
     async with opened(path) as log:
         with closing(sqlite3.connect(path)) as database, database:
@@ -367,7 +367,7 @@ def test_a_folder_with_marks_of_a_uri_in_its_name_holds_its_own_log(tmp_path: Pa
 # A disk that is full.
 
 
-def test_a_full_disk_is_told_loses_nothing_and_ends_by_itself(path: Path) -> None:
+def test_a_full_disk_is_reported_loses_nothing_and_ends_by_itself(path: Path) -> None:
     ran = child("fill-the-disk", path)
 
     assert ran.stderr == ""
@@ -420,7 +420,7 @@ async def _count(path: Path) -> int:
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_a_log_that_may_not_be_written_is_told(what: str) -> None:
+def test_a_log_that_may_not_be_written_is_reported(what: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "log.db"
@@ -473,7 +473,7 @@ async def test_a_process_out_of_file_descriptors_writes_again_when_it_has_some(
 # Another process that holds the log.
 
 
-async def test_a_lock_held_too_long_is_told_and_the_log_goes_on_when_it_is_let_go(
+async def test_a_lock_held_too_long_is_reported_and_the_log_goes_on_when_it_is_let_go(
     path: Path,
 ) -> None:
     async with opened(path) as log:
@@ -541,7 +541,7 @@ async def test_views_of_which_a_page_is_scribbled_on_end_up_whole(tmp_path: Path
     assert damaged > 10
 
 
-async def test_damaged_views_are_made_anew_while_the_service_runs(tmp_path: Path) -> None:
+async def test_damaged_views_are_rebuilt_while_the_service_runs(tmp_path: Path) -> None:
     async with followed(tmp_path):
         pass
     async with followed(tmp_path) as here:
@@ -586,7 +586,7 @@ async def test_a_row_that_is_damaged_ends_no_role_and_sets_no_stream_aside(
         await asyncio.gather(following, return_exceptions=True)
 
 
-async def test_views_on_a_full_disk_are_told_and_go_on(tmp_path: Path) -> None:
+async def test_views_on_a_full_disk_are_reported_and_go_on(tmp_path: Path) -> None:
     async with followed(tmp_path) as here:
         issued = golden_event("key.issued.v1")
         page = [RecordedEvent(301 + n, f"key-{300 + n}", 0, issued) for n in range(1000)]

@@ -74,7 +74,7 @@ def once(side: Side) -> Losing:
 
 
 @SIDES
-async def test_a_lost_answer_is_told_and_the_log_knows_what_it_holds(
+async def test_a_lost_answer_is_reported_and_the_log_knows_what_it_holds(
     tmp_path: Path, side: Side
 ) -> None:
     losing = once(side)

@@ -1,4 +1,4 @@
-"""Data keys that a key store has forgotten: values read as erased, and somebody is told."""
+"""Data keys that a key store has forgotten: values read as erased, and somebody is reported."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -86,7 +86,7 @@ async def made_again(keys: MemoryKeyStore) -> None:
 
 
 @pytest.mark.parametrize(("lose", "why"), [(forgotten, "missing"), (made_again, "another")])
-async def test_a_lost_key_reads_as_erased_and_is_told(
+async def test_a_lost_key_reads_as_erased_and_is_reported(
     log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: Why
 ) -> None:
     met: list[LostValue] = []
@@ -109,7 +109,7 @@ async def test_a_destroyed_key_is_nothing_to_tell(log: Log, keys: MemoryKeyStore
     assert not keys.lost.read
 
 
-async def test_what_is_sealed_under_the_new_key_opens_beside_what_is_lost(
+async def test_what_is_sealed_under_the_new_key_opens_next_to_what_is_lost(
     log: Log, keys: MemoryKeyStore
 ) -> None:
     await forgotten(keys)
@@ -167,7 +167,7 @@ async def test_a_value_without_an_id_opens_as_ever(log: Log, keys: MemoryKeyStor
 
 
 @pytest.mark.parametrize(("lose", "why"), [(forgotten, "missing"), (made_again, "unnamed")])
-async def test_a_value_without_an_id_that_does_not_open_is_told_as_that(
+async def test_a_value_without_an_id_that_does_not_open_is_reported_as_that(
     log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: Why
 ) -> None:
     rewrite(log, without_id)
@@ -191,7 +191,7 @@ def sealed(value: Any) -> Iterator[dict[str, Any]]:
 # No key for nothing.
 
 
-async def test_who_reads_as_erased_is_never_given_a_key_anew(
+async def test_who_reads_as_erased_is_never_given_a_key_again(
     log: Log, keys: MemoryKeyStore
 ) -> None:
     finished = golden_event("brand.lookup-finished.v1")
@@ -206,7 +206,7 @@ async def test_who_reads_as_erased_is_never_given_a_key_anew(
     assert [e.event for e in await log.read("brand-5f0c", 1)] == events
 
 
-# The count, and how often it is told.
+# The count, and how often it is reported.
 
 
 def test_keys_are_counted_once_and_values_as_often_as_they_are_read() -> None:
@@ -219,7 +219,7 @@ def test_keys_are_counted_once_and_values_as_often_as_they_are_read() -> None:
     assert lost.read == {"missing": 3, "another": 3}
 
 
-def test_it_is_told_at_once_and_then_once_a_minute() -> None:
+def test_it_is_reported_at_once_and_then_once_a_minute() -> None:
     now = 100.0
     lost = LostValues(lambda: now)
 

@@ -222,7 +222,7 @@ def test_no_more_than_a_number_of_events_and_bytes_are_kept(
     assert after(events, 7) == [8], "one that is too large keeps no others out"
 
 
-async def test_everybody_who_waits_for_growth_is_told() -> None:
+async def test_every_waiter_for_growth_is_woken() -> None:
     events = RecentEvents()
     waiting = [asyncio.create_task(events.wait(n)) for n in (0, 1, 2)]
     await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])

@@ -1,4 +1,4 @@
-"""Causes as they stand in the log: for ever, and beside what an event says."""
+"""Causes as they stand in the log: for ever, and next to what an event says."""
 
 import pytest
 from hypothesis import given

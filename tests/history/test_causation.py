@@ -103,7 +103,7 @@ async def test_a_cause_leads_to_an_earlier_event_or_to_none(
     assert all(each.position < 5 for each in why.before)
 
 
-async def test_a_damaged_event_is_told_and_is_passed_over_in_the_chains_of_others() -> None:
+async def test_a_damaged_event_is_reported_and_is_passed_over_in_the_chains_of_others() -> None:
     log = await log_of(
         [
             *BEGINNING,

@@ -365,7 +365,7 @@ async def test_the_ready_views_answer_from_both(
 # Some of it.
 
 
-async def test_mail_that_came_back_stands_beside_who_had_vouched(store: Store) -> None:
+async def test_mail_that_came_back_stands_next_to_who_had_vouched(store: Store) -> None:
     run = a_run()
     await store.append(run.stream, run.events)
     (ada,) = [e.checked for e in run.events if isinstance(e, MailboxVerified)]

@@ -207,7 +207,7 @@ async def test_what_no_log_can_have_is_refused_with_what_there_is() -> None:
         Selection(categories=("keys",))
 
 
-async def test_the_runs_of_a_brand_are_told_as_of_a_position() -> None:
+async def test_the_runs_of_a_brand_are_reported_as_of_a_position() -> None:
     first = lookup_id(brand_stream(NIKE), 1, "aaaa")
     second = lookup_id(brand_stream(NIKE), 2, "bbbb")
     began = [

@@ -112,7 +112,7 @@ def stores() -> tuple[MemoryEventLog, MemoryKeyStore]:
     return MemoryEventLog(keys), keys
 
 
-async def test_a_long_history_is_told_apart_as_by_comparing_all(
+async def test_a_long_history_is_reported_apart_as_by_comparing_all(
     stores: tuple[EventLog, KeyStore],
 ) -> None:
     history = long_history()

@@ -60,7 +60,7 @@ async def do(lifetime: Lifetime, what: str, *how: object) -> None:
 @pytest.mark.slow
 @settings(max_examples=settings().max_examples * 2 // 5)
 @given(STEPS)
-async def test_every_answer_of_any_history_is_told_as_it_was(
+async def test_every_answer_of_any_history_is_reported_as_it_was(
     steps: list[tuple[str, object]],
 ) -> None:
     async with lived(InMemory()) as lifetime:

@@ -185,7 +185,7 @@ async def test_a_newcomer_takes_the_place_of_who_has_made_no_call_for_longest() 
 
 
 @pytest.mark.usefixtures("four")
-async def test_who_comes_while_all_make_calls_is_told_so_and_others_go_on() -> None:
+async def test_a_connection_while_all_make_calls_is_refused_and_others_go_on() -> None:
     app = App()
     async with port(app) as at:
         calls = [await at.connect(HELD) for _ in range(4)]

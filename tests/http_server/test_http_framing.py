@@ -143,7 +143,7 @@ async def test_a_call_whose_end_is_in_doubt_is_refused_and_the_connection_closed
 
     assert b"HTTP/1.1 200" not in told
     assert "/hidden" not in app.paths
-    if app.paths:  # it was good as far as it had come, so nobody is told anything
+    if app.paths:  # it was good as far as it had come, so nothing is reported
         assert "chunk" in how or "trailers" in how
     else:
         assert told.startswith(b"HTTP/1.1 400 ")

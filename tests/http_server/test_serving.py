@@ -152,7 +152,7 @@ class Long:
         self.ended += counts
 
 
-#: Of what the kernel keeps for one who does not read: as little as it lets itself be told.
+#: Of what the kernel keeps for one who does not read: as little as it lets itself be reported.
 SMALL = 2048
 
 
@@ -237,7 +237,7 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
     assert lines[0]["said"] == "Invalid HTTP request received."
 
 
-def test_a_taken_port_is_told_with_the_setting_it_comes_from() -> None:
+def test_a_taken_port_is_reported_with_the_setting_it_comes_from() -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CannotListen, match=f"port {port} .* in use; .* --admin-port"):

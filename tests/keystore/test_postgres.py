@@ -44,7 +44,7 @@ async def test_what_is_stored_opens_nothing_without_the_master_key(
     assert MASTER not in proof
 
 
-async def test_a_person_suppressed_beside_many_indexings_never_keeps_a_key(
+async def test_a_person_suppressed_next_to_many_indexings_never_keeps_a_key(
     keys: PostgresKeyStore, pool: Pool
 ) -> None:
     print_ = keys.fingerprint("email", "jo@acme.example")
@@ -86,7 +86,7 @@ async def test_a_destroyed_key_is_in_no_page_of_the_table(
     assert len(await keys.find(names)) == 3_000 - len(gone)
 
 
-async def test_a_destroyed_key_is_gone_also_beside_a_transaction_that_could_have_seen_it(
+async def test_a_destroyed_key_is_gone_also_next_to_a_transaction_that_could_have_seen_it(
     keys: PostgresKeyStore, pool: Pool, database: str
 ) -> None:
     await keys.ensure(["a", "b"])

@@ -1,4 +1,4 @@
-"""A new master key, beside whoever uses the old one."""
+"""A new master key, next to whoever uses the old one."""
 
 import asyncio
 import os
@@ -168,7 +168,7 @@ async def test_unnamed_wraps_of_an_older_store_are_found_and_rotated(store: Open
         assert await keys.find(made) == made
 
 
-# A data folder, beside a running service.
+# A data folder, next to a running service.
 
 
 async def test_a_service_on_the_folder_goes_on_and_the_next_start_needs_the_new_key_only(

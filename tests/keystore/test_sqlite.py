@@ -137,13 +137,13 @@ async def test_while_another_process_reads_destroying_says_what_is_left(
 async def test_the_index_holds_fingerprints_and_names_only(
     path: Path, keys: SqliteKeyStore
 ) -> None:
-    told = keys.fingerprint("email", "jo@acme.example")
+    message = keys.fingerprint("email", "jo@acme.example")
 
-    await keys.ensure_indexed((), [(told, "brand-a.1#p1"), (told, "brand-b.1#p4")])
+    await keys.ensure_indexed((), [(message, "brand-a.1#p1"), (message, "brand-b.1#p4")])
 
     with closing(sqlite3.connect(path)) as other:
         rows = other.execute("SELECT * FROM person_index ORDER BY name").fetchall()
-    assert rows == [(told, "brand-a.1#p1"), (told, "brand-b.1#p4")]
+    assert rows == [(message, "brand-a.1#p1"), (message, "brand-b.1#p4")]
 
 
 # A disk that is full.
@@ -171,21 +171,21 @@ def no_more_bytes(_: SqliteKeyStore, path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("full", "told"), [(no_more_pages, "is full"), (no_more_bytes, "disk I/O error")]
+    ("full", "message"), [(no_more_pages, "is full"), (no_more_bytes, "disk I/O error")]
 )
-async def test_a_full_disk_is_told_each_time_and_the_store_goes_on_when_there_is_room(
-    path: Path, keys: SqliteKeyStore, full: Any, told: str
+async def test_a_full_disk_is_reported_each_time_and_the_store_goes_on_when_there_is_room(
+    path: Path, keys: SqliteKeyStore, full: Any, message: str
 ) -> None:
     made = await keys.ensure(["a"])
     await keys.ensure_indexed((), [("print", "a")])
     many = [f"n{n}" for n in range(500)]
     with full(keys, path):
         for _ in range(2):
-            with pytest.raises(KeysUnavailable, match=told):
+            with pytest.raises(KeysUnavailable, match=message):
                 await keys.ensure(many)
-            with pytest.raises(KeysUnavailable, match=told):
+            with pytest.raises(KeysUnavailable, match=message):
                 await keys.ensure_indexed((), [(f"print {name}", name) for name in many])
-            with pytest.raises(KeysUnavailable, match=told):
+            with pytest.raises(KeysUnavailable, match=message):
                 await keys.suppress(f"print {name}" for name in many)
         keys.forget()
         assert await keys.find(["a", *many]) == made

@@ -1,1 +1,3 @@
-collect_ignore = ["schemathesis_hooks.py"]  # loaded by schemathesis, with what it is told there
+collect_ignore = [
+    "schemathesis_hooks.py"
+]  # loaded by schemathesis, with the settings that are given there

@@ -7,7 +7,7 @@ from api.openapi_document import operation, responses
 from harness.on_port import memory_service
 
 
-def test_a_request_that_is_not_http_is_told_as_described() -> None:
+def test_a_request_that_is_not_http_is_reported_as_described() -> None:
     described = responses(operation("get", "/openapi.json"))[400]["content"]["text/plain"]
     with memory_service(keys=0) as service:
         url = urlsplit(service.base_url)

@@ -210,7 +210,7 @@ async def test_each_headline_is_a_call_of_its_own_made_once_for_a_lookup() -> No
     assert first == again
 
 
-#: What is no opinion: an answer, and what the cause of it is told as.
+#: What is no opinion: an answer, and what the cause of it is reported as.
 NO_OPINION: list[tuple[str, Answer, str]] = [
     ("no whole JSON", (200, GOOD[:90]), "not-json"),
     ("a web page", (200, b"<html>Log in</html>"), "not-json"),
@@ -240,7 +240,7 @@ NO_OPINION: list[tuple[str, Answer, str]] = [
 
 
 @pytest.mark.slow
-async def test_what_is_no_opinion_leaves_the_rules_alone_and_is_told() -> None:
+async def test_what_is_no_opinion_leaves_the_rules_alone_and_is_reported() -> None:
     wrong = []
     async with model() as asked:
         for number, (name, answer, cause) in enumerate(NO_OPINION, 1):

@@ -107,7 +107,7 @@ async def test_one_closed_address_among_open_ones_refuses_the_host() -> None:
 
 
 async def test_the_address_judged_is_the_address_dialled_when_dns_rebinds() -> None:
-    # Each question is answered anew: open for robots.txt, closed for the page.
+    # Each question is answered again: open for robots.txt, closed for the page.
     names = Zone({"acme.test": [(WEB,), (PRIVATE,)]})
     async with (
         serve(pages({"/": b"page"}), address=WEB) as web,
@@ -133,7 +133,7 @@ async def test_the_second_address_is_tried_when_the_first_is_down() -> None:
     assert answer.body == b"page"
 
 
-async def test_no_address_and_no_answer_are_told_apart() -> None:
+async def test_no_address_and_no_answer_are_reported_apart() -> None:
     class Silent(Zone):
         async def addresses(self, host: str) -> tuple[str, ...]:
             raise Unreachable("dns", f"{host}: SERVFAIL")
@@ -204,7 +204,7 @@ def moved(where: str, status: int = 301) -> tuple[int, dict[str, str], bytes]:
     return status, {"location": where}, b""
 
 
-async def test_three_redirects_are_followed_and_the_last_address_is_told() -> None:
+async def test_three_redirects_are_followed_and_the_last_address_is_reported() -> None:
     table: dict[str, Page] = {
         "/": moved("/1"),
         "/1": moved("http://www.acme.test/2", 302),

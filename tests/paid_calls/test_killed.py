@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 class Provider:
-    """Takes money for every request; answers unless it is told to keep silent."""
+    """Takes money for every request; answers unless it is set to keep silent."""
 
     def __init__(self) -> None:
         self.silent = False

@@ -52,7 +52,7 @@ def raising(error: Exception) -> Provider:
 
 @dataclass
 class Held:
-    """A provider that answers when it is told to."""
+    """A provider that answers when its test lets it."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     told: asyncio.Event = field(default_factory=asyncio.Event)

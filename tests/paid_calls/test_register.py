@@ -177,7 +177,7 @@ async def test_erasing_deletes_all_calls_of_those_lookups_and_no_others(
     assert await calls.erase([]) == 0
 
 
-async def test_what_is_remembered_of_a_lookup_is_told_without_what_was_answered(
+async def test_what_is_remembered_of_a_lookup_is_reported_without_what_was_answered(
     calls: CallRegister,
 ) -> None:
     assert await calls.remembered([CALL.lookup]) == []
@@ -397,7 +397,7 @@ async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
     assert kept == KnownAnswer(b"said")
 
 
-async def test_what_is_erased_is_gone_also_beside_a_transaction_that_could_have_seen_it(
+async def test_what_is_erased_is_gone_also_next_to_a_transaction_that_could_have_seen_it(
     pool: Pool, database: str
 ) -> None:
     calls = shared_calls(pool, KEY)

@@ -147,7 +147,7 @@ FAULTS: list[tuple[str, Answer, K, float | None, int, bool, bool]] = [
 ]
 
 
-async def test_each_fault_is_told_one_way_and_costs_what_it_may_have_cost() -> None:
+async def test_each_fault_is_reported_one_way_and_costs_what_it_may_have_cost() -> None:
     wrong = []
     for name, answer, kind, retry_in_s, most, again, pauses in FAULTS:
         async with asking(answer, total_s=0.2 if answer is silence else 5.0) as world:
@@ -215,7 +215,7 @@ async def test_a_cap_is_kept_before_the_call() -> None:
     assert len(world.web.asked) == 2
 
 
-async def test_who_comes_too_fast_waits_a_little_or_is_told_when() -> None:
+async def test_a_call_too_soon_waits_a_little_or_is_refused_with_a_time() -> None:
     async with asking(GOOD, calls_per_s=1.0, burst=1) as world:
         questions = [Question(path="/find", params={"q": str(n)}) for n in range(3)]
         for question in questions[:2]:

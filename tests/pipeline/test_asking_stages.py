@@ -90,7 +90,7 @@ async def discover(*sources: People) -> AnyFinding:
 # Brand resolution.
 
 
-async def test_a_match_is_told_with_how_every_source_ended() -> None:
+async def test_a_match_is_reported_with_how_every_source_ended() -> None:
     found = await resolve(
         Brands("a", SourceStatus.USED, (ACME,)), Brands("b", SourceStatus.FAILED)
     )
@@ -121,7 +121,7 @@ async def test_no_match_while_a_source_was_away_is_a_failure(away: SourceStatus)
 # Contact discovery.
 
 
-async def test_people_of_all_sources_are_told_in_the_order_of_sources() -> None:
+async def test_people_of_all_sources_are_reported_in_the_order_of_sources() -> None:
     found = await discover(
         People("a", SourceStatus.USED, (ADA,)), People("b", SourceStatus.USED, (BEN,))
     )
@@ -175,7 +175,7 @@ async def test_what_is_here_is_asked_first_and_the_others_after_it() -> None:
     assert found == Discovered(people=(BEN, ADA), sources=expected)
 
 
-async def test_what_is_here_and_empty_is_told_only_if_nobody_else_is_asked() -> None:
+async def test_what_is_here_and_empty_is_reported_only_if_nobody_else_is_asked() -> None:
     empty = Local("own", SourceStatus.NOT_CONFIGURED)
 
     beside = await discover(empty, People("a", SourceStatus.NO_RESULTS))
@@ -186,7 +186,7 @@ async def test_what_is_here_and_empty_is_told_only_if_nobody_else_is_asked() -> 
     assert not alone.retryable
 
 
-async def test_people_found_while_a_source_was_away_are_told_as_not_all() -> None:
+async def test_people_found_while_a_source_was_away_are_reported_as_not_all() -> None:
     found = await discover(
         People("a", SourceStatus.USED, (ADA,)), People("b", SourceStatus.RATE_LIMITED)
     )

@@ -1,4 +1,4 @@
-"""What drives a lookup on: outcomes, the log, timers, silence, and a start anew."""
+"""What drives a lookup on: outcomes, the log, timers, silence, and a start again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -225,7 +225,7 @@ async def _attempt(managed: Managed, stream: str, attempt: int) -> None:
                 return
 
 
-# A start anew.
+# A start again.
 
 
 async def test_a_start_issues_again_what_was_in_flight(managed: Managed) -> None:

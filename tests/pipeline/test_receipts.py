@@ -211,7 +211,7 @@ PIECES: tuple[tuple[str, StageName, str], ...] = (
 )
 
 
-async def test_a_stranger_s_word_is_told_and_proves_nothing() -> None:
+async def test_a_stranger_s_word_is_reported_and_proves_nothing() -> None:
     (found,) = VERIFIED.checked
     (evidence,) = found.evidence
     stranger = CheckedPerson(

@@ -411,7 +411,7 @@ async def test_a_deliverable_address_makes_up_for_a_greylisted_one() -> None:
 # Progress and ends.
 
 
-async def test_everybody_settled_is_told_as_it_comes_in_order_of_rank() -> None:
+async def test_everybody_settled_is_reported_as_it_comes_in_order_of_rank() -> None:
     reported: list[AnyFinding] = []
 
     finding = await verify(ScriptedVerifier(), people=(BEN, ADA), progress=reported.append)

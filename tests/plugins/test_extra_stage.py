@@ -129,8 +129,8 @@ def test_on_kafka_a_worker_finds_it_and_without_one_the_search_goes_on(site: Pat
 
 @pytest.mark.usefixtures("site")
 def test_it_stands_behind_its_stage_in_every_table(here: Here) -> None:
-    told = here("new", "stage", "catch-all-check").told(2)
-    assert told.startswith("the extra stage catch-all-check is installed already")
+    message = here("new", "stage", "catch-all-check").error(2)
+    assert message.startswith("the extra stage catch-all-check is installed already")
     assert list(STAGES)[-2:] == ["verification", "catch-all-check"]
     assert "cs.catch-all-check.v1" in {plan.name for plan in TOPICS}
     assert "stage-catch-all-check" in access_of_roles("")
@@ -152,7 +152,7 @@ def test_a_row_that_cannot_be_used_is_refused_by_name(
 ) -> None:
     install({"acme_fifth.py": row}, {EXTRA_STAGES: {"fifth": "acme_fifth:ROW"}})
 
-    told = here("topics", "acls").told(2)
+    message = here("topics", "acls").error(2)
 
-    assert told.startswith("extra stage 'fifth'")
-    assert why in told
+    assert message.startswith("extra stage 'fifth'")
+    assert why in message

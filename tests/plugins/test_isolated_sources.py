@@ -1,4 +1,4 @@
-"""Whatever a source raises, it alone has failed, and nobody is told its secrets."""
+"""Whatever a source raises, it alone has failed, and its secrets are not shown."""
 
 import asyncio
 import gc
@@ -89,7 +89,7 @@ async def test_what_it_raises_is_a_failure_with_its_cause(error: BaseException) 
     "text",
     [SECRET, repr(SECRET), "http://x?t=s3cr%27et%2F%2B", f"b'Bearer {SECRET}'"],
 )
-async def test_no_secret_and_no_mailbox_is_told(text: str) -> None:
+async def test_no_secret_and_no_mailbox_is_reported(text: str) -> None:
     source = Raising(
         ValueError(f"{text} for jane.doe@acme.test and jane%40acme.test\n\x1b[31m")
     )
@@ -133,7 +133,7 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
     assert "test_isolated_sources.py:" in logs[0]["at"], "where to look instead"
 
 
-async def test_what_is_missing_is_told_without_secrets_and_is_no_failure() -> None:
+async def test_what_is_missing_is_reported_without_secrets_and_is_no_failure() -> None:
     said = PeopleAnswer(
         source="giving", ended=SourceStatus.NOT_CONFIGURED, why=f"{SECRET} is old"
     )

@@ -119,7 +119,7 @@ async def test_no_log_line_has_a_person_whom_its_exception_quotes(
     assert "test_isolated_verifiers.py:" in logs[0]["at"]
 
 
-async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_told() -> None:
+async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_reported() -> None:
     class Naming(Raising):
         async def check(self, address: str) -> Evidence:
             if address == "jane.doe@acme.test":

@@ -93,7 +93,7 @@ def test_a_variable_is_over_the_table_and_names_are_in_capitals(tmp_path: Path) 
     }
 
 
-def test_a_list_of_verifiers_stands_beside_their_tables(tmp_path: Path) -> None:
+def test_a_list_of_verifiers_stands_next_to_their_tables(tmp_path: Path) -> None:
     file = tmp_path / "cs.toml"
     file.write_text('[verifiers]\nenabled = ["smtp"]\n[verifiers.smtp]\nsalt = "ours"')
 
@@ -104,7 +104,7 @@ def test_a_list_of_verifiers_stands_beside_their_tables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (
             "[sources.acme_eu]\nregion = 'us'",
@@ -146,7 +146,9 @@ def test_a_list_of_verifiers_stands_beside_their_tables(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, content: str, told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(
+    tmp_path: Path, content: str, message: str
+) -> None:
     file = tmp_path / "cs.toml"
     file.write_text(content)
 
@@ -154,7 +156,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, content: str, told
         load(file, environment={})
 
     assert str(error.value).startswith(f"settings file {file}")
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "s3cret" not in str(error.value)
 
 

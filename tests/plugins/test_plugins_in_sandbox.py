@@ -1,4 +1,4 @@
-"""Plug-ins of other people run beside a made-up world as they do in the real one."""
+"""Plug-ins of other people run next to a made-up world as they do in the real one."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ class Team:
 def from_context(context):
     return Team(context.guarded, msgspec.convert(context.settings, TeamSettings).person)
 """
-#: Believes in the addresses that begin as it is told.
+#: Believes in the addresses that begin as it is reported.
 ORACLE = """
 from contextlib import asynccontextmanager
 

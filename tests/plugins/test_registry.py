@@ -197,7 +197,7 @@ def test_only_those_in_use_are_loaded() -> None:
         load_plugins(Group.BRAND_SOURCES, source_context, installed=points, enabled=["bad"])
 
 
-def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_name_is_reported_with_those_that_there_are() -> None:
     with pytest.raises(
         UnknownPlugin, match=r"^verifiers: 'smpt' is not installed; there are ch"
     ):
@@ -254,7 +254,7 @@ def test_two_plugins_of_one_name_are_one_too_many() -> None:
     )
 
 
-def test_why_a_plugin_is_broken_is_told_without_its_secrets() -> None:
+def test_why_a_plugin_is_broken_is_reported_without_its_secrets() -> None:
     settings = SettingValues({"api_key": "s3cret"}, frozenset({"api_key"}))
     made = msgspec.structs.replace(source_context(), settings=settings)
 

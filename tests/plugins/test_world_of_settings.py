@@ -20,14 +20,14 @@ SANDBOX_ONLY = [
 ]
 
 
-@pytest.mark.parametrize(("environment", "told"), SANDBOX_ONLY)
+@pytest.mark.parametrize(("environment", "message"), SANDBOX_ONLY)
 def test_a_live_service_refuses_what_only_a_sandbox_may_have(
-    environment: dict[str, str], told: str
+    environment: dict[str, str], message: str
 ) -> None:
     settings = load(environment=environment)
 
     check_world(settings, "sandbox")
-    with pytest.raises(BadSettings, match=told):
+    with pytest.raises(BadSettings, match=message):
         check_world(settings, "live")
 
 
@@ -43,10 +43,10 @@ def test_serving_the_real_world_with_them_makes_nothing(
     monkeypatch.setenv("CS_SMTP_PORT", "2525")
     data = tmp_path / "data"
 
-    told = here("serve", "--port=0", "--admin-port=0", f"--data-dir={data}").told(2)
+    message = here("serve", "--port=0", "--admin-port=0", f"--data-dir={data}").error(2)
 
-    assert here("config", "check").told(2) == told
-    assert told == "smtp_port: 25, not 2525: that is for a sandbox; serve with --sandbox"
+    assert here("config", "check").error(2) == message
+    assert message == "smtp_port: 25, not 2525: that is for a sandbox; serve with --sandbox"
     assert not data.exists()
 
 

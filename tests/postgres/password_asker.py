@@ -17,7 +17,7 @@ ASK = {
 
 @dataclass
 class PasswordAsker:
-    """What it was told, and who came."""
+    """What it was asked, and which clients came."""
 
     port: int
     visitors: int = 0

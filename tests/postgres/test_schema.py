@@ -79,7 +79,7 @@ async def test_a_step_that_was_changed_is_refused(pool: Pool) -> None:
     assert await pool.fetchval("SELECT count(*) FROM schema_steps") == 1
 
 
-async def test_a_step_that_is_missing_is_told(pool: Pool) -> None:
+async def test_a_step_that_is_missing_is_reported(pool: Pool) -> None:
     with pytest.raises(WrongSchema, match=r"lacks step 1 .*cs db migrate"):
         await _checked(pool, [FIRST])
     await _migrated(pool, [FIRST])
@@ -156,7 +156,7 @@ async def test_no_step_stops_writers_while_somebody_else_is_long_at_it(
 async def test_no_step_reads_a_table_whole_under_a_lock(
     pool: Pool, store: Store, step: Migration
 ) -> None:
-    """What is written anew, indexed or held to a constraint is read whole: it may be large."""
+    """What is written again, indexed or held to a constraint is read whole: it may be large."""
     until = [each for each in migrations(store) if each.number <= step.number]
     async with connected(pool) as connection:
         await migrate(connection, store, until[:-1])

@@ -69,15 +69,15 @@ def test_what_asyncpg_takes_from_the_environment_counts(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ("sslmode=maybe", "sslmode"),
         ("sslmode=verify-full&sslrootcert=/nowhere", "sslrootcert.*No such file"),
         (f"sslmode=verify-full&sslrootcert={__file__}", "sslrootcert"),
     ],
 )
-def test_an_option_that_cannot_be_used_is_told(options: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_option_that_cannot_be_used_is_reported(options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         unverified_hosts(f"{USER}db.internal/cs?{options}")
 
 

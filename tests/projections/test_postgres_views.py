@@ -193,7 +193,7 @@ async def test_rows_and_checkpoint_are_of_one_moment_while_pages_are_applied(
         "ALTER TABLE {usage} DROP COLUMN row",
     ],
 )
-async def test_lost_tables_are_made_anew_while_a_runner_follows(
+async def test_lost_tables_are_rebuilt_while_a_runner_follows(
     database: str, history: History, pool: Pool, harm: str
 ) -> None:
     async with node(database) as views:
@@ -244,7 +244,7 @@ async def test_a_row_that_cannot_be_read_ends_nobody_who_writes_the_views(
 # A database that is away.
 
 
-async def test_a_database_that_is_away_is_told_and_comes_back(
+async def test_a_database_that_is_away_is_reported_and_comes_back(
     own_postgres: Postgres, history: History
 ) -> None:
     async with node(own_postgres.dsn) as views:

@@ -140,7 +140,7 @@ async def test_views_too_far_behind_are_waited_for(
     assert found.row.status == "running"
 
 
-async def test_views_too_far_behind_for_too_long_are_told(
+async def test_views_too_far_behind_for_too_long_are_reported(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.projections.reading.AHEAD", 0)
@@ -151,7 +151,7 @@ async def test_views_too_far_behind_for_too_long_are_told(
         await reader.reading.search("s-live", "one")
 
 
-async def test_views_that_are_made_anew_do_not_hide_what_was_there(
+async def test_views_that_are_rebuilt_do_not_hide_what_was_there(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The runner thinks them at the log's end; they know nothing yet."""
@@ -171,7 +171,7 @@ async def test_views_that_are_made_anew_do_not_hide_what_was_there(
             await ask
 
 
-async def test_a_key_store_that_is_away_is_told(reader: Reader) -> None:
+async def test_a_key_store_that_is_away_is_reported(reader: Reader) -> None:
     reader.keys.away = True
 
     with pytest.raises(LogUnavailable, match="the key store is away"):
@@ -209,7 +209,7 @@ async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
 # The runner.
 
 
-async def test_views_ahead_of_the_log_are_made_anew(reader: Reader) -> None:
+async def test_views_ahead_of_the_log_are_rebuilt(reader: Reader) -> None:
     """A log that came back from a backup knows less than its views."""
     old = MemoryEventLog(reader.keys)
     await old.append([Append("key-one", -1, [(await reader.log.tail(0, 1))[0].event])])

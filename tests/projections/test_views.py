@@ -130,7 +130,7 @@ async def test_what_is_unfinished_is_found_by_its_tag(views: Views) -> None:
 # That it is always the same.
 
 
-async def test_views_that_were_emptied_are_made_anew_though_nothing_happens(
+async def test_views_that_were_emptied_are_rebuilt_though_nothing_happens(
     views: Views,
 ) -> None:
     before = await views.rows()
@@ -148,7 +148,7 @@ async def test_views_that_were_emptied_are_made_anew_though_nothing_happens(
     assert await views.rows() == before
 
 
-async def test_listeners_hear_nothing_again_when_views_are_made_anew(
+async def test_listeners_hear_nothing_again_when_views_are_rebuilt(
     views: Views,
 ) -> None:
     """The ring of keys would take a revoked one for a new one."""

@@ -83,7 +83,7 @@ def test_a_closed_standard_error_fails_nobody(
     log.info("lost")
 
 
-def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_told(
+def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_reported(
     log_to: Logging, pipe: tuple[BinaryIO, TextIO]
 ) -> None:
     log_to(pipe[1])
@@ -113,7 +113,7 @@ def fill(file: TextIO) -> None:
         os.set_blocking(descriptor, True)
 
 
-def test_a_line_longer_than_a_pipe_takes_is_cut_off_and_the_next_begins_anew(
+def test_a_line_longer_than_a_pipe_takes_is_cut_off_and_the_next_begins_again(
     log_to: Logging, pipe: tuple[BinaryIO, TextIO]
 ) -> None:
     """With room for its beginning alone a write in one would wait for ever."""

@@ -1,4 +1,4 @@
-"""An SMTP client that says what it is told and returns what it hears."""
+"""An SMTP client that sends what it is given and returns what it receives."""
 
 import asyncio
 import ssl

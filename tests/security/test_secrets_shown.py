@@ -59,7 +59,7 @@ def test_a_value_that_is_refused_is_shown_without_secrets(
 ) -> None:
     done = ran("config", "show", **{variable: value})
 
-    assert rest in done.told(2)
+    assert rest in done.error(2)
     shows_no_secret(done)
 
 
@@ -96,5 +96,5 @@ def test_an_address_that_is_cut_wrongly_names_no_part_of_its_password(
 def test_a_word_too_many_is_repeated_without_its_secret(words: str, address: str) -> None:
     done = ran(*words.format(address).split())
 
-    done.told(2)
+    done.error(2)
     shows_no_secret(done)

@@ -1,4 +1,4 @@
-"""Settings come from a file, then the environment, then options; what is wrong is told."""
+"""Settings come from a file, then the environment, then options; what is wrong is reported."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_what_only_callers_and_tests_set_is_no_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('port = "abc"', "port: a whole number from 0 to 65535, not 'abc'"),
         ("port = 65536", "port: a whole number from 0 to 65535, not 65536"),
@@ -82,7 +82,9 @@ def test_what_only_callers_and_tests_set_is_no_setting() -> None:
         ("port = ]", "is not TOML: Invalid value (at line 1,"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(
+    tmp_path: Path, line: str, message: str
+) -> None:
     file = tmp_path / "cs.toml"
     file.write_text(line)
 
@@ -90,7 +92,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, line: str, told: s
         load(file, environment={})
 
     assert f"settings file {file}" in str(error.value)
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_variable_and_an_option_are_named_as_the_place() -> None:
@@ -102,7 +104,7 @@ def test_a_variable_and_an_option_are_named_as_the_place() -> None:
         load(environment={"CS_PROT": "1"})
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="cannot be read: No such file"):
         load(tmp_path / "none.toml", environment={})
     with pytest.raises(BadSettings, match="cannot be read: Is a directory"):
@@ -127,7 +129,7 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(plugin: str, ke
     with pytest.raises(BadSettings) as caught:
         load(environment={variable: key})
 
-    told = str(caught.value)
-    assert told.startswith(f"environment variable {variable}: {plugin}.key: ")
-    assert "printable ASCII in one line" in told
-    assert "s3c" not in told
+    message = str(caught.value)
+    assert message.startswith(f"environment variable {variable}: {plugin}.key: ")
+    assert "printable ASCII in one line" in message
+    assert "s3c" not in message

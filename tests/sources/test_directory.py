@@ -142,7 +142,7 @@ async def test_who_lives_at_a_domain_scores_by_whose_it_is(holding: Write) -> No
         ),
         (Query(None, "gap.com"), [(*gap, 1.0), (*navy, 0.5)]),
         (Query(None, "tommy.com"), [("Tommy Hilfiger", "tommy.com", 0.9)]),
-        # Beside it a name finds the brand of its owner, and one that is known elsewhere.
+        # Next to it a name finds the brand of its owner, and one that is known elsewhere.
         (Query("Old Navy", "gap.com"), [(*gap, 1.0), (*navy, 1.0)]),
         (
             Query("Delta Faucet", "gap.com"),
@@ -203,7 +203,7 @@ async def test_a_country_s_suffix_behind_a_telling_name_is_the_brand_s(holding: 
     assert named == ["monsoon.co.uk"]
 
 
-async def test_a_parent_is_told_by_the_line_or_by_the_shared_site(holding: Write) -> None:
+async def test_a_parent_is_reported_by_the_line_or_by_the_shared_site(holding: Write) -> None:
     directory = holding(*GAP, *HOTELS)
 
     parents = [

@@ -181,7 +181,7 @@ async def test_each_way_to_fail_is_reported_and_after_it_no_more_is_asked() -> N
         assert len(web.asked) == 4, "those asked at once, about one name"
 
 
-async def test_people_found_beside_a_refusal_or_a_silent_engine_count() -> None:
+async def test_people_found_next_to_a_refusal_or_a_silent_engine_count() -> None:
     for other, ended in (
         (saying(b"", status=429), LIMITED),
         (results(silent=ENGINES), SourceStatus.USED),

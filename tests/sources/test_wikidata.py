@@ -207,7 +207,7 @@ class TestWikidataIsABrandSource(BrandSourceContract):
             )
 
 
-async def test_everything_wikidata_knows_of_a_brand_is_told() -> None:
+async def test_everything_wikidata_knows_of_a_brand_is_reported() -> None:
     answer = await ask(Query(brand="acme"))
 
     best = answer.matches[0]

@@ -1,7 +1,7 @@
 """What a new version of the topics would break for those who speak them.
 
 Within ``v1`` messages only grow: a field is added with a default, a type of message or a
-tag is added.  Everything else is a new topic beside the old one.
+tag is added.  Everything else is a new topic next to the old one.
 """
 
 from collections.abc import Iterator

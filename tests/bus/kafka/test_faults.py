@@ -69,7 +69,7 @@ async def test_nothing_is_lost_when_the_broker_starts_again(
         await asyncio.to_thread(own_kafka.start)
 
 
-async def test_who_subscribes_while_kafka_is_away_is_told_so_and_begins_when_it_comes(
+async def test_a_subscription_while_kafka_is_away_reports_it_and_begins_when_it_comes(
     own_kafka: Kafka,
 ) -> None:
     settings = settings_for(own_kafka.bootstrap)
@@ -117,7 +117,7 @@ async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
                 await reading
 
 
-async def test_a_broker_that_hangs_is_told_in_time(own_kafka: Kafka) -> None:
+async def test_a_broker_that_hangs_is_reported_in_time(own_kafka: Kafka) -> None:
     settings = replace(settings_for(own_kafka.bootstrap), publish_timeout_s=1.0)
     await make_topics(settings, partitions=1)
     async with KafkaBus(settings) as bus:

@@ -155,7 +155,7 @@ async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: KafkaBu
     assert [values(each.result()) for each in done] == [[b"3"]]
 
 
-async def test_a_broker_that_is_not_there_is_told_in_time() -> None:
+async def test_a_broker_that_is_not_there_is_reported_in_time() -> None:
     (port,) = free_ports(1)
     away = replace(settings_for(f"127.0.0.1:{port}"), publish_timeout_s=1.0)
 

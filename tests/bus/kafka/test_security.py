@@ -146,7 +146,7 @@ async def test_records_go_through_and_are_committed(
 
 
 @pytest.mark.parametrize("way", [way for way in LISTENERS if way.startswith("SASL")])
-async def test_a_wrong_password_is_told_with_the_setting_and_without_the_password(
+async def test_a_wrong_password_is_reported_with_the_setting_and_without_the_password(
     secured: SecuredKafka, way: str
 ) -> None:
     settings = secured.settings(way, password=WRONG)
@@ -168,7 +168,7 @@ async def test_a_wrong_password_is_told_with_the_setting_and_without_the_passwor
 
 
 @pytest.mark.parametrize("way", [way for way in LISTENERS if "SSL" in way])
-async def test_a_certificate_that_is_not_trusted_is_told_with_the_setting(
+async def test_a_certificate_that_is_not_trusted_is_reported_with_the_setting(
     secured: SecuredKafka, way: str
 ) -> None:
     settings = secured.settings(way, ca_file=secured.stranger)
@@ -177,7 +177,7 @@ async def test_a_certificate_that_is_not_trusted_is_told_with_the_setting(
         await subscribe(settings)
 
 
-async def test_a_host_that_is_not_on_the_certificate_is_told(secured: SecuredKafka) -> None:
+async def test_a_host_that_is_not_on_the_certificate_is_reported(secured: SecuredKafka) -> None:
     port = secured.kafka.bootstrap_of("TLS").rpartition(":")[2]
     settings = secured.settings("SSL", bootstrap_servers=(f"localhost:{port}",))
 
@@ -185,7 +185,7 @@ async def test_a_host_that_is_not_on_the_certificate_is_told(secured: SecuredKaf
         await check_available(settings)
 
 
-async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
+async def test_a_missing_client_certificate_is_reported(
     secured: SecuredKafka,
 ) -> None:
     settings = secured.settings(
@@ -209,7 +209,7 @@ async def test_who_shows_no_certificate_where_one_is_asked_for_is_told(
         ("SSL", "BOTH", "something else than kafka_tls true, kafka_sasl none"),
     ],
 )
-async def test_a_port_of_another_kind_is_told(
+async def test_a_port_of_another_kind_is_reported(
     secured: SecuredKafka, way: str, port: str, reason: str
 ) -> None:
     servers = (secured.kafka.bootstrap_of(port),)
@@ -218,7 +218,7 @@ async def test_a_port_of_another_kind_is_told(
         await check_available(secured.settings(way, bootstrap_servers=servers))
 
 
-async def test_a_mechanism_that_is_not_offered_is_told(secured: SecuredKafka) -> None:
+async def test_a_mechanism_that_is_not_offered_is_reported(secured: SecuredKafka) -> None:
     settings = secured.settings("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
 
     with pytest.raises(BusRefused, match="takes no SCRAM-SHA-256 on this port"):

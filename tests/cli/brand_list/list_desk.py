@@ -45,21 +45,21 @@ class Service:
             self.polled.set()
             if got.headers["authorization"].removeprefix("Bearer ") not in self.secrets:
                 return refusal(404, "not_found")
-            return self.told(int(got.path.rpartition("_")[2]))
+            return self.error(int(got.path.rpartition("_")[2]))
         brand: str = msgspec.json.decode(got.body).get("brand", "-")
         self.asked.append(brand)
         said = self.respond(brand, self)
         if said is not None:
             return said
         self.searches.setdefault(got.headers["idempotency-key"], brand)
-        return self.told(list(self.searches).index(got.headers["idempotency-key"]))
+        return self.error(list(self.searches).index(got.headers["idempotency-key"]))
 
     def lose(self, got: Got) -> Answer:
         """Search, and let a proxy answer that it took too long."""
         self(got)
         return 504, b"<html>", {}
 
-    def told(self, number: int) -> Answer:
+    def error(self, number: int) -> Answer:
         brand = list(self.searches.values())[number]
         used = {"quota": 9, "used": len(self.searches), "remaining": 1}
         record: dict[str, Any] = {"id": f"srch_{number}", "brand": brand, "usage": used}

@@ -149,35 +149,35 @@ def test_a_line_that_a_crash_cut_short_is_forgotten(desk: Desk) -> None:
 
 def test_two_commands_do_not_search_one_list(desk: Desk) -> None:
     desk.write("Acme\n")
-    told: list[Ran] = []
+    message: list[Ran] = []
 
     def again(_brand: str, _service: Service) -> Answer | None:
         child = os.fspath(desk.folder / "brands.csv")
         with started("search", f"--file={child}", "--url=http://127.0.0.1:1", "--key=k") as run:
             out, err = run.communicate(timeout=30)
-        told.append(Ran(run.returncode, out, err))
+        message.append(Ran(run.returncode, out, err))
         return None
 
     with answered(Service(again)) as server:
         desk.search(server)
 
-    assert "another command is searching this list" in told[0].told(2)
+    assert "another command is searching this list" in message[0].error(2)
 
 
 def test_files_of_something_else_are_left_alone(desk: Desk) -> None:
     results = desk.folder / "brands.results.csv"
     with answered(Service()) as server:
-        assert "No such file" in desk.search(server).told(2)
+        assert "No such file" in desk.search(server).error(2)
         desk.write("")
-        assert "names no brand" in desk.search(server).told(2)
+        assert "names no brand" in desk.search(server).error(2)
         assert [path.name for path in desk.folder.iterdir()] == ["brands.csv"]
         desk.write("Acme\n")
         results.write_text("mine")
-        assert "move it away, or name other --results" in desk.search(server).told(2)
+        assert "move it away, or name other --results" in desk.search(server).error(2)
         assert results.read_text() == "mine"
         results.unlink()
         desk.journal.write_text("hello\n")
-        assert "line 1 is no entry" in desk.search(server).told(2)
+        assert "line 1 is no entry" in desk.search(server).error(2)
 
 
 def test_a_list_that_takes_days_says_so_once(desk: Desk) -> None:
@@ -192,7 +192,7 @@ def test_a_list_that_takes_days_says_so_once(desk: Desk) -> None:
     with answered(limited) as server:
         ended = desk.search(server)
 
-    assert ended.told(0) == "a key may search 2 brands a day: the list takes about 3 days"
+    assert ended.error(0) == "a key may search 2 brands a day: the list takes about 3 days"
 
 
 def failing(reason: str) -> Respond:
@@ -208,7 +208,7 @@ def failing(reason: str) -> Respond:
 
 
 @pytest.mark.parametrize("reason", ["scrape_error", "timeout", "error", "no_emails"])
-def test_what_the_service_could_not_finish_is_searched_anew_on_demand(
+def test_what_the_service_could_not_finish_is_searched_again_on_demand(
     desk: Desk, reason: str
 ) -> None:
     desk.write("Acme\nBeta\n")
@@ -228,7 +228,7 @@ def test_what_the_service_could_not_finish_is_searched_anew_on_demand(
     assert len(set(asked)) == (3 if anew else 2), "another search, with one key until answered"
 
 
-def test_a_row_that_a_proxy_refuses_is_told_and_stops_no_other(desk: Desk) -> None:
+def test_a_row_that_a_proxy_refuses_is_reported_and_stops_no_other(desk: Desk) -> None:
     desk.write("Acme\nBeta\nGamma\n")
     service = Service(lambda brand, _: BLOCKED if brand == "Acme" else None)
     with answered(service) as server:
@@ -262,8 +262,8 @@ def test_progress_is_shown_now_and_then_without_a_terminal(
         progress.show(f"{searched} of 30 searched")
 
     assert LINE_EVERY_S == 10.0
-    told = capsys.readouterr().err.splitlines()
-    assert told == [f"{n} of 30 searched" for n in (10, 20, 30)]
+    message = capsys.readouterr().err.splitlines()
+    assert message == [f"{n} of 30 searched" for n in (10, 20, 30)]
 
 
 def test_the_daily_limit_wins_over_what_comes_after_it(desk: Desk) -> None:

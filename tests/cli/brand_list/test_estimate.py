@@ -40,27 +40,27 @@ def test_the_command_counts_and_searches_nothing(data: Data, tmp_path: Path) -> 
     before = data.cs("report", "--json").rows[0]["position"]
     options = ("search", "--file", str(path), "--estimate")
 
-    told = data.cs(*options)
+    message = data.cs(*options)
     found = data.cs(*options, "--json").rows[0]
 
     counts = [found[name] for name in ("rows", "reused", "joined", "live", "refused")]
     assert counts == [5, 2, 1, 1, 1]
-    assert told.out.startswith("5 brands: 2 answered from reuse, 1 by another search")
-    assert told.out.endswith("nothing was searched\n")
-    assert (told.code, told.err) == (0, "")
+    assert message.out.startswith("5 brands: 2 answered from reuse, 1 by another search")
+    assert message.out.endswith("nothing was searched\n")
+    assert (message.code, message.err) == (0, "")
     assert not list(tmp_path.glob("*.journal"))
     assert data.cs("report", "--json").rows[0]["position"] == before
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["Acme", "--estimate"], "--estimate is of a list"),
         (["--file", "x.csv", "--estimate", "--results", "y.csv"], "--estimate is of a list"),
         (["Acme", "--data-dir", "x"], "--data-dir and --config belong to --estimate"),
     ],
 )
-def test_what_makes_no_sense_is_told(here: Here, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported(here: Here, words: list[str], message: str) -> None:
     found = here("search", *words)
 
-    assert (found.code, told in found.err) == (2, True)
+    assert (found.code, message in found.err) == (2, True)

@@ -41,7 +41,7 @@ def test_rows_are_read(
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "message"),
     [
         ("b.csv", b"x" * 200_000, "line 1"),
         ("b.csv", b'Beta\n"Acme,\nGamma\n', "line 2: a quote is opened that nothing closes"),
@@ -57,11 +57,11 @@ def test_rows_are_read(
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused(
-    tmp_path: Path, name: str, text: bytes, told: str
+    tmp_path: Path, name: str, text: bytes, message: str
 ) -> None:
     (tmp_path / name).write_bytes(text)
 
-    with pytest.raises(BadList, match=told):
+    with pytest.raises(BadList, match=message):
         read_rows(tmp_path / name)
 
 

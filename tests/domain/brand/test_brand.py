@@ -49,7 +49,7 @@ def test_the_next_run_has_the_next_number() -> None:
     assert run.live.id == f"{STREAM}.2"
 
 
-def test_runs_of_one_number_in_two_histories_are_told_apart_by_their_nonces() -> None:
+def test_runs_of_one_number_in_two_histories_are_reported_apart_by_their_nonces() -> None:
     lost, run = AcmeRun(nonce="k7f2m9qd"), AcmeRun(nonce="x3b8w1ts")
 
     assert (lost.live.id, run.live.id) == (f"{STREAM}.1-k7f2m9qd", f"{STREAM}.1-x3b8w1ts")

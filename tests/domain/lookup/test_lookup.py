@@ -421,7 +421,7 @@ def test_people_are_kept_as_they_come_and_counted_once() -> None:
     assert [p.person for p in run.live.people] == ["p1", "p2"]
 
 
-def test_who_is_one_person_is_told_by_profile_else_by_name_and_company() -> None:
+def test_people_are_distinguished_by_profile_else_by_name_and_company() -> None:
     run = AcmeRun().resolved()
     run.discovered(
         ADA,

@@ -1,4 +1,4 @@
-"""What counts as a verified mailbox, whose it is, and what starting anew costs."""
+"""What counts as a verified mailbox, whose it is, and what starting again costs."""
 
 from datetime import timedelta
 
@@ -87,7 +87,7 @@ def test_the_same_local_part_at_two_domains_is_two_mailboxes() -> None:
 
 
 @pytest.mark.parametrize("starts", [1, 5, 40])
-def test_starting_anew_costs_no_attempt_and_no_patience(starts: int) -> None:
+def test_starting_again_costs_no_attempt_and_no_patience(starts: int) -> None:
     run = AcmeRun(deadline=timedelta(hours=1))
     for _ in range(starts):
         run.send(Restart(lookup=run.live.id, at=run.at))

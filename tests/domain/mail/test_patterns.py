@@ -108,11 +108,11 @@ def test_names_as_they_come(first: str | None, last: str | None, expected: list[
         ("jo.laney", None),
     ],
 )
-def test_the_pattern_of_an_address_is_told(local: str, pattern: str | None) -> None:
+def test_the_pattern_of_an_address_is_reported(local: str, pattern: str | None) -> None:
     assert pattern_of(f"{local}@{DOMAIN}", "Jo", "Lane") == pattern
 
 
-def test_of_two_patterns_the_commoner_one_is_told() -> None:
+def test_of_two_patterns_the_commoner_one_is_reported() -> None:
     assert pattern_of("li@acme.example", "Li", "Li") == "first"
 
 

@@ -149,7 +149,7 @@ def test_a_stage_is_given_its_own_input() -> None:
         work(stage="ranking")
 
 
-def test_what_is_refused_is_told_without_its_value() -> None:
+def test_what_is_refused_is_reported_without_its_value() -> None:
     with pytest.raises(BeyondLimits) as told:
         seen(addresses=["jane doe@acme.example"])
 

@@ -134,7 +134,7 @@ async def test_what_another_stored_meanwhile_is_a_conflict(
         assert said(await other.read("key-a")) == [1, 3]
 
 
-async def test_what_cannot_be_known_in_time_is_told_as_such(
+async def test_what_cannot_be_known_in_time_is_reported_as_such(
     log: PostgresEventLog,
     proxy: CuttingProxy,
     direct: Pool,

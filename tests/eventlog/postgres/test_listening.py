@@ -67,7 +67,7 @@ async def test_another_s_append_is_heard_at_once_without_looking(
 async def test_an_append_whose_notification_was_lost_is_found_by_looking(
     other: PostgresEventLog, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_listening, "CHANNEL", "nothing_is_told_here")
+    monkeypatch.setattr(postgres_listening, "CHANNEL", "nothing_is_reported_here")
     monkeypatch.setattr(postgres_listening, "POLL_S", 0.05)
     async with PostgresEventLog(pool, MemoryKeyStore()) as deaf:
         await _listens(deaf)

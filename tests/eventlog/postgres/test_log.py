@@ -45,7 +45,7 @@ class TestPostgresEventLog(
         return partial(PostgresEventLog, pool)
 
 
-async def test_lookup_starts_that_were_lost_are_made_anew_from_the_log(
+async def test_lookup_starts_that_were_lost_are_rebuilt_from_the_log(
     log: PostgresEventLog, pool: Pool
 ) -> None:
     started = golden_event("brand.lookup-started.v1")
@@ -159,7 +159,7 @@ async def test_appends_do_not_wait_for_a_vacuum(log: PostgresEventLog, pool: Poo
             assert await log.append([Append("key-a", NO_STREAM, units(1))]) == 1
 
 
-async def test_a_database_without_the_schema_is_told(every_database: str) -> None:
+async def test_a_database_without_the_schema_is_reported(every_database: str) -> None:
     async with (
         open_pool(every_database, role="test") as pool,
         PostgresEventLog(pool, MemoryKeyStore()) as log,
@@ -181,7 +181,7 @@ async def test_an_event_that_is_missing_is_damage(log: PostgresEventLog, pool: P
             await late.tail(0)
 
 
-async def test_an_event_that_was_changed_is_told_by_its_place(
+async def test_an_event_that_was_changed_is_reported_by_its_place(
     log: PostgresEventLog, pool: Pool
 ) -> None:
     await log.append([Append("key-a", NO_STREAM, units(1, 2, 3))])

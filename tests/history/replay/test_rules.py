@@ -1,4 +1,4 @@
-"""Rules of files; what is wrong with them is told."""
+"""Rules of files; what is wrong with them is reported."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ RANK = "def rank(brand, people, limit, opinions):\n"
 
 
 def told(path: Path) -> str:
-    """Return what is told of rules that fail, when they are loaded or when they are asked."""
+    """Return the message about rules that fail, when loaded or when asked."""
     with pytest.raises(BrokenRules) as broken:
         ask_all(path)
     return str(broken.value)
@@ -71,7 +71,7 @@ def test_a_file_has_its_own_functions_and_todays_for_the_rest(tmp_path: Path) ->
         ("def conclude(tried):\n    return 1\n", "conclude() returns a Conclusion: "),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_with_its_line(
+def test_what_is_wrong_with_a_file_is_reported_with_its_line(
     tmp_path: Path, source: str, why: str
 ) -> None:
     file = tmp_path / "rules.py"
@@ -83,6 +83,6 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(
     assert why in why_not
 
 
-def test_what_is_no_file_of_rules_is_told(tmp_path: Path) -> None:
+def test_what_is_no_file_of_rules_is_reported(tmp_path: Path) -> None:
     assert "FileNotFoundError" in told(tmp_path / "nowhere.py")
     assert "is a folder: run the cs replay of that checkout with --json" in told(tmp_path)

@@ -148,7 +148,7 @@ def test_a_table_with_any_of_the_usual_columns(tmp_path: Path) -> None:
         ]
 
 
-def test_forms_are_told_by_their_names(tmp_path: Path) -> None:
+def test_forms_are_reported_by_their_names(tmp_path: Path) -> None:
     table = f"email\tcode\n{JO}\t550 5.1.1\n"
     lines = "".join(json.dumps(each) + "\n" for each in SENDGRID)
     box = f"From a@b Sat May 30\n{REPORT}\nFrom c@d Sat May 30\n{REPORT}"

@@ -1,4 +1,4 @@
-"""Bounces told beside a service that runs, by command and by HTTP: what it answers then."""
+"""Bounces told next to a service that runs, by command and by HTTP: what it answers then."""
 
 import json
 from collections.abc import Iterator
@@ -56,15 +56,17 @@ def test_what_came_back_is_returned_no_more_and_the_reports_say_whose_verdict_it
         before = search(client, "Veltrana")
         (dry,) = rows(service, "mailboxes", "bounced", str(file), "--dry-run")
         between = search(client, "Veltrana")
-        (told,) = rows(service, "mailboxes", "bounced", str(file))
+        (message,) = rows(service, "mailboxes", "bounced", str(file))
         (twice,) = rows(service, "mailboxes", "bounced", str(file))
         after = search(client, "Veltrana")
 
     assert MAILBOX in emails(before) & emails(between)
-    counts = {name: (dry["counts"][name], told["counts"][name]) for name in told["counts"]}
+    counts = {
+        name: (dry["counts"][name], message["counts"][name]) for name in message["counts"]
+    }
     assert counts["recorded"] == counts["corrected"] == counts["permanent"] == (1, 1)
     assert (twice["counts"]["known"], twice["counts"]["corrected"]) == (1, 0)
-    assert told["columns"] == {"address": "email", "type": "type", "diagnostic": "reason"}
+    assert message["columns"] == {"address": "email", "type": "type", "diagnostic": "reason"}
     assert (after["cached"], after["charged"], after["usage"]["used"]) == (True, True, 3)
     assert emails(after) == emails(before) - {MAILBOX}
     assert len(after["contacts"]) == len(before["contacts"])
@@ -110,7 +112,7 @@ def test_a_forged_report_changes_nothing_and_one_of_a_sent_message_counts(
     service: Served, tmp_path: Path
 ) -> None:
     mail, sent = tmp_path / "returned.eml", tmp_path / "sent.csv"
-    told = ("mailboxes", "bounced", str(mail), f"--sent={sent}")
+    message = ("mailboxes", "bounced", str(mail), f"--sent={sent}")
     with service.client(service.new_key()) as client:
         before = search(client, "Vantorre")
         address, other, *_ = sorted(emails(before))
@@ -118,13 +120,13 @@ def test_a_forged_report_changes_nothing_and_one_of_a_sent_message_counts(
         # The sender of the forged one knows the message that they got themselves.
         mail.write_text(REPORT.format(mailbox=address, id="<2@ops.test>"))
         refused = ran("mailboxes", "bounced", str(mail), f"--data-dir={service.folder}")
-        (forged,) = rows(service, *told)
+        (forged,) = rows(service, *message)
         between = search(client, "Vantorre")
         mail.write_text(REPORT.format(mailbox=address, id="<1@ops.test>"))
-        (proven,) = rows(service, *told)
+        (proven,) = rows(service, *message)
         after = search(client, "Vantorre")
 
-    assert "--sent FILE" in refused.told(1)
+    assert "--sent FILE" in refused.error(1)
     counts = {
         name: (forged["counts"][name], proven["counts"][name]) for name in forged["counts"]
     }
@@ -138,7 +140,7 @@ def test_a_sending_tool_may_post_them(service: Served) -> None:
     with service.client(service.new_key()) as client:
         before = search(client, "Kestrelle")
         (address, *_) = sorted(emails(before))
-        told = post(
+        message = post(
             service,
             [
                 {"email": address, "event": "bounce", "status": "5.1.1"},
@@ -149,14 +151,14 @@ def test_a_sending_tool_may_post_them(service: Served) -> None:
         ).json()
         after = search(client, "Kestrelle")
 
-    results = [(each["result"], each.get("kind")) for each in told["results"]]
+    results = [(each["result"], each.get("kind")) for each in message["results"]]
     assert results == [
         ("recorded", "permanent"),
         ("ignored", None),
         ("not_ours", "temporary"),
         ("bad", None),
     ]
-    assert told["counts"]["rows"] == 4
+    assert message["counts"]["rows"] == 4
     assert emails(after) == emails(before) - {address}
 
 
@@ -174,20 +176,20 @@ def test_a_post_that_cannot_be_taken_says_why(service: Served) -> None:
         assert (answer.status_code, said in answer.text) == (status, True), answer.text
 
 
-def test_a_file_that_cannot_be_read_changes_nothing_and_bad_rows_are_told(
+def test_a_file_that_cannot_be_read_changes_nothing_and_bad_rows_are_reported(
     service: Served, tmp_path: Path
 ) -> None:
     file = tmp_path / "bounces.csv"
     file.write_text("email,type\nnobody,hard\nann@acme.test,hard\n")
     here = f"--data-dir={service.folder}"
 
-    told = ran("mailboxes", "bounced", str(file), here)
+    message = ran("mailboxes", "bounced", str(file), here)
     missing = ran("mailboxes", "bounced", str(tmp_path / "none.csv"), here)
     file.write_text("name\nAnn\n")
 
-    assert told.code == 1
-    assert "line 2: what it names is no e-mail address" in told.err
-    assert "1 without a time are taken to be of now" in told.err
-    assert "ann@" not in told.out + told.err
-    assert "No such file" in missing.told(1)
-    assert "lacks a column email" in ran("mailboxes", "bounced", str(file), here).told(1)
+    assert message.code == 1
+    assert "line 2: what it names is no e-mail address" in message.err
+    assert "1 without a time are taken to be of now" in message.err
+    assert "ann@" not in message.out + message.err
+    assert "No such file" in missing.error(1)
+    assert "lacks a column email" in ran("mailboxes", "bounced", str(file), here).error(1)

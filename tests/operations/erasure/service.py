@@ -50,7 +50,7 @@ class Known:
 
 @dataclass
 class Waits(Mailboxes):
-    """Answers when it is told to."""
+    """Answers when its test lets it."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     told: asyncio.Event = field(default_factory=asyncio.Event)
@@ -105,7 +105,7 @@ class Erasable(Service):
         return repr([each.event for each in await self.log.tail(0, 10_000)])
 
     async def rebuilt(self, key_id: str, search: str) -> bytes | None:
-        """Return the body of *search* as views made anew from the log's start have it."""
+        """Return the body of *search* as views rebuilt from the log's start have it."""
         fresh = sqlite_views(None, projections())
         runner = ViewRunner(self.log, fresh, self.keys)
         await runner.catch_up()

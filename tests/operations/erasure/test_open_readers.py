@@ -107,9 +107,9 @@ def test_an_erasure_ends_when_no_process_reads_the_files(
         boxes = {name: readers.enter_context(reading(folder / name)) for name in held}
         assert all(boxes.values())
 
-        told = [run().told(), run().told()]
+        message = [run().error(), run().error()]
 
-        for each in told:
+        for each in message:
             assert "can still be read in" in each
             assert each.endswith("end that process, then run the same command again")
             assert {name for name in SEALED if str(folder / name) in each} == held

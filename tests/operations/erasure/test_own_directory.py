@@ -89,7 +89,7 @@ async def test_again_does_no_harm_and_reapplying_takes_out_who_came_back(
     assert await own.left() == set()
 
 
-async def test_a_directory_that_is_away_is_told_and_nothing_is_lost(
+async def test_a_directory_that_is_away_is_reported_and_nothing_is_lost(
     own: Directory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def away(_: object) -> int:

@@ -48,7 +48,7 @@ def remembered(folder: Path) -> set[str]:
 
 
 async def erase_ada(folder: Path) -> None:
-    """Erase Ada as the command does: beside the service."""
+    """Erase Ada as the command does: next to the service."""
     async with open_folder(DataFolder(folder)) as data:
         views = ViewRunner(data.log, data.views, data.keys)
         erasure = Erasure(Streams(data.log), data.keys, SystemClock(), views.catch_up)

@@ -1,4 +1,4 @@
-"""Erasing beside a service that runs, by what is on its disk and what it answers."""
+"""Erasing next to a service that runs, by what is on its disk and what it answers."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -60,7 +60,7 @@ def standing_in(folder: Path, keys: Iterable[bytes]) -> int:
     return sum(any(key in data for data in files) for key in keys)
 
 
-def test_a_person_is_erased_beside_a_running_service(tmp_path: Path) -> None:
+def test_a_person_is_erased_next_to_a_running_service(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     with served(folder) as service:
         key = service.new_key()

@@ -46,7 +46,7 @@ async def directory(*people: DirectoryPerson) -> MemoryDirectory:
     return kept
 
 
-async def test_people_are_told_those_in_a_role_first() -> None:
+async def test_people_are_reported_those_in_a_role_first() -> None:
     source = DirectorySource(await directory(ADA, BEN))
 
     answer = await source.find(ACME, limit=5)

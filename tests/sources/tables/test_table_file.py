@@ -189,7 +189,7 @@ def test_a_file_that_is_none_says_why(tmp_path: Path) -> None:
             TableFile(tmp_path / name, PEOPLE)
 
 
-def test_what_breaks_off_later_is_told(tmp_path: Path) -> None:
+def test_what_breaks_off_later_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     lines = "".join(f"P{n},linkedin.com/in/p{n * 7919},C{n}\n" for n in range(5_000))
     path.write_bytes(gzip.compress((HEADER + lines).encode())[:-5_000])
@@ -199,7 +199,7 @@ def test_what_breaks_off_later_is_told(tmp_path: Path) -> None:
         found.extend(TableFile(path, PEOPLE).rows())
 
 
-def test_a_missing_file_an_unknown_encoding_and_too_much_are_told(
+def test_a_missing_file_an_unknown_encoding_and_too_much_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.csv"

@@ -32,12 +32,12 @@ def test_a_live_service_refuses_fail_points(tmp_path: Path) -> None:
 
     ended = ran("serve", f"--data-dir={folder}", CS_FAILPOINTS="relay.after-publish=kill")
 
-    assert "CS_FAILPOINTS" in ended.told(2)
-    assert "--sandbox" in ended.told(2)
+    assert "CS_FAILPOINTS" in ended.error(2)
+    assert "--sandbox" in ended.error(2)
     assert not folder.exists()
 
 
 def test_a_sandbox_service_reports_a_point_that_does_not_exist(tmp_path: Path) -> None:
     ended = ran("serve", "--sandbox", f"--data-dir={tmp_path}", CS_FAILPOINTS="x=kill")
 
-    assert "CS_FAILPOINTS: there is no point 'x'" in ended.told(2)
+    assert "CS_FAILPOINTS: there is no point 'x'" in ended.error(2)

@@ -101,7 +101,7 @@ def said_to(known: dict[str, str], others: Reply = NO_SUCH_USER) -> Answer:
 
 
 class ServerRecord:
-    """What a server has been told, session by session."""
+    """What a server has been reported, session by session."""
 
     def __init__(self) -> None:
         self.sessions: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""A SOCKS5 server on loopback (RFC 1928, RFC 1929) that connects to whom it is told to."""
+"""A SOCKS5 server on loopback (RFC 1928, RFC 1929) that connects to the address it is given."""
 
 import asyncio
 from collections.abc import AsyncIterator

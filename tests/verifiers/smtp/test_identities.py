@@ -137,7 +137,7 @@ async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: 
     assert len(world.told) == 1
 
 
-async def test_it_is_told_when_they_have_us_again(world: World) -> None:
+async def test_it_is_reported_when_they_accept_us_again(world: World) -> None:
     script = Script(people("jo"), mail=ABOUT_US)
     await world.exchanger(script)
     brands = Brands(world)

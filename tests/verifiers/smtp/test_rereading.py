@@ -107,7 +107,7 @@ async def test_another_reply_is_read_by_its_own_meaning(world: World) -> None:
         ("552 5.2.2 mailbox full", "mailbox-full"),
     ],
 )
-def test_a_refusal_that_needs_a_control_counts_only_beside_an_accepted_one(
+def test_a_refusal_that_needs_a_control_counts_only_next_to_an_accepted_one(
     reply: str, kind: str
 ) -> None:
     asked = ("[connect mx.acme.test 127.1.2.3:25]", "RCPT TO:<jo@acme.test>", reply)
