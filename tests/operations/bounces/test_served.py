@@ -1,4 +1,4 @@
-"""Bounces told next to a service that runs, by command and by HTTP: what it answers then."""
+"""Bounces imported next to a running service, by command and by HTTP: answers afterwards."""
 
 import json
 from collections.abc import Iterator

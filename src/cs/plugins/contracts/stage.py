@@ -149,8 +149,8 @@ class StageContract:
 
                 assert isinstance(failed, Failed), f"{state}: Failed, never a result"
                 assert _WORD.fullmatch(failed.why), f"{state}: `why` is a stable word"
-                told = str((failed.why, failed.causes))
-                named = [name for name in _names_in(work) if name in told]
+                stated = str((failed.why, failed.causes))
+                named = [name for name in _names_in(work) if name in stated]
                 assert named == [], f"{state}: why and causes name no person"
 
 
