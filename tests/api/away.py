@@ -10,8 +10,14 @@ from cs.api.waiting import TimeLimits
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventNeeds, RecordedEvent
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    EventNeeds,
+    LogUnavailable,
+    RecordedEvent,
+)
 from cs.operations.operator import Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import SqliteViewDatabase

@@ -18,7 +18,7 @@ from structlog.testing import capture_logs
 from api.failing import NEVER, Unwritable
 from cs.api.call_log import clients_id
 from cs.domain.api_key import make_key
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.operations.operator import NewSecret
 from cs.runtime import logs
 from harness.in_process import Service, in_memory

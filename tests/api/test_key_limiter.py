@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cs.api.errors import TooManyWaiting
 from cs.api.waiting import KeyLimiter
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 
 
 async def settled() -> None:

@@ -12,7 +12,7 @@ from api.failing import Unwritable
 from api.openapi_document import DOCUMENT, faults
 from cs.api.errors import cut_off
 from cs.checks.checks import Check, MemoryChecks
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.operations.operator import NewSecret
 from harness.in_process import Service, in_memory
 from harness.outside import tools

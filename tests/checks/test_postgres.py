@@ -9,7 +9,7 @@ import pytest
 from contracts.checks import ChecksContract
 from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.checks.postgres import PostgresChecks
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.postgres.pool import Pool, open_pool, transaction
 from cs.postgres.schema import migrate
 from harness.servers.postgres import Postgres

@@ -12,7 +12,7 @@ from cs.assembly.process import RunningRole
 from cs.cli import roles
 from cs.cli.command import Invocation
 from cs.domain.service import World
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.settings import Settings
 
 

@@ -12,9 +12,16 @@ from cs.domain.causation import EventCause, RequestCause
 from cs.domain.codec import AnyEvent, encode
 from cs.domain.key import KeyRevoked, QuotaGranted
 from cs.domain.service import Paused, Resumed
-from cs.eventlog.errors import WrongExpectedVersion
 from cs.eventlog.follow import follow
-from cs.eventlog.port import EVERYTHING, NO_STREAM, Append, EventLog, RecordedEvent, Where
+from cs.eventlog.port import (
+    EVERYTHING,
+    NO_STREAM,
+    Append,
+    EventLog,
+    RecordedEvent,
+    Where,
+    WrongExpectedVersion,
+)
 from cs.eventlog.stored_cause import cause_in
 from domain.golden_files import golden_event, golden_events
 

@@ -8,8 +8,14 @@ import pytest
 from contracts.event_log import AT, units
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import Query
-from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    CeilingReached,
+    EventLog,
+    WrongExpectedVersion,
+)
 
 DAY = timedelta(days=1)
 

@@ -12,8 +12,14 @@ import msgspec
 import pytest
 
 from contracts.views import History
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append, EventNeeds, RecordedEvent
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    DamagedEvent,
+    EventNeeds,
+    LogUnavailable,
+    RecordedEvent,
+)
 from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
 from cs.projections.rebuild import (

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.folding import sealer

@@ -13,10 +13,15 @@ from contracts.event_log_ceiling import start
 from contracts.event_log_people import NoRoom
 from cs.domain.brand.events import PeopleFound
 from cs.domain.person import PersonErased
-from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    CeilingReached,
+    EventLog,
+    LogUnavailable,
+    WrongExpectedVersion,
+)
+from cs.keystore.port import KeyStore, KeysUnavailable
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
 

@@ -28,8 +28,7 @@ import pytest
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted
 from cs.eventlog.damage import DamagedStreams, UnreadableEvent, read_past
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, RecordedEvent
 from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.eventlog.table_log import PreparedAppend
 from cs.keystore.sqlite import SqliteKeyStore

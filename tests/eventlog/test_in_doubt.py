@@ -14,8 +14,7 @@ import pytest
 
 from cs.domain.codec import AnyEvent
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
-from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views

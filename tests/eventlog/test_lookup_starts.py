@@ -10,8 +10,7 @@ import pytest
 from contracts.event_log import AT, units
 from contracts.event_log_ceiling import start
 from cs.eventlog import sqlite as sqlite_log
-from cs.eventlog.errors import CeilingReached
-from cs.eventlog.port import NO_STREAM, Append, Ceiling
+from cs.eventlog.port import NO_STREAM, Append, Ceiling, CeilingReached
 from cs.eventlog.sqlite import SqliteEventLog
 from harness.memory_keys import MemoryKeyStore
 

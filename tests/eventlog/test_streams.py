@@ -15,9 +15,15 @@ from cs.domain.contact import Person, Query
 from cs.domain.key import GrantQuota, KeyIssued, QuotaGranted, decide
 from cs.domain.refusal import Refusal
 from cs.eventlog import categories, streams
-from cs.eventlog.errors import LogUnavailable, WrongExpectedVersion
 from cs.eventlog.fingerprints import profile_print
-from cs.eventlog.port import NO_STREAM, Append, Ceiling, RecordedEvent
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    LogUnavailable,
+    RecordedEvent,
+    WrongExpectedVersion,
+)
 from cs.eventlog.streams import PAGE, Decision, Preparation, Streams
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog

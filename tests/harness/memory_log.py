@@ -5,17 +5,18 @@ from datetime import datetime
 from operator import attrgetter
 
 from cs.domain.rate_limits import DAY, opens_after
-from cs.eventlog.errors import CeilingReached, WrongExpectedVersion
 from cs.eventlog.mapper import NewEvent, domain_form, readable, store_form
 from cs.eventlog.port import (
     EVERYBODY,
     NO_STREAM,
     Append,
     Ceiling,
+    CeilingReached,
     EventNeeds,
     RecordedEvent,
     SealedEvent,
     Where,
+    WrongExpectedVersion,
 )
 from cs.eventlog.table_log import RecentEvents, joined
 from cs.keystore.port import KeyStore

@@ -20,8 +20,7 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.domain.stages.work import ResolutionInput
-from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, DamagedEvent
 from cs.history.causes import explain
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.keystore.errors import WrongMasterKey
+from cs.keystore.port import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.store import StoredKeys

@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.keystore.postgres import PostgresKeyStore
 from cs.postgres import parts
 from cs.postgres.parts import LOCK_PATIENCE_MS

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from cs.assembly.folder import open_folder
 from cs.assembly.master_key import change, versions
-from cs.keystore.errors import WrongMasterKey
+from cs.keystore.port import WrongMasterKey
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping

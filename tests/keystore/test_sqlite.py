@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from contracts.key_store import KeyStoreContract
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import master_key
 from cs.runtime.private_files import DeletedDataRemains

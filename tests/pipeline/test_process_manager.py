@@ -29,9 +29,8 @@ from cs.domain.stages.work import (
     Resolved,
     VerificationInput,
 )
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, Ceiling
+from cs.eventlog.port import Append, Ceiling, LogUnavailable
 from cs.pipeline.heartbeats import SILENCE_S
 from domain.acme_run import (
     ADA,

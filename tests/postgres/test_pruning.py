@@ -10,8 +10,7 @@ import pytest
 from contracts.event_log import AT
 from contracts.event_log_ceiling import DAY, start
 from cs.assembly.roles import run_api
-from cs.eventlog.errors import CeilingReached
-from cs.eventlog.port import Ceiling
+from cs.eventlog.port import Ceiling, CeilingReached
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.streams import Streams
 from cs.operations.operator import Operator

@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 
 from cs.assembly.process import RunningRole
 from cs.assembly.roles import run_project
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.open_work import UnfinishedWork
+from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats

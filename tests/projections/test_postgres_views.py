@@ -9,9 +9,8 @@ import pytest
 from contracts.view_rebuild import HARM, Place, ViewRebuildContract, ViewVersionsContract
 from contracts.views import History, ViewsContract
 from cs.domain.key import QuotaGranted, SearchAdmitted
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.postgres.errors import Fenced
 from cs.postgres.pool import Pool, open_pool
 from cs.projections.builds import tables_of

@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from cs.domain.contact import Query
 from cs.domain.key import RunningSearch, SearchSettled, settled
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Append
+from cs.eventlog.port import Append, LogUnavailable
 from cs.eventlog.streams import Streams
-from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from cs.domain.codec import AnyEvent
 from cs.domain.source_cost import SourceCost, SourceFigures
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.pipeline.relay import FRESH_S, LearnedFigures
 from cs.projections.catalogue import projections
 from cs.projections.runner import ViewRunner

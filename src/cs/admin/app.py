@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import MOST, ClockAdvancer
-from cs.eventlog.errors import LogUnavailable
-from cs.keystore.errors import KeysUnavailable
+from cs.eventlog.port import LogUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 
 #: Records the bounces of a body with at most so many rows; returns the result of each.  Raises

@@ -16,10 +16,8 @@ from structlog import get_logger
 
 from cs.domain.messages import STANDS_STILL
 from cs.eventlog.damage import DamagedStreams
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import EventLog, SealedEvent
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, SealedEvent
+from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.metrics.metrics import Metrics
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.projections.following import Follower

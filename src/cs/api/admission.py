@@ -27,13 +27,15 @@ from cs.domain.key import Key, SearchAdmitted, SearchRepeated, SearchSettled, ev
 from cs.domain.messages import Event
 from cs.domain.refusal import Refusal
 from cs.eventlog.categories import CATEGORIES
-from cs.eventlog.errors import (
+from cs.eventlog.port import (
+    Append,
     AppendInDoubt,
+    Ceiling,
     CeilingReached,
     DamagedEvent,
     LogUnavailable,
+    RecordedEvent,
 )
-from cs.eventlog.port import Append, Ceiling, RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
 from cs.projections.reading import Reusable
 from cs.runtime import failpoints

@@ -18,7 +18,7 @@ from cs.api.contacts import post_contacts
 from cs.api.errors import ApiError, cut_off, server_error, unavailable
 from cs.api.openapi import OPENAPI_PATH, get_openapi
 from cs.api.reads import check_secret, get_search, get_usage
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.runtime.ids import random_id
 from cs.runtime.log_throttle import LogThrottle
 

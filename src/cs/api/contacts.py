@@ -26,8 +26,8 @@ from cs.api.reads import check_secret, too_many_waiting_now
 from cs.api.waiting import within
 from cs.domain.key import Key, SearchAdmitted, SearchSettled
 from cs.domain.refusal import Refusal
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
+from cs.eventlog.port import LogUnavailable
 from cs.projections.search_record import (
     POLL_S,
     SearchParts,

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from structlog import get_logger
 
-from cs.eventlog.errors import AppendInDoubt, DamagedEvent
+from cs.eventlog.port import AppendInDoubt, DamagedEvent
 
 log = get_logger()
 

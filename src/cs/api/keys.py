@@ -18,8 +18,7 @@ from cs.api.waiting import TIME_LIMITS, within
 from cs.domain.api_key import PREFIX, hash_key, well_formed
 from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated
 from cs.domain.messages import Event
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.eventlog.streams import FoldedState, Streams
 from cs.runtime.batcher import Batcher, BatcherFull
 from cs.runtime.lru import LruDict

@@ -17,7 +17,7 @@ from cs.api.rate_limit_headers import daily_headers, too_many_checks, too_many_w
 from cs.api.waiting import within
 from cs.checks.checks import Check
 from cs.domain.key import INITIAL, Key
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.projections.search_record import search_body, usage_body
 
 

@@ -14,7 +14,7 @@ import msgspec
 from starlette.types import Receive
 
 from cs.api.errors import TooManyWaiting
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 
 #: Calls of one key worked on at once.  A held call is not worked on.
 AT_ONCE_PER_KEY = 4

@@ -14,8 +14,7 @@ from cs.api.waiting import KeyLimiter, LongPolls
 from cs.checks.checks import CHECKS_PER_MINUTE, Checks, MemoryChecks
 from cs.domain.operator_actions import ACTS, act_of
 from cs.eventlog.categories import category_name
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.projections.following import Follower

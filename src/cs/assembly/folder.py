@@ -17,12 +17,10 @@ from cs.assembly.folder_keys import (
 )
 from cs.assembly.monitored_keys import MonitoredKeyStore
 from cs.domain.service import World, WorldChosen
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_STREAM, EventLog
+from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import FAILED, LogFile, SqliteEventLog
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.register import CallRegister, PaidCalls, forget_expired_calls

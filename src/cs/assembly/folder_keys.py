@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cs.keystore.errors import OpenToOthers, WrongMasterKey
+from cs.keystore.port import OpenToOthers, WrongMasterKey
 from cs.keystore.sqlite import SqliteKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping, existing_master_key, master_key
 from cs.metrics.metrics import Metrics

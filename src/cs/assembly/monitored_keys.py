@@ -10,10 +10,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.eventlog.sqlite import LogFile
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
 
 log = get_logger()
 

@@ -16,8 +16,7 @@ from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.directory.store import PeopleDirectory
 from cs.domain.operator_actions import account
-from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator

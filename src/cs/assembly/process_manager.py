@@ -9,9 +9,8 @@ from cs.admin.app import RecordBounces
 from cs.bus.port import Bus
 from cs.directory.store import PeopleDirectory
 from cs.domain.causation import AnyCause
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from cs.assembly.folder import open_folder
 from cs.assembly.folder_keys import folder_of
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.projections.builds import version_of
 from cs.projections.catalogue import projections
 from cs.projections.rebuild import NotReplayable, ReplayProgress, ReplaySummary, ViewRebuild

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from cs.checks.checks import CHECKS_PER_MINUTE, KEYS, Check
 from cs.domain.rate_limits import MINUTE, RateWindow
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
 from cs.runtime.lru import LruDict

@@ -15,10 +15,10 @@ from cs.directory.store import DirectoryUnavailable
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.domain.stages.table import BadExtraStage
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
+from cs.eventlog.port import DamagedEvent, LogUnavailable
 from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.runtime.coordination import leaf_errors
 from cs.runtime.data_folder import DataFolderError

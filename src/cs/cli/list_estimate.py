@@ -15,7 +15,7 @@ from cs.cli.output import stop
 from cs.domain.brand.brand import brand_stream
 from cs.domain.names.brand_names import Unacceptable
 from cs.domain.source_cost import MICROS
-from cs.eventlog.errors import DamagedEvent, NewerEvent
+from cs.eventlog.port import DamagedEvent, NewerEvent
 from cs.history.loading import PastRun, past_runs
 
 

@@ -16,8 +16,7 @@ from cs.cli.output import Progress, Table, as_text, facts, stop, styled
 from cs.domain.operator_actions import OperatorAct, act_of
 from cs.eventlog.audit import Audit, Violation
 from cs.eventlog.damage import read_past
-from cs.eventlog.errors import NewerEvent
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.port import EventLog, NewerEvent, RecordedEvent
 from cs.history.service_state import RecentRuns, ServiceState, read_state
 from cs.keystore.lost import LostValue, Why
 from cs.settings import Settings

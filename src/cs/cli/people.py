@@ -21,9 +21,8 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.mail.syntax import ascii_mailbox, is_mailbox
 from cs.domain.names.profile_url import person_page
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print, profile_print
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.history.disclosures import HeldBy, disclosures_of
 from cs.history.identities import identities
 from cs.history.person import held_on

@@ -12,8 +12,15 @@ from contextlib import contextmanager
 
 from structlog import get_logger
 
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
-from cs.eventlog.port import NO_EVENT, NO_STREAM, EventLog, EventNeeds, RecordedEvent
+from cs.eventlog.port import (
+    NO_EVENT,
+    NO_STREAM,
+    DamagedEvent,
+    EventLog,
+    EventNeeds,
+    LogUnavailable,
+    RecordedEvent,
+)
 from cs.runtime.coordination import leaf_errors
 from cs.runtime.log_throttle import LogThrottle
 

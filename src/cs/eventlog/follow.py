@@ -14,8 +14,14 @@ from typing import TypeVar
 from structlog import get_logger
 
 from cs.eventlog.damage import DamagedStreams, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
-from cs.eventlog.port import EventLog, EventNeeds, RecordedEvent
+from cs.eventlog.port import (
+    DamagedEvent,
+    EventLog,
+    EventNeeds,
+    LogUnavailable,
+    NewerEvent,
+    RecordedEvent,
+)
 from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()

@@ -20,9 +20,17 @@ from cs.domain.codec import (
 )
 from cs.domain.messages import Event
 from cs.domain.person import PersonErased
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import fingerprints
-from cs.eventlog.port import EVERYBODY, NO_EVENT, Append, EventNeeds, RecordedEvent
+from cs.eventlog.port import (
+    EVERYBODY,
+    NO_EVENT,
+    Append,
+    DamagedEvent,
+    EventNeeds,
+    LogUnavailable,
+    NewerEvent,
+    RecordedEvent,
+)
 from cs.eventlog.sealing import (
     PERSONAL,
     HeldKeys,
@@ -37,9 +45,8 @@ from cs.eventlog.sealing import (
     shut,
 )
 from cs.eventlog.stored_cause import cause_in, with_cause
-from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 
 #: Position, stream, version, topic, state.
 StoredRow = tuple[int, str, int, str, bytes]

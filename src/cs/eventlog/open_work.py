@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import DamagedEvent
 
 
 class WaitingSearch(msgspec.Struct, frozen=True):

@@ -23,14 +23,14 @@ from structlog import get_logger
 
 from cs.domain.messages import STANDS_STILL
 from cs.domain.rate_limits import DAY, opens_after
-from cs.eventlog.errors import (
+from cs.eventlog.mapper import NewEvent
+from cs.eventlog.port import (
     AppendInDoubt,
+    Ceiling,
     CeilingReached,
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.mapper import NewEvent
-from cs.eventlog.port import Ceiling
 from cs.eventlog.table_log import LAST_POSITION, PreparedAppend, TableLog
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics

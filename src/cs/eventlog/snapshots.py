@@ -18,7 +18,6 @@ from typing import Any, Self
 import msgspec
 from structlog import get_logger
 
-from cs.eventlog.errors import SnapshotsUnavailable
 from cs.runtime.sql import Database, Work
 from cs.sqlite.sql import SqliteDatabase
 
@@ -32,6 +31,10 @@ WAITING = 1_000
 LEAVE_S = 5.0
 #: How long to wait for another writer of the log's file.
 LOCK_TIMEOUT_S = 2
+
+
+class SnapshotsUnavailable(Exception):
+    """Snapshots cannot be read or written now; every state can be read without them."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -31,9 +31,14 @@ from structlog import get_logger
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
 from cs.domain.rate_limits import DAY, opens_after
-from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
 from cs.eventlog.mapper import NewEvent, StoredRow
-from cs.eventlog.port import NO_STREAM, Ceiling
+from cs.eventlog.port import (
+    NO_STREAM,
+    Ceiling,
+    CeilingReached,
+    LogUnavailable,
+    WrongExpectedVersion,
+)
 from cs.eventlog.table_log import PreparedAppend, RecentEvents, TableLog
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics

@@ -35,15 +35,17 @@ from cs.eventlog.categories import (
     rules_of,
 )
 from cs.eventlog.damage import DamagedStreams
-from cs.eventlog.errors import (
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
     DamagedEvent,
+    EventLog,
     LogUnavailable,
     NewerEvent,
-    SnapshotsUnavailable,
+    RecordedEvent,
     WrongExpectedVersion,
 )
-from cs.eventlog.port import NO_STREAM, Append, EventLog, RecordedEvent
-from cs.eventlog.snapshots import EVERY, Snapshot, Snapshots
+from cs.eventlog.snapshots import EVERY, Snapshot, Snapshots, SnapshotsUnavailable
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.coordination import KeyedLock

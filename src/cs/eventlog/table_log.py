@@ -21,14 +21,6 @@ from msgspec.structs import replace
 
 from cs.domain.codec import event_of
 from cs.eventlog.categories import category_name
-from cs.eventlog.errors import (
-    AppendInDoubt,
-    CeilingReached,
-    DamagedEvent,
-    LogUnavailable,
-    NewerEvent,
-    WrongExpectedVersion,
-)
 from cs.eventlog.mapper import (
     FORGETTING,
     NewEvent,
@@ -42,14 +34,19 @@ from cs.eventlog.port import (
     NO_EVENT,
     NO_STREAM,
     Append,
+    AppendInDoubt,
     Ceiling,
+    CeilingReached,
+    DamagedEvent,
     EventNeeds,
+    LogUnavailable,
+    NewerEvent,
     RecordedEvent,
     SealedEvent,
     Where,
+    WrongExpectedVersion,
 )
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.metrics.metrics import Metrics
 from cs.runtime import failpoints
 from cs.runtime.batcher import Batcher, BatcherClosed, BatcherFull

@@ -15,8 +15,7 @@ from typing import Any, BinaryIO, Literal
 import duckdb
 import msgspec
 
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, LogUnavailable
 from cs.eventlog.sealing import key_name
 from cs.history.history import History, Progress, Unreadable, pass_over, refuse, unseen
 from cs.history.identities import Identities
@@ -26,8 +25,7 @@ from cs.history.report import FIGURES, MACROS
 from cs.history.rows import Row, event_rows, run_rows, search_row
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 
 Form = Literal["duckdb", "tables"]
 

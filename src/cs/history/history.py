@@ -8,12 +8,13 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.eventlog.categories import category_of
-from cs.eventlog.errors import DamagedEvent, NewerEvent
 from cs.eventlog.mapper import recorded
 from cs.eventlog.port import (
     EVERYTHING,
     NO_STREAM,
+    DamagedEvent,
     EventLog,
+    NewerEvent,
     RecordedEvent,
     SealedEvent,
 )

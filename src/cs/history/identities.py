@@ -33,13 +33,11 @@ from cs.domain.brand.events import (
 )
 from cs.domain.codec import AnyEvent, every_version, shapes
 from cs.domain.contact import CheckedPerson, Person
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import identities_of
-from cs.eventlog.port import EventLog, Where
+from cs.eventlog.port import EventLog, LogUnavailable, Where
 from cs.eventlog.sealing import key_name
 from cs.history.history import WINDOW, Progress, opened, pass_over, unseen
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 
 #: The secret of the key store that pseudonyms are made with.
 PSEUDONYMS = "pseudonyms"

@@ -18,8 +18,8 @@ from cryptography.exceptions import InvalidTag
 from msgspec.structs import replace
 
 from cs.domain.codec import event_of, is_erased, shapes
-from cs.eventlog.errors import LogUnavailable, NewerEvent
 from cs.eventlog.mapper import SEALED, held_keys
+from cs.eventlog.port import LogUnavailable, NewerEvent
 from cs.eventlog.sealing import (
     SEALED_WITH,
     HeldKeys,
@@ -32,9 +32,8 @@ from cs.eventlog.sealing import (
 from cs.history.history import UNREADABLE, HistoryEvent, damaged
 from cs.history.identities import Identities
 from cs.history.states import HIDDEN
-from cs.keystore.errors import KeysUnavailable
 from cs.keystore.lost import LostValue
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 
 #: Fields of a stored event that are not shown.
 _NOT_SHOWN = HIDDEN | {SEALED_WITH}

@@ -8,8 +8,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.contact import Contact, Query
-from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent
 from cs.history.history import Progress, unseen
 from cs.history.loading import Search, load
 from cs.history.runs import Run, RunPerson

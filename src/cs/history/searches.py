@@ -13,7 +13,7 @@ import msgspec
 
 from cs.domain.brand.brand import stream_of
 from cs.domain.brand.events import ContactsErased, LookupEvent
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.history.history import History, Progress, unseen
 from cs.history.loading import Fold, Search
 from cs.history.runs import Run, runs

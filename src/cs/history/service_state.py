@@ -11,8 +11,7 @@ from datetime import datetime
 import msgspec
 
 from cs.domain.service import WorldChosen
-from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, EventLog
+from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.history.loading import load
 from cs.history.runs import Run

@@ -5,7 +5,7 @@ It is reached by a DSN that only the roles that open personal values have.
 
 from collections.abc import Sequence
 
-from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.keystore.store import StoredKeys
 from cs.keystore.wrapping import MasterKeys
 from cs.metrics.metrics import Metrics

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.keystore.store import StoredKeys
 from cs.keystore.wrapping import MasterKeys
 from cs.metrics.metrics import Metrics

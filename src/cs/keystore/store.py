@@ -10,8 +10,8 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Self
 
-from cs.keystore.errors import KeysUnavailable, WrongMasterKey
 from cs.keystore.lost import LostValue, LostValues
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import (
     FINGERPRINTS,
     UNNAMED_SIZE,

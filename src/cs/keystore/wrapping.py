@@ -13,7 +13,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from cs.keystore.errors import OpenToOthers, WrongMasterKey
+from cs.keystore.port import OpenToOthers, WrongMasterKey
 from cs.runtime.private_files import exposed
 
 #: The secret that fingerprints are made with.

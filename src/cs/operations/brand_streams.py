@@ -16,8 +16,7 @@ from cs.domain.brand.events import (
 from cs.domain.causation import AnyCause
 from cs.domain.codec import AnyEvent, to_plain
 from cs.domain.contact import Contact
-from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import NO_STREAM, Append, RecordedEvent, Where
+from cs.eventlog.port import NO_STREAM, Append, DamagedEvent, RecordedEvent, Where
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.projections.searches import key_of, later_result_key, result_key

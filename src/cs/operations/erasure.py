@@ -45,9 +45,8 @@ from cs.domain.person import (
     SuppressPerson,
 )
 from cs.eventlog.damage import DamagedStreams, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.fingerprints import email_print, fingerprints, identities_of, profile_print
-from cs.eventlog.port import Where
+from cs.eventlog.port import DamagedEvent, LogUnavailable, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore

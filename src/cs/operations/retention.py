@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from structlog import get_logger
 
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.operations.erasure import Erasure
 from cs.projections.returned import RETURNED
 from cs.projections.views import Views

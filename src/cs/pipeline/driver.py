@@ -37,11 +37,10 @@ from cs.domain.brand.events import (
 from cs.domain.causation import AnyCause, EventCause, StartCause, TimerCause
 from cs.domain.key import Key, SearchAdmitted, SettleSearch
 from cs.domain.mail.mailbox import DomainFacts
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import Fingerprinter
 from cs.eventlog.follow import follow, retry_while_unavailable
 from cs.eventlog.open_work import OpenWork
-from cs.eventlog.port import NOBODY, RecordedEvent
+from cs.eventlog.port import NOBODY, DamagedEvent, LogUnavailable, NewerEvent, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import SILENCE_S, Heartbeats

@@ -16,9 +16,8 @@ from cs.bus.errors import BusUnavailable
 from cs.bus.headers import event_headers
 from cs.bus.port import Bus
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import EventLog, SealedEvent
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, SealedEvent
 from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes
 

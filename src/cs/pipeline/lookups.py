@@ -21,10 +21,9 @@ from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.mail_domain import KnownDomain, MailDomain
 from cs.domain.refusal import Refusal
 from cs.domain.stages.work import AnyFinding, checked_in
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import Fingerprinter, email_print
 from cs.eventlog.follow import retry_while_unavailable
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, DamagedEvent
 from cs.eventlog.streams import Decision, Preparation, Streams
 from cs.runtime.clock import Clock
 

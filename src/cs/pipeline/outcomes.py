@@ -31,11 +31,11 @@ from cs.domain.stages.work import (
     RankingDone,
     checked_in,
 )
-from cs.eventlog.errors import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.fingerprints import Fingerprinter
 from cs.eventlog.follow import VersionGate
+from cs.eventlog.port import DamagedEvent, LogUnavailable, NewerEvent
 from cs.eventlog.streams import Streams
-from cs.keystore.errors import KeysUnavailable
+from cs.keystore.port import KeysUnavailable
 from cs.metrics.metrics import Metrics
 from cs.pipeline.heartbeats import Heartbeats
 from cs.pipeline.lookups import Lookups

@@ -19,9 +19,8 @@ from cs.domain.source_order import PRIORS
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName, Work
 from cs.eventlog.damage import DamagedStreams
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import VersionGate, follow
-from cs.eventlog.port import EventLog, EventNeeds
+from cs.eventlog.port import EventLog, EventNeeds, LogUnavailable
 from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes
 from cs.pipeline.receipts import Receipts

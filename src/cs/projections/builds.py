@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.projections.set_aside import ASIDE
 from cs.projections.table import Projection, Table
 from cs.runtime.sql import Rows, Work

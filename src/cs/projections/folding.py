@@ -18,11 +18,9 @@ from cs.domain.brand.events import (
 )
 from cs.domain.cause import fault
 from cs.eventlog.damage import UnreadableEvent
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import EventNeeds, RecordedEvent
+from cs.eventlog.port import EventNeeds, LogUnavailable, RecordedEvent
 from cs.eventlog.sealing import seal_bytes
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.projections.builds import Build
 from cs.projections.searches import key_of
 from cs.projections.set_aside import ASIDE, AsideRow, row_id

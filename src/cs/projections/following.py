@@ -15,9 +15,8 @@ from structlog import get_logger
 
 from cs.domain.messages import Event
 from cs.eventlog.damage import DamagedStreams, events_since, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import VersionGate, follow, retry_while_unavailable
-from cs.eventlog.port import EventLog, EventNeeds, RecordedEvent
+from cs.eventlog.port import DamagedEvent, EventLog, EventNeeds, LogUnavailable, RecordedEvent
 from cs.projections.set_aside import ASIDE, SET_ASIDE, damage_of, row_id
 from cs.projections.views import Views
 from cs.runtime.coordination import Broadcast

@@ -10,7 +10,7 @@ whole log was replayed no call could be answered.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.listening import POLL_S, Listener
 from cs.postgres.pool import Pool

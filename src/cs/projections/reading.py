@@ -13,11 +13,17 @@ from cs.domain.brand.brand import stream_of
 from cs.domain.codec import event_of, shapes
 from cs.domain.key import Key, KeyIssued, KeyRevoked, KeyRotated, SearchSettled
 from cs.domain.messages import Event
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.mapper import recorded
 from cs.eventlog.open_work import UnfinishedWork, WaitingSearch
-from cs.eventlog.port import NO_STREAM, EventLog, RecordedEvent, Where
+from cs.eventlog.port import (
+    NO_STREAM,
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    RecordedEvent,
+    Where,
+)
 from cs.eventlog.streams import FoldedState, Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics

@@ -16,8 +16,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 
 from cs.eventlog.damage import read_past
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, LogUnavailable
 from cs.keystore.port import KeyStore
 from cs.projections.builds import tables_of
 from cs.projections.folding import sealer

@@ -10,9 +10,8 @@ from structlog import get_logger
 
 from cs.domain.key import SearchAdmitted, SearchSettled
 from cs.eventlog.damage import DamagedStreams, RetrySchedule, read_past
-from cs.eventlog.errors import DamagedEvent, LogUnavailable
 from cs.eventlog.follow import VersionGate, retry_while_unavailable
-from cs.eventlog.port import EventLog, RecordedEvent
+from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, RecordedEvent
 from cs.keystore.port import KeyStore
 from cs.projections.folding import SHOWN, sealer
 from cs.projections.following import Listener, Reads

@@ -10,11 +10,10 @@ from cryptography.exceptions import InvalidTag
 
 from cs.domain.admission import RETRY_AFTER
 from cs.domain.key import Key
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.mapper import held_keys
+from cs.eventlog.port import LogUnavailable
 from cs.eventlog.sealing import key_reference_of, open_held
-from cs.keystore.errors import KeysUnavailable
-from cs.keystore.port import KeyStore
+from cs.keystore.port import KeyStore, KeysUnavailable
 from cs.projections.searches import ResultRow, SearchRow
 from cs.projections.usage import UsageRow
 

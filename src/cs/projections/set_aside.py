@@ -7,7 +7,7 @@ that passes over it: once the stream is mended, its events are applied from that
 
 import msgspec
 
-from cs.eventlog.errors import DamagedEvent
+from cs.eventlog.port import DamagedEvent
 from cs.projections.table import Table
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.projections.builds import Build, BuildGone, Wait
 from cs.projections.table import Projection
 from cs.projections.views import BUILDS, GET, GRACE_S, Views

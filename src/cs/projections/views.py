@@ -13,8 +13,7 @@ from structlog import get_logger
 
 from cs.domain.codec import topic_of
 from cs.eventlog.damage import UnreadableEvent
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import LogUnavailable, RecordedEvent
 from cs.postgres.errors import Fenced
 from cs.projections.builds import (
     Build,

@@ -7,13 +7,15 @@ import pytest
 
 from contracts.event_log import AT, said, units
 from cs.eventlog import postgres as postgres_append
-from cs.eventlog.errors import (
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
     AppendInDoubt,
+    Ceiling,
     CeilingReached,
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.port import NO_STREAM, Append, Ceiling
 from cs.eventlog.postgres import PostgresEventLog
 from cs.postgres.pool import Pool, open_pool
 from eventlog.postgres.test_log import waits_for_a_lock

@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from contracts.event_log import said, units
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, RecordedEvent
+from cs.eventlog.port import Append, LogUnavailable, RecordedEvent
 from cs.eventlog.postgres import PostgresEventLog
 from cs.postgres.pool import open_pool
 from harness.memory_keys import MemoryKeyStore

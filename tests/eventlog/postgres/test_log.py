@@ -9,8 +9,13 @@ from contracts.event_log_ceiling import CeilingContract, start
 from contracts.event_log_people import PeopleContract
 from cs.domain.brand.events import LookupStarted
 from cs.domain.codec import every_version
-from cs.eventlog.errors import CeilingReached, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    CeilingReached,
+    LogUnavailable,
+    WrongExpectedVersion,
+)
 from cs.eventlog.postgres import PostgresEventLog
 from cs.postgres.pool import Pool, open_pool
 from domain.golden_files import golden_event, golden_events

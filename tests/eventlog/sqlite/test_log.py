@@ -12,8 +12,7 @@ from contracts.event_log_ceiling import CeilingContract
 from contracts.event_log_people import PeopleContract
 from cs.domain.brand.events import LookupFinished
 from cs.domain.codec import decode, encode, topic_of
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import NO_STREAM, Append
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
 from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
 from cs.keystore.sqlite import SqliteKeyStore
 from domain.golden_files import golden_event, golden_events

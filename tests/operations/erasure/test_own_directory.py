@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from cs.directory.person import DirectoryPerson, DirectoryRow
 from cs.directory.store import DirectoryUnavailable, IndexEntries
-from cs.eventlog.errors import LogUnavailable
 from cs.eventlog.fingerprints import profile_print
+from cs.eventlog.port import LogUnavailable
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import DirectoryPrints, Erasure
 from cs.runtime.clock import SystemClock

@@ -10,8 +10,7 @@ import pytest
 
 from cs.assembly.folder import FolderStores, open_folder
 from cs.domain.brand.events import PeopleFound
-from cs.eventlog.errors import DamagedEvent
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.operations.erasure import Erasure
 from cs.projections.runner import ViewRunner

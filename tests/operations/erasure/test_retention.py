@@ -9,8 +9,7 @@ import structlog.testing
 from cs.assembly.monitored_keys import KeyStoreUnavailable
 from cs.domain.brand.events import LookupFinished
 from cs.domain.key import KeyIssued
-from cs.eventlog.errors import LogUnavailable
-from cs.eventlog.port import Append
+from cs.eventlog.port import Append, LogUnavailable
 from cs.operations.retention import EVERY, MONTH, Retention
 from cs.projections.returned import RETURNED
 from cs.settings import BadSettings, load

@@ -23,7 +23,7 @@ import msgspec
 from cs.cli.output import console, errors
 from cs.domain.contact import Query
 from cs.domain.refusal import Refusal
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from cs.operations.operator import Operator
 from cs.postgres.errors import DatabaseUnavailable
 from harness.api_keys import operating

@@ -13,9 +13,8 @@ from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.person import PersonErased
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.follow import follow
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure

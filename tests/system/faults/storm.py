@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from cs.cli.output import console, errors
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, cs, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from cs.api.admission import RunningLookups
 from cs.domain.brand.events import LookupStarted
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.errors import LogUnavailable
+from cs.eventlog.port import LogUnavailable
 from system.overload.http_service import ALLOWED, over_http
 
 

@@ -20,9 +20,8 @@ from cs.domain.brand.events import BrandForgotten, StageIssued
 from cs.domain.causation import StartCause
 from cs.domain.key import GrantQuota, QuotaGranted
 from cs.domain.stages.work import Resolved
-from cs.eventlog.errors import NewerEvent
 from cs.eventlog.follow import VersionGate
-from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.port import NO_STREAM, Append, EventLog, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.outcomes import AT_ONCE, GROUP

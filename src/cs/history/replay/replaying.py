@@ -11,8 +11,7 @@ import msgspec
 from cs.domain.contact import RankedPerson
 from cs.domain.mail.mailbox import Evidence, Verdict
 from cs.domain.rule_sets import NOT_RECORDED
-from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent
 from cs.history.history import Progress, unseen
 from cs.history.loading import Search, load
 from cs.history.replay.rules import BrokenRules, Rules

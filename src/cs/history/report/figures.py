@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from cs.eventlog.errors import DamagedEvent, NewerEvent
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import DamagedEvent, EventLog, NewerEvent
 from cs.history.export import TableWriter, fill
 from cs.history.history import Progress, unseen
 from cs.history.part_folder import disk_failures, private_folder

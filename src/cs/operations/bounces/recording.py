@@ -35,9 +35,8 @@ from cs.domain.mail_domain import (
     ReportBounce,
     report_bounce,
 )
-from cs.eventlog.errors import DamagedEvent
 from cs.eventlog.fingerprints import email_print
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import DamagedEvent, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.bounces.reading import Row, Unproven, rows_in
