@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from cs.admin.app import build as admin
 from cs.assembly.folder import open_folder
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins, build_stages
@@ -46,6 +47,20 @@ class Service:
     async def search(self, key: NewSecret, **body: Any) -> httpx.Response:
         async with self.client(key) as client:
             return await client.post("/contacts", json={"wait": True, **body})
+
+    async def read(self, key: NewSecret, search: str) -> dict[str, Any]:
+        """Return *search* as ``GET /searches/{id}`` answers it."""
+        async with self.client(key) as client:
+            record: dict[str, Any] = (await client.get(f"/searches/{search}")).json()
+        return record
+
+    async def readyz(self) -> httpx.Response:
+        """Return the answer of ``/readyz`` at the admin port."""
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(admin(self.running.ready)),
+            base_url="http://localhost",
+        ) as client:
+            return await client.get("/readyz")
 
 
 @asynccontextmanager

@@ -1,5 +1,7 @@
 """Mail that came back: what was returned is corrected, and not verified again so soon."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,15 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cs.domain import mail_domain
-from cs.domain.brand.events import ContactBounced, LookupFinished
-from cs.domain.causation import OperatorCause
+from cs.domain.brand.events import ContactBounced, LookupFinished, MailboxVerified
 from cs.domain.mail.bounce import Bounce, BounceKind
 from cs.domain.mail_domain import REFUTED_FOR, BounceReported, MailDomain
-from cs.eventlog.streams import Streams
-from cs.operations.bounces.recording import BounceRecorder, RowResult
-from cs.projections.runner import ViewRunner
+from cs.domain.messages import Event
+from cs.eventlog.port import Append, Ceiling
 from harness.manual_clock import ManualClock
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, Mailboxes
+from harness.stores import BOUNCED
 from operations.erasure.service import (
     ADA_MAILBOX,
     BEN_MAILBOX,
@@ -27,18 +30,6 @@ from operations.erasure.service import (
 )
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
-CAUSE = OperatorCause(command="mailboxes bounced", who="ops")
-
-
-async def record(
-    service: Erasable, clock: Any, bounces: list[Bounce], *, dry_run: bool = False
-) -> list[RowResult]:
-    views = ViewRunner(service.log, service.views, service.keys)
-    streams = Streams(service.log)
-    recorder = BounceRecorder(
-        streams, service.keys, clock, views.catch_up, caused_by=CAUSE, dry_run=dry_run
-    )
-    return await recorder.record(list(enumerate(bounces, 1)))
 
 
 def gone(address: str, at: datetime = NOW, **more: Any) -> Bounce:
@@ -53,20 +44,19 @@ async def test_every_brand_is_corrected_and_the_pattern_no_longer_believed() -> 
     clock = ManualClock(NOW)
     tools = outside(zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
     async with erasable(tools, clock=clock) as service:
-        key, streams = await service.new_key(), Streams(service.log)
+        key, streams = await service.new_key(), service.running.streams
         await service.search(key, brand="Acme")
         await service.search(key, brand="Zenith")
         before = (await streams.mail_domain("acme.test")).state
 
-        (told,) = await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no such user")])
+        (told,) = await service.record([gone(ADA_MAILBOX, diagnostic="no such user")])
 
         after = (await streams.mail_domain("acme.test")).state
         assert (before.facts.pattern, after.facts.pattern) == ("first.last", None)
         assert told.corrected == 2
-        stored = await service.log.tail(0, 1_000)
-        found = [e for e in stored if isinstance(e.event, BounceReported | ContactBounced)]
-        assert [e.caused_by for e in found] == [CAUSE] * 3
-        bounced = [e.event for e in found if isinstance(e.event, ContactBounced)]
+        found = await service.recorded(BounceReported, ContactBounced)
+        assert [each.caused_by for each in found] == [BOUNCED] * 3
+        bounced = await service.events(ContactBounced)
         assert {(each.verifier, each.verified) for each in bounced} == {
             ("listed", 1),
             ("listed", 0),
@@ -88,11 +78,11 @@ async def test_the_same_twice_changes_nothing() -> None:
             gone("nobody@acme.test"),
         ]
 
-        foreseen = await record(service, clock, bounces, dry_run=True)
+        foreseen = await service.record(bounces, dry_run=True)
         head = await service.log.head()
-        first = await record(service, clock, bounces)
+        first = await service.record(bounces)
         after = await service.log.head()
-        second = await record(service, clock, bounces)
+        second = await service.record(bounces)
 
         assert (foreseen, await service.log.head()) == (first, after)
         assert after == head + 4, "three told of the mail domain, one correction"
@@ -114,7 +104,7 @@ async def test_without_a_verified_mailbox_left_the_next_search_is_live_and_in_va
         key = await service.new_key()
         await service.search(key, brand="Acme")
 
-        await record(service, clock, [gone(ADA_MAILBOX)])
+        await service.record([gone(ADA_MAILBOX)])
         mailboxes.checked.clear()
         again = (await service.search(key, brand="Acme")).json()
         asked = list(mailboxes.checked)
@@ -140,7 +130,7 @@ async def test_a_bounce_of_before_stands_against_a_check_for_thirty_days(days: i
         answer = (await service.search(key, brand="Acme")).json()
 
         old = gone(ADA_MAILBOX, NOW - timedelta(days=days))
-        (told,) = await record(service, clock, [old])
+        (told,) = await service.record([old])
 
         assert told.corrected == (1 if days < 30 else 0)
         reread = await service.read(key, answer["id"])
@@ -153,17 +143,13 @@ async def test_a_temporary_bounce_and_a_block_are_counted_only() -> None:
         key = await service.new_key()
         answer = (await service.search(key, brand="Acme")).json()
 
-        told = await record(
-            service,
-            clock,
-            [gone(ADA_MAILBOX, status="5.2.2"), gone(BEN_MAILBOX, status="5.7.1")],
+        told = await service.record(
+            [gone(ADA_MAILBOX, status="5.2.2"), gone(BEN_MAILBOX, status="5.7.1")]
         )
 
         assert [each.kind for each in told] == [BounceKind.TEMPORARY, BounceKind.OTHER]
         assert (await service.read(key, answer["id"]))["contacts"] == answer["contacts"]
-        (finished,) = [
-            e.event for e in await service.log.tail(0, 1_000) if type(e.event) is LookupFinished
-        ]
+        (finished,) = await service.events(LookupFinished)
         assert finished.verified == 2
 
 
@@ -172,11 +158,11 @@ async def test_who_is_erased_is_erased_from_what_came_back_too() -> None:
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         answer = (await service.search(key, brand="Acme")).json()
-        await record(service, clock, [gone(ADA_MAILBOX, diagnostic="no Ada Kern")])
+        await service.record([gone(ADA_MAILBOX, diagnostic="no Ada Kern")])
 
         await service.erasure.erase_mailbox(ADA_MAILBOX)
         reread = await service.read(key, answer["id"])
-        (told,) = await record(service, clock, [gone(ADA_MAILBOX)])
+        (told,) = await service.record([gone(ADA_MAILBOX)])
 
         assert service.names(reread) == ["Ben Ode"]
         assert "Ada" not in await service.stored()
@@ -216,3 +202,70 @@ def test_a_mailbox_is_refuted_exactly_while_its_newest_permanent_bounce_stands(
         stands = bool(times) and at < max(times) + REFUTED_FOR
         assert state.refutes(mailbox, at) is stands
     assert not MailDomain().refutes("a", at)
+
+
+# Next to searches that run.
+
+
+class InterruptedLog(MemoryEventLog):
+    """Does something else just before the first append of an event of one type.
+
+    Attributes:
+        before: By type of event what is done, once.
+    """
+
+    before: dict[type[Event], Callable[[], Awaitable[None]]]
+
+    def __init__(self, keys: MemoryKeyStore) -> None:
+        super().__init__(keys)
+        self.before = {}
+
+    async def append(self, appends: Sequence[Append], ceiling: Ceiling | None = None) -> int:
+        for event in (event for each in appends for event in each.events):
+            interrupt = self.before.pop(type(event), None)
+            if interrupt is not None:
+                await interrupt()
+        return await super().append(appends, ceiling)
+
+
+@asynccontextmanager
+async def found_at_acme() -> AsyncIterator[tuple[Erasable, InterruptedLog, Any]]:
+    """Run a service that has found Ada at Acme; give it, its log and the key that asked."""
+    keys = MemoryKeyStore()
+    log = InterruptedLog(keys)
+    tools = outside((ADA,), zenith=(at_zenith(ADA),), zenith_mail=("acme.test",))
+    async with erasable(tools, keys, clock=ManualClock(NOW), log=log) as service:
+        key = await service.new_key()
+        await service.search(key, brand="Acme")
+        yield service, log, key
+
+
+async def test_a_bounce_between_a_check_and_its_storing_refutes_it() -> None:
+    async with found_at_acme() as (service, log, key):
+        became: list[Any] = []
+
+        async def bounce() -> None:
+            became.extend(await service.record([gone(ADA_MAILBOX)]))
+
+        log.before[MailboxVerified] = bounce
+        zenith = (await service.search(key, brand="Zenith")).json()
+
+        assert [each.corrected for each in became] == [1], "of Acme alone: Zenith has none yet"
+        assert (zenith["status"], zenith["reason"]) == ("failed", "no_emails")
+        assert ADA_MAILBOX not in str(zenith)
+
+
+async def test_a_check_stored_while_a_bounce_is_recorded_is_corrected() -> None:
+    async with found_at_acme() as (service, log, key):
+        shown: list[str] = []
+
+        async def search() -> None:
+            found = (await service.search(key, brand="Zenith")).json()
+            assert ADA_MAILBOX in str(found)
+            shown.append(found["id"])
+
+        log.before[BounceReported] = search
+        (became,) = await service.record([gone(ADA_MAILBOX)])
+
+        assert became.corrected == 2
+        assert ADA_MAILBOX not in str(await service.read(key, *shown))

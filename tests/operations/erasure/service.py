@@ -1,30 +1,39 @@
 """The whole service in memory, with somebody who may erase people from it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from cs.assembly.folder import open_paid_calls
+from cs.assembly.monitored_keys import KeyStoreUnavailable
+from cs.assembly.one_process import run_embedded
+from cs.assembly.operator_command import open_command_context
 from cs.assembly.plugins import StagePlugins
 from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
-from cs.eventlog.streams import Streams
-from cs.operations.erasure import Erasure
-from cs.operations.operator import NewSecret
+from cs.eventlog.fingerprints import profile_print
+from cs.keystore.wrapping import PAID_CALLS
+from cs.operations.operator import Operator
+from cs.paid_calls.register import CallLease, CallRegister, PaidCall, PaidCalls
 from cs.plugins.verifiers import DomainCheck
-from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
+from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
-from cs.projections.sqlite import sqlite_views
-from cs.projections.views import Views
+from cs.projections.searches import RESULTS
 from cs.runtime.clock import Clock, SystemClock
+from cs.settings import Settings
 from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
+from harness.stores import Stores, opened, stores_in_memory
+from history.people import PastLookup, Seen, store
 
 ADA_PROFILE = "https://www.linkedin.com/in/ada-kern"
 ADA_MAILBOX = "ada.kern@acme.test"
@@ -81,37 +90,41 @@ def outside(
     return StagePlugins([Directory(brands)], [people], [mailboxes or both])
 
 
-@dataclass
-class Erasable(Service):
-    keys: MemoryKeyStore
-    log: MemoryEventLog
-    views: Views
-    erasure: Erasure
+class AwayKeys(MemoryKeyStore):
+    """Fails after it has destroyed, as when the answer is lost, while it is `away`."""
 
-    async def reapply(self) -> int:
-        return await self.erasure.reapply()
+    Error = KeyStoreUnavailable
+    away = False
+
+    async def destroy(self, names: Iterable[str]) -> None:
+        await super().destroy(names)
+        if self.away:
+            raise self.Error("the key store is away")
+
+
+@dataclass(kw_only=True)
+class Erasable(Stores, Service):
+    """A service, and the stores that it runs on."""
 
     def names(self, answer: Mapping[str, Any]) -> list[str]:
         return [contact["full_name"] for contact in answer["contacts"]]
 
-    async def read(self, key: NewSecret, search: str) -> dict[str, Any]:
-        """Read *search* again."""
-        async with self.client(key) as client:
-            record: dict[str, Any] = (await client.get(f"/searches/{search}")).json()
-            return record
-
-    async def stored(self) -> str:
-        """Return all that anybody can still read in the log."""
-        return repr([each.event for each in await self.log.tail(0, 10_000)])
-
     async def rebuilt(self, key_id: str, search: str) -> bytes | None:
         """Return the body of *search* as views rebuilt from the log's start have it."""
-        fresh = sqlite_views(None, projections())
-        runner = ViewRunner(self.log, fresh, self.keys)
-        await runner.catch_up()
-        found = await Reading(self.log, fresh, runner, self.keys).search(search, key_id)
-        await fresh.close()
+        async with stores_in_memory(self.log, self.keys) as fresh:
+            runner = ViewRunner(self.log, fresh.views, self.keys)
+            await runner.catch_up()
+            reading = Reading(self.log, fresh.views, runner, self.keys)
+            found = await reading.search(search, key_id)
         return found.body if found else None
+
+    async def result_keys(self) -> set[str | None]:
+        """Return the keys of the answers in the views."""
+        return {row.key for _, row in await self.views.all(RESULTS)}
+
+    async def returned_on(self, day: date) -> Sequence[Any]:
+        """Return the lookups that a search last returned on *day*, as the views have them."""
+        return await self.views.tagged(RETURNED, day.isoformat())
 
 
 @asynccontextmanager
@@ -123,20 +136,46 @@ async def erasable(
     months: int | None = None,
     log: MemoryEventLog | None = None,
 ) -> AsyncIterator[Erasable]:
-    keys = keys or MemoryKeyStore()
-    log, views = log or MemoryEventLog(keys), sqlite_views(None, projections())
-    clock = clock or SystemClock()
-    try:
-        async with one_process(log, keys, views, tools, clock=clock, months=months) as service:
-            another = ViewRunner(log, views, keys)  # as the command has one of its own
-            streams = Streams(log)
-            yield Erasable(
-                service.running,
-                service.operator,
-                keys,
-                log,
-                views,
-                Erasure(streams, keys, clock, another.catch_up),
-            )
-    finally:
-        await views.close()
+    async with (
+        stores_in_memory(log, keys, clock) as stores,
+        one_process(
+            stores.log, stores.keys, stores.views, tools, clock=stores.clock, months=months
+        ) as service,
+    ):
+        yield Erasable(**vars(stores), running=service.running, operator=service.operator)
+
+
+@asynccontextmanager
+async def erasable_folder(folder: Path, tools: StagePlugins) -> AsyncIterator[Erasable]:
+    """Run a service on *folder*."""
+    async with (
+        opened(folder) as stores,
+        one_process(stores.log, stores.keys, stores.views, tools) as service,
+    ):
+        yield Erasable(**vars(stores), running=service.running, operator=service.operator)
+
+
+@asynccontextmanager
+async def paying_service(
+    folder: Path, tools: Callable[[PaidCalls], StagePlugins]
+) -> AsyncIterator[Service]:
+    """Run a service on *folder* whose *tools* make paid calls."""
+    settings = Settings(data_dir=folder)
+    async with (
+        open_paid_calls(settings) as paid,
+        run_embedded(settings, tools(paid), "live") as running,
+    ):
+        yield Service(running, Operator(running.streams, SystemClock()))
+
+
+async def person_everywhere(folder: Path, seen: Seen) -> None:
+    """Make *folder* with *seen* in its log, and in the remembered answer of a paid call."""
+    async with open_command_context(Settings(data_dir=folder), new=True) as data:
+        await store(data.log, [PastLookup("Acme", (seen,))])
+        (name,) = await data.keys.matching([profile_print(data.keys, seen.profile or "")])
+        secret = await data.keys.secret(PAID_CALLS)
+    async with CallRegister.in_file(folder / "calls.db", lambda: secret) as calls:
+        call = PaidCall(name.rpartition("#")[0], "provider", b"who is at Acme?")
+        begun = await calls.begin(call, lease_s=15, again=False)
+        assert isinstance(begun, CallLease)
+        await calls.answer(begun, seen.full_name.encode())

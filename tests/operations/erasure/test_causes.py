@@ -1,6 +1,6 @@
 """An erasure names what led to it: an operator's command, a mailbox that was found, or time."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from cs.domain.brand.events import ContactsErased
 from cs.domain.causation import (
@@ -10,14 +10,10 @@ from cs.domain.causation import (
     RequestCause,
     TimerCause,
 )
-from cs.domain.codec import AnyEvent
 from cs.domain.key import SearchAdmitted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
-from cs.eventlog.port import RecordedEvent
 from cs.history.causes import explain
-from cs.operations.retention import MONTH, Retention
 from harness.manual_clock import ManualClock
-from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA, BEN
 from operations.erasure.service import (
     ADA_MAILBOX,
@@ -32,12 +28,8 @@ AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ERASURE = (PersonErased, PersonSuppressed, ContactsErased, SuppressionLifted)
 
 
-async def recorded(service: Erasable, *kinds: type[AnyEvent]) -> list[RecordedEvent]:
-    return [each for each in await service.log.tail(0, 10_000) if isinstance(each.event, kinds)]
-
-
 async def causes(service: Erasable) -> set[AnyCause | None]:
-    return {each.caused_by for each in await recorded(service, *ERASURE)}
+    return {each.caused_by for each in await service.recorded(*ERASURE)}
 
 
 async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call() -> None:
@@ -51,7 +43,7 @@ async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call
 
         erased = [
             each
-            for each in await recorded(service, *ERASURE)
+            for each in await service.recorded(*ERASURE)
             if isinstance(each.caused_by, MessageCause)
         ]
         assert {type(each.event) for each in erased} == {
@@ -60,7 +52,7 @@ async def test_who_is_erased_because_a_mailbox_was_found_leads_back_to_that_call
             PersonErased,
         }
         assert len({each.stream for each in erased}) == 3, "the person, Acme and Zenith"
-        _, acme = await recorded(service, SearchAdmitted)
+        _, acme = await service.recorded(SearchAdmitted)
         assert isinstance(acme.event, SearchAdmitted)
         for each in erased:
             why = await explain(service.log, each.position)
@@ -82,20 +74,20 @@ async def test_an_operators_erasure_names_the_command() -> None:
 
         (one,) = await service.erasure.suppressed()
         await service.erasure.lift([one.id])
-        (lifted,) = await recorded(service, SuppressionLifted)
+        (lifted,) = await service.recorded(SuppressionLifted)
         assert lifted.caused_by == OperatorCause(command="people suppressed --lift")
 
 
 async def test_who_ages_out_does_so_because_it_was_time() -> None:
-    clock, keys = ManualClock(AT), MemoryKeyStore()
-    async with erasable(outside(), keys, clock=clock) as service:
+    clock = ManualClock(AT)
+    async with erasable(outside(), clock=clock) as service:
         await service.search(await service.new_key(), brand="Acme")
-        clock.set(AT + 7 * MONTH)
+        clock.set(AT + timedelta(days=7 * 31))
 
-        await Retention(service.views, service.erasure, clock, months=6).round()
+        await service.retention(6).round()
 
         assert await causes(service) == {TimerCause(timer="ageing")}
-        (erased,) = await recorded(service, ContactsErased)
+        (erased,) = await service.recorded(ContactsErased)
         why = await explain(service.log, erased.position)
         assert why is not None
         assert (why.before, why.after) == ([], [])

@@ -11,14 +11,9 @@ from pathlib import Path
 import pytest
 
 from cli.command import Ran, ran
-from cs.assembly.folder import open_folder
-from cs.assembly.operator_command import open_command_context
-from cs.eventlog.fingerprints import profile_print
-from cs.keystore.wrapping import PAID_CALLS
-from cs.paid_calls.register import CallLease, CallRegister, PaidCall
-from cs.runtime.data_folder import DataFolder
-from cs.settings import Settings
-from history.people import PastLookup, Seen, store
+from harness.stores import opened
+from history.people import Seen
+from operations.erasure.service import person_everywhere
 from operations.erasure.traces import traces
 
 pytestmark = pytest.mark.slow
@@ -38,7 +33,7 @@ SEALED = {
 def folder(tmp_path: Path) -> Path:
     """Return a folder with her in the log, the directory and the answer of a paid call."""
     folder = tmp_path / "data"
-    asyncio.run(_store(folder))
+    asyncio.run(person_everywhere(folder, JANE))
     file = tmp_path / "people.csv"
     file.write_text(
         f"name,company,linkedin,email\n{JANE.full_name},Acme,{PROFILE},{NAMES[2]}\n"
@@ -46,19 +41,6 @@ def folder(tmp_path: Path) -> Path:
     assert ran("directory", "import", str(file), f"--data-dir={folder}").code == 0
     file.unlink()
     return folder
-
-
-async def _store(folder: Path) -> None:
-    async with open_command_context(Settings(data_dir=folder), new=True) as data:
-        await store(data.log, [PastLookup("Acme", (JANE,))])
-    async with open_folder(DataFolder(folder)) as data:
-        (name,) = await data.keys.matching([profile_print(data.keys, PROFILE)])
-        secret = await data.keys.secret(PAID_CALLS)
-    async with CallRegister.in_file(folder / "calls.db", lambda: secret) as calls:
-        call = PaidCall(name.rpartition("#")[0], "provider", b"who is at Acme?")
-        begun = await calls.begin(call, lease_s=15, again=False)
-        assert isinstance(begun, CallLease)
-        await calls.answer(begun, JANE.full_name.encode())
 
 
 @contextmanager
@@ -123,5 +105,5 @@ def test_an_erasure_ends_when_no_process_reads_the_files(
 
 async def _shown(folder: Path) -> bool:
     """Return whether anything of her can be opened."""
-    async with open_folder(DataFolder(folder)) as data:
-        return JANE.full_name in repr([each.event for each in await data.log.tail(0, 100)])
+    async with opened(folder) as stores:
+        return JANE.full_name in await stores.stored()

@@ -1,49 +1,29 @@
 """A key store that came back from a backup is made to forget again, whatever is damaged."""
 
 import shutil
-import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 
-from cs.assembly.folder import FolderStores, open_folder
 from cs.domain.brand.events import PeopleFound
 from cs.eventlog.port import DamagedEvent, EventLog
-from cs.eventlog.streams import Streams
-from cs.operations.erasure import Erasure
-from cs.projections.runner import ViewRunner
-from cs.runtime.clock import SystemClock
-from cs.runtime.data_folder import DataFolder
-from harness.in_process import one_process
 from harness.outside import ADA, BEN
-from operations.erasure.service import ADA_PROFILE, at_zenith, erasable, outside
+from harness.stores import opened
+from operations.erasure.service import (
+    ADA_PROFILE,
+    at_zenith,
+    erasable,
+    erasable_folder,
+    outside,
+)
+from system.damage.stores import SqliteStores
 
 BEN_PROFILE = "https://www.linkedin.com/in/ben-ode"
 
 
-@asynccontextmanager
-async def folder(path: Path) -> AsyncIterator[tuple[FolderStores, Erasure]]:
-    async with open_folder(DataFolder(path)) as data:
-        views = ViewRunner(data.log, data.views, data.keys)
-        streams = Streams(data.log, data.snapshots)
-        yield data, Erasure(streams, data.keys, SystemClock(), views.catch_up)
-
-
-async def again(data: FolderStores) -> int:
-    """Erase again everybody who ever was."""
-    stores = (Streams(data.log), data.keys, SystemClock())
-    reflected = ViewRunner(data.log, data.views, data.keys).catch_up
-    return await Erasure(*stores, reflected).reapply()
-
-
 async def search(path: Path, *brands: str) -> None:
     tools = outside(acme=(ADA,), zenith=(at_zenith(BEN),))
-    async with (
-        folder(path) as (data, _),
-        one_process(data.log, data.keys, data.views, tools) as service,
-    ):
+    async with erasable_folder(path, tools) as service:
         key = await service.new_key()
         for brand in brands:
             assert (await service.search(key, brand=brand)).status_code == 200
@@ -57,15 +37,6 @@ async def where_found(log: EventLog, name: str) -> tuple[str, int]:
     raise AssertionError(f"{name} was found")
 
 
-def state(path: Path, position: int, new: bytes) -> bytes:
-    """Put *new* in the place of the bytes of an event; return those."""
-    with closing(sqlite3.connect(path / "log.db")) as database, database:
-        where = "FROM stored_events WHERE rowid = ?"
-        (found,) = database.execute(f"SELECT state {where}", (position,)).fetchone()
-        database.execute("UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position))
-    return bytes(found)
-
-
 async def readable(log: EventLog, stream: str) -> str:
     return repr([each.event for each in await log.read(stream)])
 
@@ -76,23 +47,23 @@ async def test_one_damaged_stream_keeps_nobody_else_from_being_forgotten_again(
     path = tmp_path / "data"
     await search(path, "Acme", "Zenith")
     shutil.copyfile(path / "keys.db", tmp_path / "keys.db")
-    async with folder(path) as (data, erasure):
+    async with opened(path) as data:
         acme, damaged_at = await where_found(data.log, "Ada Kern")
         zenith, _ = await where_found(data.log, "Ben Ode")
-        await erasure.erase_profile(ADA_PROFILE)
-        await erasure.erase_profile(BEN_PROFILE)
+        await data.erasure.erase_profile(ADA_PROFILE)
+        await data.erasure.erase_profile(BEN_PROFILE)
     shutil.copyfile(tmp_path / "keys.db", path / "keys.db")
-    whole = state(path, damaged_at, b"{")
+    whole = await SqliteStores(path).replace(damaged_at, b"{")
 
-    async with folder(path) as (data, _):
+    async with opened(path) as data:
         assert "Ben Ode" in await readable(data.log, zenith)
         with pytest.raises(DamagedEvent):
-            await again(data)
+            await data.erasure.reapply()
         assert "Ben Ode" not in await readable(data.log, zenith)
 
-    state(path, damaged_at, whole)
-    async with folder(path) as (data, _):
-        assert await again(data) == 2
+    await SqliteStores(path).replace(damaged_at, whole)
+    async with opened(path) as data:
+        assert await data.erasure.reapply() == 2
         assert "Ada Kern" not in await readable(data.log, acme)
 
 
@@ -112,7 +83,7 @@ async def test_of_one_who_was_lifted_what_was_erased_stays_so_and_they_may_be_fo
         service.keys._suppressed |= refused
         assert "Ada Kern" in await service.stored()
 
-        assert await service.reapply() == 0
+        assert await service.erasure.reapply() == 0
 
         assert "Ada Kern" not in await service.stored()
         assert await service.erasure.suppressed() == []

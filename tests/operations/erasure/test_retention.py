@@ -6,27 +6,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import structlog.testing
 
-from cs.assembly.monitored_keys import KeyStoreUnavailable
 from cs.domain.brand.events import LookupFinished
 from cs.domain.key import KeyIssued
-from cs.eventlog.port import Append, LogUnavailable
-from cs.operations.retention import EVERY, MONTH, Retention
-from cs.projections.returned import RETURNED
+from cs.eventlog.port import Append
 from cs.settings import BadSettings, load
 from harness.manual_clock import ManualClock
-from harness.memory_keys import MemoryKeyStore
 from harness.outside import ADA
-from operations.erasure.service import Erasable, at_zenith, erasable, outside
+from operations.erasure.service import AwayKeys, Erasable, at_zenith, erasable, outside
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MONTHS = 6
-KEPT_FOR = MONTHS * MONTH
+KEPT_FOR = MONTHS * timedelta(days=31)
 DAY = timedelta(days=1)
 OF_ANYBODY = ("Ada Kern", "ada.kern", "ada-kern", "Ben Ode", "ben.ode", "ben-ode")
-
-
-def retention(service: Erasable, clock: ManualClock) -> Retention:
-    return Retention(service.views, service.erasure, clock, months=MONTHS)
 
 
 async def told(service: Erasable) -> list[str]:
@@ -39,7 +31,7 @@ async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() ->
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()
-        aging = retention(service, clock)
+        aging = service.retention(MONTHS)
 
         clock.set(AT + KEPT_FOR)
         assert await aging.round() == 0, "not before its time"
@@ -57,7 +49,7 @@ async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() ->
         assert rebuilt is not None
         assert b"Ada" not in rebuilt
         assert await aging.round() == 0
-        assert await retention(service, clock).round() == 0, "nor by another process"
+        assert await service.retention(MONTHS).round() == 0, "nor by another process"
 
 
 async def test_a_later_search_that_returned_or_found_them_counts() -> None:
@@ -68,7 +60,7 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         clock.set(AT + 29 * DAY)
         again = (await service.search(key, brand="Acme")).json()
         assert again["cached"]
-        aging = retention(service, clock)
+        aging = service.retention(MONTHS)
 
         clock.set(AT + KEPT_FOR + 2 * DAY)
         assert await aging.round() == 0
@@ -84,7 +76,7 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         assert await told(service) == []
         service.keys._keys = older  # as a backup brings them back
         assert await told(service) != []
-        assert await service.reapply() == 0
+        assert await service.erasure.reapply() == 0
         assert await told(service) == [], "nobody was suppressed, and all are forgotten again"
 
 
@@ -94,12 +86,10 @@ async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None
         key = await service.new_key()
         hurt = (await service.search(key, brand="Acme")).json()
         other = (await service.search(key, brand="Zenith")).json()
-        finished = next(
-            each for each in await service.log.tail(0) if isinstance(each.event, LookupFinished)
-        )
+        finished, _ = await service.recorded(LookupFinished)
         strange = KeyIssued(label="", quota=1, secret_hash="", last4="", at=AT)
         await service.log.append([Append(finished.stream, finished.version, (strange,))])
-        aging = retention(service, clock)
+        aging = service.retention(MONTHS)
         clock.set(AT + KEPT_FOR + DAY)
 
         while await aging.round():
@@ -110,36 +100,25 @@ async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None
         assert aging.lookups == 1, "of the other nothing is said until it is mended"
 
 
-class Away(MemoryKeyStore):
-    """Fails after it has destroyed, as when the answer is lost."""
-
-    away = False
-
-    async def destroy(self, names: object) -> None:
-        await super().destroy(names)  # type: ignore[arg-type]
-        if self.away:
-            raise KeyStoreUnavailable("the key store is away")
-
-
 async def test_what_was_cut_off_is_done_again() -> None:
-    clock, keys = ManualClock(AT), Away()
+    clock, keys = ManualClock(AT), AwayKeys()
     async with erasable(outside(), keys, clock=clock) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()
-        aging = retention(service, clock)
+        aging = service.retention(MONTHS)
         clock.set(AT + KEPT_FOR + DAY)
         keys.away = True
-        with pytest.raises(LogUnavailable):
+        with pytest.raises(AwayKeys.Error):
             await aging.round()
         assert (await service.read(key, before["id"]))["contacts"] == []
 
         keys.away = False
         assert await aging.round() == 1
-        assert await service.views.tagged(RETURNED, AT.date().isoformat()) == []
+        assert await service.returned_on(AT.date()) == []
 
 
 async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
-    clock, keys = ManualClock(AT), Away()
+    clock, keys = ManualClock(AT), AwayKeys()
     async with erasable(outside(), keys, clock=clock, months=MONTHS) as service:
         key = await service.new_key()
         before = (await service.search(key, brand="Acme")).json()
@@ -150,9 +129,9 @@ async def test_it_runs_by_itself_and_goes_on_after_a_failure() -> None:
             while (await service.read(key, before["id"]))["contacts"]:
                 pass
         keys.away = False
-        clock.set(clock.now() + EVERY)
+        clock.set(clock.now() + timedelta(hours=1))
         async with asyncio.timeout(10):
-            while await service.views.tagged(RETURNED, AT.date().isoformat()):
+            while await service.returned_on(AT.date()):
                 pass
         assert await told(service) == []
 
@@ -169,7 +148,7 @@ async def test_a_lookup_whose_people_were_all_erased_is_not_looked_at_for_ever()
         key = await service.new_key()
         await service.search(key, brand="Acme")
         await service.erasure.erase_mailbox("ada.kern@acme.test")
-        aging = retention(service, clock)
+        aging = service.retention(MONTHS)
         clock.set(AT + KEPT_FOR + DAY)
 
         assert await aging.round() == 1
