@@ -1,4 +1,4 @@
-"""What work on hostile input may cost: seconds of this thread's processor, and memory."""
+"""What work on hostile input may cost: seconds of processor, and memory."""
 
 import time
 import tracemalloc
@@ -9,10 +9,10 @@ MIB = 1024 * 1024
 
 
 def seconds_of(work: Callable[[], Any]) -> float:
-    """Return the processor seconds of this thread that *work* costs."""
-    started = time.thread_time()
+    """Return the processor seconds that *work* costs, in whatever threads."""
+    started = time.process_time()
     work()
-    return time.thread_time() - started
+    return time.process_time() - started
 
 
 def mib_of(work: Callable[[], Any]) -> float:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cs.outside import http
-from cs.outside.body import PARTS
-from cs.outside.connections import FRAMING_BYTES
-from cs.outside.http import MAX_BYTES, TrustedClient
 from cs.outside.port import Unreachable
-from cs.sandbox.certificates import Authority
+from harness.clients import certificates, trusted_client
 from harness.loopback_server import loopback_server
 
 OPEN = "127.81.0.1"
+#: Bytes of a body at most, those around it, and parts of a body.
+MAX_BYTES, FRAMING_BYTES, PARTS = 2 * 1024 * 1024, 128 * 1024, 16_384
+#: More than the connections that a client has at once.
+MANY = 120
 
 
 async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> None:
@@ -26,7 +26,7 @@ async def test_what_comes_behind_an_answer_is_never_taken_for_the_next_one() -> 
         writer.write(answer % (len(path), path) + answer % (6, b"POISON"))
         await reader.read()
 
-    async with loopback_server(serve, OPEN) as port, TrustedClient(user_agent="test") as client:
+    async with loopback_server(serve, OPEN) as port, trusted_client() as client:
         bodies = [
             (await client.get(f"http://{OPEN}:{port}{path}")).body
             for path in ("/a", "/b", "/c")
@@ -54,17 +54,14 @@ async def test_an_answer_is_limited_by_all_that_comes(name: str) -> None:
         writer.write(TOO_LARGE[name])
         await reader.read()
 
-    async with loopback_server(serve, OPEN) as port, TrustedClient(user_agent="test") as client:
+    async with loopback_server(serve, OPEN) as port, trusted_client() as client:
         with pytest.raises(Unreachable) as caught:
             await client.get(f"http://{OPEN}:{port}/")
 
     assert caught.value.why == "too-large"
 
 
-async def test_calls_that_run_out_of_time_leave_no_connection_in_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http, "CONNECTIONS", 2)
+async def test_calls_that_run_out_of_time_leave_no_connection_in_use() -> None:
     silent = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,26 +72,22 @@ async def test_calls_that_run_out_of_time_leave_no_connection_in_use(
 
     async with (
         loopback_server(serve, OPEN) as port,
-        TrustedClient(user_agent="test", total_s=0.5) as client,
+        trusted_client(total_s=0.5) as client,
     ):
         silent.set()
-        whys = [error.why for error in await failures(client, f"http://{OPEN}:{port}/", 6)]
+        url = f"http://{OPEN}:{port}/"
+        failed = await asyncio.gather(
+            *(client.get(url) for _ in range(MANY)), return_exceptions=True
+        )
         silent.clear()
         answer = await client.get(f"http://{OPEN}:{port}/")
 
-    assert whys == ["timeout"] * 6
+    assert [getattr(error, "why", error) for error in failed] == ["timeout"] * MANY
     assert answer.body == b"ok"
 
 
-async def failures(client: TrustedClient, url: str, number: int) -> list[Unreachable]:
-    answers = await asyncio.gather(
-        *(client.get(url) for _ in range(number)), return_exceptions=True
-    )
-    return [each for each in answers if isinstance(each, Unreachable)]
-
-
 async def test_a_damaged_tls_record_is_a_failure_of_tls(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
+    authority = certificates(tmp_path)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -105,7 +98,7 @@ async def test_a_damaged_tls_record_is_a_failure_of_tls(tmp_path: Path) -> None:
     tls = authority.context(["localhost"])
     async with (
         loopback_server(serve, tls=tls) as port,
-        TrustedClient(user_agent="test", ca_file=authority.ca_file) as client,
+        trusted_client(ca_file=authority.ca_file) as client,
     ):
         with pytest.raises(Unreachable, match=r"localhost: .") as caught:
             await client.get(f"https://localhost:{port}/")
@@ -124,7 +117,7 @@ async def test_a_handshake_that_hangs_is_closed_at_the_time_limit() -> None:
 
     async with (
         loopback_server(serve, OPEN) as port,
-        TrustedClient(user_agent="test", total_s=0.2) as client,
+        trusted_client(total_s=0.2) as client,
     ):
         with pytest.raises(Unreachable, match=r"0\.2 s"):
             await client.get(f"https://{OPEN}:{port}/")

@@ -1,41 +1,22 @@
 import asyncio
 import gzip
-from ipaddress import IPv4Network
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cs.outside.guard import Guard
-from cs.outside.http import GuardedClient, TrustedClient, user_agent
 from cs.outside.port import Forbidden, Unreachable
-from cs.sandbox.certificates import Authority
+from harness.clients import certificates, guarded_client, trusted_client
 from outside.loopback_web import Answer, Page, Web, WebRequest, Zone, pages, reply, serve
 
-LOOPBACK = IPv4Network("127.0.0.0/8")
+LOOPBACK = "127.0.0.0/8"
 WEB = "127.81.0.1"  # allowed in these tests
 PRIVATE = "127.82.0.1"  # not allowed in those about redirects and rebinding
-TIGHT = IPv4Network("127.81.0.0/16")
+TIGHT = "127.81.0.0/16"
 
 
-def guarded(
-    web: Web,
-    zone: Zone,
-    *,
-    allowed: IPv4Network = LOOPBACK,
-    total_s: float = 10.0,
-    max_bytes: int = 2 * 1024 * 1024,
-    ca_file: Path | None = None,
-) -> GuardedClient:
-    """A client for which *web* is where http and https are."""
-    return GuardedClient(
-        Guard([allowed], frozenset({web.port})),
-        zone,
-        user_agent="contact-search/test (tests@acme.example)",
-        web_ports=(web.port, web.port),
-        total_s=total_s,
-        max_bytes=max_bytes,
-        ca_file=ca_file,
-    )
+def guarded(web: Web, zone: Zone, *, allowed: str = LOOPBACK, **limits: Any) -> Any:
+    """Return a client for which *web* is where http and https are."""
+    return guarded_client(zone, allowed, web_ports=(web.port, web.port), **limits)
 
 
 def zone(**names: str) -> Zone:
@@ -43,11 +24,11 @@ def zone(**names: str) -> Zone:
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("ca"))
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return certificates(tmp_path_factory.mktemp("ca"))
 
 
-async def refused(client: GuardedClient | TrustedClient, url: str) -> str:
+async def refused(client: Any, url: str) -> str:
     with pytest.raises(Unreachable) as caught:
         await client.get(url)
     return caught.value.why
@@ -72,11 +53,11 @@ async def test_a_page_comes_whole_and_the_name_stays_in_the_request() -> None:
     page = web.asked[-1]
     assert page.path == "/a?q=%C3%A9"
     assert page.headers["host"] == "acme.test"
-    assert page.headers["user-agent"].startswith("contact-search/test (tests@")
+    assert page.headers["user-agent"].startswith("contact-search/")
 
 
 async def test_tls_checks_the_name_although_the_address_is_dialled(
-    authority: Authority,
+    authority: Any,
 ) -> None:
     tls = authority.context(["acme.test"])
     names = zone(acme=WEB, other=WEB)
@@ -178,13 +159,8 @@ async def test_an_open_literal_address_is_dialled_without_asking_dns() -> None:
     assert (answer.body, names.asked) == (b"page", [])
 
 
-def test_web_ports_the_guard_would_refuse_are_a_mistake_at_once() -> None:
-    with pytest.raises(ValueError, match="does not open"):
-        GuardedClient(Guard(), Zone({}), user_agent="x", web_ports=(8080, 8443))
-
-
 async def test_the_environment_adds_no_authority(
-    authority: Authority, monkeypatch: pytest.MonkeyPatch
+    authority: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.ca_file))
     tls = authority.context(["acme.test"])
@@ -276,7 +252,7 @@ async def test_a_redirect_to_what_is_no_url_is_no_answer(where: str) -> None:
 async def test_a_configured_service_may_redirect_to_nonsense(where: str) -> None:
     async with (
         serve(pages({"/": moved(where)}), address=WEB) as web,
-        TrustedClient(user_agent="cs/test") as client,
+        trusted_client() as client,
     ):
         assert await refused(client, web.url) in {"protocol", "redirects"}
 
@@ -454,7 +430,7 @@ async def test_a_redirect_does_not_lead_around_robots_txt() -> None:
 async def test_a_configured_address_may_be_private_and_is_asked_directly() -> None:
     async with (
         serve(pages({"/search": b"{}"})) as web,
-        TrustedClient(user_agent=user_agent("ops@acme.example")) as client,
+        trusted_client() as client,
     ):
         answer = await client.get(
             f"{web.url}/search", params={"q": "a b"}, headers={"X-Key": "secret"}
@@ -473,7 +449,7 @@ async def test_a_redirect_within_the_origin_is_followed_and_one_out_of_it_is_not
             "/search": b"{}",
             "/out": moved(elsewhere.url),
         }
-        async with serve(pages(table)) as web, TrustedClient(user_agent="x") as client:
+        async with serve(pages(table)) as web, trusted_client() as client:
             inside = await client.get(f"{web.url}/in", headers={"X-Key": "secret"})
             outside = await refused(client, f"{web.url}/out")
 
@@ -485,7 +461,7 @@ async def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -
     async with serve(pages({"/": b"direct"})) as web, serve(pages({})) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
-        async with TrustedClient(user_agent="x") as client:
+        async with trusted_client() as client:
             answer = await client.get(web.url)
 
     assert (answer.body, proxy.asked) == (b"direct", [])
@@ -494,7 +470,7 @@ async def test_the_environment_names_no_proxy(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("value", ["key\n", "key\r\nX-Other: 1", "kéy", "key\x00", "k\x7fy"])
 async def test_a_header_that_none_may_be_is_not_sent_and_not_told(value: str) -> None:
     async with serve(pages({"/": (200, {}, b"")})) as web:
-        async with TrustedClient(user_agent="cs/test") as client:
+        async with trusted_client() as client:
             with pytest.raises(Unreachable) as caught:
                 await client.get(f"{web.url}/", headers={"X-Api-Key": value})
 

@@ -9,8 +9,9 @@ from typing import Any
 from cs.outside.port import ApiClient, Response
 from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.plugins.contracts.stand_in import ServiceRequest
-from cs.plugins.sources import PeopleSource, SourceContext
-from cs.sources.people import apollo, brave, hunter, people_data_labs, serper
+from cs.plugins.entry_points import Group
+from cs.plugins.sources import SourceContext
+from harness.clients import plugin
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 KEY = "s3cret-of-ours"
@@ -165,7 +166,6 @@ class Service:
     """
 
     name: str
-    make: Callable[[SourceContext], PeopleSource]
     says: Respond
     key_header: str
     calls: int
@@ -177,8 +177,13 @@ class Service:
 
 SERVICES = [
     Service(
-        *("brave", brave.from_context, brave_says, "x-subscription-token"),
-        *(4, 0.020, 0.005, "14,523 of 15,000 questions"),
+        "brave",
+        brave_says,
+        "x-subscription-token",
+        4,
+        0.020,
+        0.005,
+        check_left="14,523 of 15,000 questions",
         own_faults=[
             (
                 error(429, x_ratelimit_remaining="0, 99", x_ratelimit_reset="1, 99999"),
@@ -192,22 +197,29 @@ SERVICES = [
         ],
     ),
     Service(
-        *("serper", serper.from_context, serper_says, "x-api-key", 2, 0.004, 0.001),
+        "serper",
+        serper_says,
+        "x-api-key",
+        2,
+        0.004,
+        0.001,
         own_faults=[(error(400, {"message": "Not enough credits"}), "failed", False)],
     ),
     Service(
-        *("hunter", hunter.from_context, hunter_says, "x-api-key"),
-        *(1, 0.05, 0.0, "600 of 1,000 searches"),
+        "hunter",
+        hunter_says,
+        "x-api-key",
+        1,
+        0.05,
+        0.0,
+        check_left="600 of 1,000 searches",
         own_faults=[
             (error(403, {"errors": [{"id": "too_many"}]}), "rate_limited", False),
             (error(429, {"errors": [{"id": "usage"}]}), "failed", True),
         ],
     ),
-    Service(
-        *("pdl", people_data_labs.from_context, pdl_says, "x-api-key"),
-        *(1, 0.56, 0.0),
-    ),
-    Service(*("apollo", apollo.from_context, apollo_says, "x-api-key", 3, 0.05, 0.0)),
+    Service("pdl", pdl_says, "x-api-key", 1, 0.56, 0.0),
+    Service("apollo", apollo_says, "x-api-key", 3, 0.05, 0.0),
 ]
 
 
@@ -217,6 +229,7 @@ def source_of(
     *,
     key: str = KEY,
     budgets: Budgets = UNLIMITED,
+    group: Group = Group.PEOPLE_SOURCES,
     **settings: Any,
 ) -> Any:
     """Return the adapter of *service*, asking through *client*."""
@@ -227,4 +240,4 @@ def source_of(
         now=lambda: NOW,
         budgets=budgets,
     )
-    return service.make(context)
+    return plugin(group, service.name, context)

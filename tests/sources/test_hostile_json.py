@@ -1,8 +1,9 @@
 """JSON of services and pages made to cost much: read or refused within a budget."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,42 +11,40 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Query
-from cs.outside.http import MAX_BYTES
 from cs.outside.port import Response
+from cs.plugins.contracts.stand_in import ServiceRequest, StandIn, source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
-from cs.sources.brand.wikidata import WikidataSource
-from cs.sources.people.searxng import SearxngSource
 from harness.budget import mib_of, seconds_of
+from harness.clients import plugin
 
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-ACME = BrandFacts(name="Acme", domain="acme.example")
+MAX_BYTES = 2 * 1024 * 1024  # of an answer
+SAID: list[bytes] = []
 
 
-class Saying:
-    """A fetcher that says *body* to the first question, and nothing to the others."""
+def say(asked: ServiceRequest) -> Response:
+    """Say the body in `SAID` to the first question, and nothing to the others."""
+    body = SAID.pop() if SAID else b"{}"
+    return Response(status=200, headers={}, body=body, url=asked.path)
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
 
-    async def get(
-        self,
-        url: str,
-        *,
-        params: Mapping[str, str] | None = None,  # noqa: ARG002
-        headers: Mapping[str, str] | None = None,  # noqa: ARG002
-    ) -> Response:
-        body, self._body = self._body, b"{}"
-        return Response(status=200, headers={}, body=body, url=url)
+@cache
+def source(group: Group, name: str) -> Any:
+    return plugin(group, name, source_context(StandIn(say), url="http://127.0.0.1"))
 
 
 def people(body: bytes) -> PeopleAnswer:
-    source = SearxngSource(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
-    return asyncio.run(source.find(ACME, limit=25))
+    SAID[:] = [body]
+    searxng = source(Group.PEOPLE_SOURCES, "searxng")
+    answer: PeopleAnswer = asyncio.run(searxng.find(BrandFacts(name="Acme"), limit=25))
+    return answer
 
 
 def brands(body: bytes) -> BrandAnswer:
-    source = WikidataSource(Saying(body), base_url="http://127.0.0.1", now=lambda: NOW)
-    return asyncio.run(source.find(Query(brand="Acme"), None))
+    SAID[:] = [body]
+    wikidata = source(Group.BRAND_SOURCES, "wikidata")
+    answer: BrandAnswer = asyncio.run(wikidata.find(Query(brand="Acme"), None))
+    return answer
 
 
 def filled(start: bytes, unit: bytes, end: bytes) -> bytes:

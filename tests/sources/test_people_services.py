@@ -2,29 +2,24 @@
 does, reads the shapes of its service, and reports each of its faults as what it is."""
 
 import json
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
 
 from cs.domain.contact import BrandFacts, Query, Sighting
-from cs.metrics.metrics import Metrics
-from cs.outside.http import TrustedClient
 from cs.outside.port import Response
-from cs.paid_calls.problems import MAY_BE_CHARGED, ProblemKind, ServiceProblem
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.contracts.stand_in import ServiceRequest, StandIn, out_of_order
+from cs.plugins.entry_points import Group
 from cs.plugins.isolated import IsolatedPeopleSource
-from cs.plugins.sources import BrandSource, SourceContext, SourceStatus, find_new
-from cs.sources.brand import company_enrich, search_panel
-from cs.sources.people import apollo
+from cs.plugins.sources import SourceStatus, find_new
+from harness.clients import trusted_client
 from harness.in_memory import memory_budgets
 from sources.people_services import (
     JANE,
     JOSE,
     KEY,
-    NOW,
     SERVICES,
     Respond,
     Service,
@@ -60,25 +55,28 @@ class TestEveryService(PeopleSourceContract):
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("body", "charged"),
     [
-        ({"errors": ["went wrong"]}, ProblemKind.BAD_QUESTION),
-        ({"errors": ["went wrong"], "people": [{"id": 1}]}, ProblemKind.WRONG_SHAPE),
-        ({"errors": ["no credits left"], "people": [{"id": 1}]}, ProblemKind.NO_CREDITS),
+        ({"errors": ["went wrong"]}, False),
+        ({"errors": ["went wrong"], "data": {"emails": [{"value": "x"}]}}, True),
+        ({"errors": ["no credits left"], "data": {"emails": [{"value": "x"}]}}, False),
     ],
 )
-def test_an_error_next_to_results_may_have_been_charged(body: Any, kind: ProblemKind) -> None:
-    judged = apollo.ADAPTER.judge(ok(body))
+async def test_an_error_next_to_results_may_have_been_charged(body: Any, charged: bool) -> None:
+    service, budgets = BY_NAME["hunter"], memory_budgets()
+    answer = await source_of(service, StandIn(always(ok(body))), budgets=budgets).find(
+        ACME, limit=50
+    )
+    (spent,) = await budgets.spending()
 
-    assert isinstance(judged, ServiceProblem)
-    assert judged.kind is kind
-    assert (kind in MAY_BE_CHARGED) == (kind is ProblemKind.WRONG_SHAPE)
+    assert answer.ended is SourceStatus.FAILED
+    assert (spent.micros_today > 0) is charged
 
 
 async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:
     budgets = memory_budgets()
     with on_port(service.says) as played:
-        async with TrustedClient(user_agent="cs/test") as client:
+        async with trusted_client() as client:
             url = f"{played.url}/v9"
             source = source_of(service, client, budgets=budgets, url=url, burst=50)
             answer = await source.find(ACME, limit=50)
@@ -289,7 +287,7 @@ async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person
         Sighting(full_name="José Núñez", source="hunter"),
     )
     played, without = StandIn(BY_NAME["pdl"].says), StandIn(BY_NAME["pdl"].says)
-    source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played), metrics=Metrics())
+    source = IsolatedPeopleSource(source_of(BY_NAME["pdl"], played))
     await source.find_new(ACME, limit=5, known=known)
     await find_new(source_of(BY_NAME["pdl"], without), ACME, limit=5, known=())
     other = await find_new(
@@ -339,23 +337,17 @@ def company_says(asked: ServiceRequest) -> Response:
     return ok(COMPANY) if asked.params.get("name") == "Acme" else error(404)
 
 
-HINTING: dict[str, tuple[Callable[[SourceContext], BrandSource], Respond]] = {
-    "serper": (search_panel.from_context, panel_says),
-    "pdl": (company_enrich.from_context, company_says),
-}
+HINTING: dict[str, Respond] = {"serper": panel_says, "pdl": company_says}
 #: By service, what it hints at for Acme, and what that and nothing found cost in micro-dollars.
 HINTS = {"serper": (["acme.example", "acme.shop"], 2_000), "pdl": (["acme.example"], 100_000)}
 
 
-def hinting(name: str, client: Any, *, key: str = KEY, **more: Any) -> BrandSource:
-    context = SourceContext(
-        trusted=client,
-        guarded=client,
-        settings={"key": key, "burst": 50, **more},
-        now=lambda: NOW,
-        budgets=getattr(client, "budgets", memory_budgets()),
+def hinting(name: str, client: Any, *, key: str = KEY, **more: Any) -> Any:
+    budgets = getattr(client, "budgets", memory_budgets())
+    group = Group.BRAND_SOURCES
+    return source_of(
+        BY_NAME[name], client, key=key, budgets=budgets, group=group, burst=50, **more
     )
-    return HINTING[name][0](context)
 
 
 @pytest.fixture(params=sorted(HINTING))
@@ -367,12 +359,12 @@ class TestEveryHint(BrandSourceContract):
     @pytest.fixture
     def case(self, name: str) -> BrandSourceCase:
         broken = out_of_order(lambda client: hinting(name, client))
-        works = hinting(name, StandIn(HINTING[name][1]))
+        works = hinting(name, StandIn(HINTING[name]))
         return BrandSourceCase(works, Query("Acme"), Query("Nobody At All"), broken)
 
 
 async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> None:
-    client, (hints, micros) = StandIn(HINTING[name][1]), HINTS[name]
+    client, (hints, micros) = StandIn(HINTING[name]), HINTS[name]
     client.budgets = budgets = memory_budgets()  # type: ignore[attr-defined]
     source = hinting(name, client)
     answer = await source.find(Query("Acme"), None)

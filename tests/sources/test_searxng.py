@@ -1,30 +1,37 @@
 """SearXNG as a people source: who is read of its results, and what it is asked."""
 
-import asyncio
-import json
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Sighting
-from cs.outside.http import TrustedClient
+from cs.outside.port import Response, Unreachable
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
+from cs.plugins.contracts.stand_in import Answer, ServiceRequest, StandIn, source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import PeopleAnswer, SourceStatus
-from cs.sources.people.searxng import NO_JSON, SearxngSource
-from cs.sources.people.web_search import WORDS, phrase
-from outside.loopback_web import Answer, Web, WebRequest, reply, serve
+from harness.clients import plugin
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACME = BrandFacts(name="Acme", domain="acme.example")
 NOBODY = BrandFacts(name="Nobody", domain="nobody.example")
 JANE = "https://www.linkedin.com/in/jane-doe-1a"
+#: Questions about one name.
+QUESTIONS = 4
+
+
+def source(client: StandIn, url: str = "http://127.0.0.1:9/") -> Any:
+    return plugin(Group.PEOPLE_SOURCES, "searxng", source_context(client, url=url))
+
+
+async def find(answer: Answer, brand: BrandFacts = ACME) -> PeopleAnswer:
+    found: PeopleAnswer = await source(StandIn(answer)).find(brand, limit=50)
+    return found
 
 
 def result(title: str, url: str, content: str | None = "") -> dict[str, Any]:
@@ -35,22 +42,18 @@ def result(title: str, url: str, content: str | None = "") -> dict[str, Any]:
 def results(
     *found: dict[str, Any], silent: Sequence[Sequence[str]] = (), **more: object
 ) -> Answer:
-    """Answers every question with the same page."""
+    """Answer every question with the same page."""
     page = {"query": "q", "results": found, "answers": [], "corrections": [], "infoboxes": []}
-    return saying(json.dumps(page | {"unresponsive_engines": silent} | more).encode())
+    return lambda _: page | {"unresponsive_engines": silent} | more
 
 
-def saying(
-    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Answer:
-    async def answer(_: WebRequest, writer: asyncio.StreamWriter) -> None:
-        reply(writer, body, status=status, headers=headers)
-
-    return answer
+def saying(body: bytes, *, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
 
 
-def question(asked: WebRequest) -> str:
-    return parse_qs(urlsplit(asked.path).query)["q"][0]
+def away(asked: ServiceRequest) -> object:
+    raise Unreachable("connect", asked.path)
 
 
 PEOPLE = (
@@ -81,52 +84,32 @@ OTHERS = [
 ]
 ENGINES = [["google", "Suspended: CAPTCHA"], ["brave", "too many requests"]]
 FAILED, LIMITED = SourceStatus.FAILED, SourceStatus.RATE_LIMITED
+NO_JSON = "SearXNG answers"
 OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None, str]] = [
-    (saying(b"<h1>Forbidden</h1>", status=403), FAILED, None, NO_JSON),
-    (saying(b"Too Many", status=429, headers={"Retry-After": "60"}), LIMITED, 60.0, "429"),
+    (saying(b"<h1>Forbidden</h1>", status=403), FAILED, None, "json"),
+    (saying(b"Too Many", status=429, retry_after="60"), LIMITED, 60.0, "429"),
     (saying(b"", status=429), LIMITED, 5.0, "429"),
     (saying(b"oops", status=500), FAILED, None, "500"),
-    (saying(b"", status=302, headers={"Location": "https://x.example"}), FAILED, None, ""),
-    (saying(b"<!doctype html><title>SearXNG</title>"), FAILED, None, "SearXNG answers"),
-    (saying(b'{"query": "q", "results": [{"url": "htt'), FAILED, None, "SearXNG answers"),
-    (saying(b'{"results": {"url": 1}}'), FAILED, None, "SearXNG answers"),
-    (saying(b"\xff\xfe"), FAILED, None, "SearXNG answers"),
+    (saying(b"<!doctype html><title>SearXNG</title>"), FAILED, None, NO_JSON),
+    (saying(b'{"query": "q", "results": [{"url": "htt'), FAILED, None, NO_JSON),
+    (saying(b'{"results": {"url": 1}}'), FAILED, None, NO_JSON),
+    (saying(b"\xff\xfe"), FAILED, None, NO_JSON),
     (results(silent=[["brave", "timeout"]]), FAILED, None, "brave timeout"),
     (results(silent=ENGINES), LIMITED, None, "google Suspended: CAPTCHA"),
+    (away, FAILED, None, "connect"),
 ]
 
 
-@asynccontextmanager
-async def asking(answer: Answer) -> AsyncIterator[tuple[SearxngSource, Web]]:
-    async with serve(answer) as web, TrustedClient(user_agent="cs/test") as client:
-        yield SearxngSource(client, base_url=f"{web.url}/", now=lambda: NOW), web
-
-
-async def find(answer: Answer, brand: BrandFacts = ACME, limit: int = 50) -> PeopleAnswer:
-    async with asking(answer) as (source, _):
-        return await source.find(brand, limit=limit)
-
-
-async def searxng(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
-    known = '"Acme"' in question(asked)
-    await results(*OTHERS, *PEOPLE if known else ())(asked, writer)
+def searxng(asked: ServiceRequest) -> object:
+    return results(*OTHERS, *PEOPLE if '"Acme"' in asked.params["q"] else ())(asked)
 
 
 class TestSearxngIsAPeopleSource(PeopleSourceContract):
     @pytest.fixture
-    async def case(self) -> AsyncIterator[PeopleSourceCase]:
-        async with AsyncExitStack() as stack:
-            works, _ = await stack.enter_async_context(asking(searxng))
-            broken = [
-                (await stack.enter_async_context(asking(answer)))[0]
-                for answer, *_ in OUT_OF_ORDER
-            ]
-            client = await stack.enter_async_context(TrustedClient(user_agent="x"))
-            broken += [
-                SearxngSource(client, base_url=url, now=lambda: NOW)
-                for url in ("http://127.0.0.1:9", None)
-            ]
-            yield PeopleSourceCase(works, ACME, NOBODY, tuple(broken))
+    def case(self) -> PeopleSourceCase:
+        broken = [source(StandIn(answer)) for answer, *_ in OUT_OF_ORDER]
+        unset = plugin(Group.PEOPLE_SOURCES, "searxng", source_context(StandIn(searxng)))
+        return PeopleSourceCase(source(StandIn(searxng)), ACME, NOBODY, (*broken, unset))
 
 
 async def test_who_works_there_now_is_reported_as_the_result_shows_them() -> None:
@@ -147,38 +130,35 @@ async def test_who_works_there_now_is_reported_as_the_result_shows_them() -> Non
 
 
 async def test_one_who_works_at_the_parent_counts_when_the_parent_is_known() -> None:
-    hugo = result(
-        "Hugo Ba - Brand Manager - Globex Ltd | LinkedIn", "https://linkedin.com/in/h"
-    )
+    title, url = "Hugo Ba - Brand Manager - Globex Ltd | LinkedIn", "https://linkedin.com/in/h"
+    hugo = results(result(title, url))
 
-    with_parent = await find(results(hugo), BrandFacts(name="Acme", parent_company="Globex"))
-    without = await find(results(hugo))
+    with_parent = await find(hugo, BrandFacts(name="Acme", parent_company="Globex"))
 
     assert [person.full_name for person in with_parent.people] == ["Hugo Ba"]
-    assert without.people == ()
+    assert (await find(hugo)).people == ()
 
 
 async def test_questions_are_few_and_name_brand_and_parent() -> None:
+    client = StandIn(results())
     brand = BrandFacts(name='Acme "Pro"', parent_company="Globex", aliases=("A", "B"))
-    async with asking(results()) as (source, web):
-        await source.find(brand, limit=50)
+    await source(client).find(brand, limit=50)
 
-    asked = [question(one) for one in web.asked]
-    assert len(asked) == len(set(asked)) == 8
-    assert sum('site:linkedin.com/in "Acme Pro" ' in text for text in asked) == 4
-    assert sum('site:linkedin.com/in "Globex" ' in text for text in asked) == 4
-    assert web.most_at_once <= 5
-    assert all(one.path.startswith("/search?") for one in web.asked)
+    asked = [one.params["q"] for one in client.asked]
+    assert len(asked) == len(set(asked)) == 2 * QUESTIONS
+    assert sum('site:linkedin.com/in "Acme Pro" ' in text for text in asked) == QUESTIONS
+    assert sum('site:linkedin.com/in "Globex" ' in text for text in asked) == QUESTIONS
+    assert {one.path for one in client.asked} == {"/search"}
 
 
 async def test_each_way_to_fail_is_reported_and_after_it_no_more_is_asked() -> None:
     for answer, ended, retry_in_s, why in OUT_OF_ORDER:
-        async with asking(answer) as (source, web):
-            told = await source.find(ACME, limit=50)
+        client = StandIn(answer)
+        told = await source(client).find(ACME, limit=50)
 
         assert (told.ended, told.retry_in_s) == (ended, retry_in_s)
         assert why in (told.why or "")
-        assert len(web.asked) == 4, "those asked at once, about one name"
+        assert len(client.asked) == QUESTIONS, "those asked at once, about one name"
 
 
 async def test_people_found_next_to_a_refusal_or_a_silent_engine_count() -> None:
@@ -187,11 +167,8 @@ async def test_people_found_next_to_a_refusal_or_a_silent_engine_count() -> None
         (results(silent=ENGINES), SourceStatus.USED),
     ):
 
-        async def tired(
-            asked: WebRequest, writer: asyncio.StreamWriter, other: Answer = other
-        ) -> None:
-            fresh = "influencer" in question(asked)
-            await (results(*PEOPLE) if fresh else other)(asked, writer)
+        def tired(asked: ServiceRequest, other: Answer = other) -> object:
+            return (results(*PEOPLE) if "influencer" in asked.params["q"] else other)(asked)
 
         answer = await find(tired)
 
@@ -212,29 +189,25 @@ def obeyed(query: str) -> list[str]:
     return [word for word in re.split(r"\s+", query) if word.startswith(OBEYED)]
 
 
-@pytest.mark.parametrize("brand", ["Big !images :fr Co", '"!!g" Acme', "Acme\u3000<1 Shoes"])
-async def test_no_word_of_a_brand_or_its_parent_is_a_command_to_searxng(brand: str) -> None:
-    async with asking(results()) as (source, web):
-        await source.find(BrandFacts(name="Acme", parent_company=brand), limit=5)
-        await source.find(BrandFacts(name=brand), limit=5)
-
-    questions = [question(asked) for asked in web.asked]
-    assert len(questions) == 3 * len(WORDS)
-    assert [obeyed(query) for query in questions] == [[]] * len(questions)
-
-
 @given(
     st.text(max_size=60)
     | st.lists(
         st.sampled_from([*ORDERS, " ", '"', "a", "\t", "'", "“", "\x0b", "\x85", "\u2003"])
     ).map("".join)
 )
-def test_whatever_a_name_is_its_letters_are_asked_for_and_nothing_is_obeyed(name: str) -> None:
-    asked = phrase(name)
+async def test_whatever_a_name_is_its_letters_are_asked_for_and_nothing_is_obeyed(
+    name: str,
+) -> None:
+    kept = "".join(char for char in name if char.isalnum())
+    for brand in (BrandFacts(name=name), BrandFacts(name="Acme", parent_company=name)):
+        client = StandIn(results())
+        await source(client).find(brand, limit=5)
 
-    assert asked is None or obeyed(f"site:linkedin.com/in {asked} social media") == []
-    kept = [char for char in name if char.isalnum()]
-    assert [char for char in asked or "" if char.isalnum()] == kept
+        questions = [one.params["q"] for one in client.asked]
+        assert [obeyed(query) for query in questions] == [[]] * len(questions)
+        if kept and brand.name == name:
+            quoted = {query.split('"')[1] for query in questions}
+            assert {"".join(filter(str.isalnum, each)) for each in quoted} == {kept}
 
 
 async def test_names_with_such_signs_are_still_found() -> None:
@@ -246,17 +219,15 @@ async def test_names_with_such_signs_are_still_found() -> None:
         "!K7": '"K7"',
         "Guess?": '"Guess?"',
         "-acme": '"-acme"',
+        "Big !images :fr Co": '"Big images fr Co"',
     }.items():
         person = result(f"Jane Doe - Head of Social at {name} | LinkedIn", JANE)
 
-        async def engine(
-            got: WebRequest,
-            writer: asyncio.StreamWriter,
-            asked: str = asked,
-            person: dict[str, Any] = person,
-        ) -> None:
-            await results(*[person] if asked in question(got) else [])(got, writer)
+        def engine(
+            got: ServiceRequest, asked: str = asked, person: dict[str, Any] = person
+        ) -> object:
+            return results(*[person] if asked in got.params["q"] else [])(got)
 
         answer = await find(engine, BrandFacts(name=name, domain="acme.example"))
 
-        assert [seen.linkedin_url for seen in answer.people] == [JANE]
+        assert [seen.linkedin_url for seen in answer.people] == [JANE], name

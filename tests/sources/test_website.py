@@ -1,22 +1,23 @@
+"""A brand's own site as a source: where it is read, and how it ended."""
+
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.outside.guard import Guard
-from cs.outside.http import GuardedClient
 from cs.outside.port import Response
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
+from cs.plugins.contracts.stand_in import source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import BrandAnswer, SourceStatus
-from cs.sandbox.certificates import Authority
-from cs.sources.brand.website import Website
+from harness.clients import certificates, guarded_client, plugin
 from outside.loopback_web import Page, Web, Zone, pages, serve
 
-HOME = "127.83.0.1"
+HOME, NETWORK = "127.83.0.1", "127.83.0.0/16"
 NAMES = ("acme.test", "www.acme.test", "shop.acme.test", "acme.example", "other.test")
 
 ACME = b"""<!doctype html><html><head><meta charset="utf-8">
@@ -56,30 +57,30 @@ def moved(where: str) -> Page:
     return 301, {"location": where}, b""
 
 
+def website_by(client: Any) -> Any:
+    return plugin(Group.BRAND_SOURCES, "website", source_context(client))
+
+
 @asynccontextmanager
 async def site(
-    table: Mapping[str, Page], *, names: tuple[str, ...] = NAMES, total_s: float = 10.0
-) -> AsyncIterator[tuple[Website, Web]]:
+    table: Mapping[str, Page], *, names: tuple[str, ...] = NAMES
+) -> AsyncIterator[tuple[Any, Web]]:
     """The site of every name, over http; https is a port where nobody listens."""
     async with serve(pages(table), address=HOME) as web, serve(pages({}), address=HOME) as gone:
         https = gone.port
     async with serve(pages(table), address=HOME, port=web.port) as web:
-        client = GuardedClient(
-            Guard([IPv4Network("127.83.0.0/16")], frozenset({web.port, https})),
-            Zone({name: [(HOME,)] for name in names}),
-            user_agent="cs/test",
-            web_ports=(web.port, https),
-            total_s=total_s,
-        )
-        async with client:
-            yield Website(client), web
+        zone = Zone({name: [(HOME,)] for name in names})
+        ports = (web.port, https)
+        async with guarded_client(zone, NETWORK, web_ports=ports) as client:
+            yield website_by(client), web
 
 
 async def read(
     page: Page, query: Query | None = None, known: BrandFacts | None = None
 ) -> BrandAnswer:
     async with site({"/": page}) as (website, _):
-        return await website.find(query or Query(domain="acme.test"), known)
+        answer: BrandAnswer = await website.find(query or Query(domain="acme.test"), known)
+        return answer
 
 
 async def facts(page: Page, query: Query | None = None) -> BrandFacts:
@@ -198,20 +199,19 @@ async def test_www_and_plain_http_are_tried_in_turn() -> None:
 
 
 async def test_https_is_read_first(tmp_path: Path) -> None:
-    authority = Authority(tmp_path)
+    authority = certificates(tmp_path)
     tls = authority.context(["www.acme.test"])
     async with (
         serve(pages({"/": b"<title>Plain</title>"}), address=HOME) as web,
         serve(pages({"/": ACME}), address=HOME, tls=tls) as safe,
-        GuardedClient(
-            Guard([IPv4Network("127.83.0.0/16")], frozenset({web.port, safe.port})),
+        guarded_client(
             Zone({"acme.test": [(HOME,)], "www.acme.test": [(HOME,)]}),
-            user_agent="cs/test",
+            NETWORK,
             web_ports=(web.port, safe.port),
             ca_file=authority.ca_file,
         ) as client,
     ):
-        answer = await Website(client).find(Query(domain="acme.test"), None)
+        answer = await website_by(client).find(Query(domain="acme.test"), None)
 
     assert answer.matches[0].facts.name == "Acme"
     assert web.asked == []
@@ -318,7 +318,7 @@ async def test_others_go_on_while_a_page_is_read() -> None:
             turn()
             return Response(200, {}, links(*["/a"] * 100_000), url)
 
-    answer = await Website(Long()).find(Query("Acme", "acme.test"), None)
+    answer = await website_by(Long()).find(Query("Acme", "acme.test"), None)
 
     assert answer.ended is SourceStatus.USED
     assert turns > 10, "the loop stood still"

@@ -1,20 +1,21 @@
-import asyncio
+"""Wikidata as a brand source: what is read of its items, and how it fails."""
+
 import json
-import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query
-from cs.outside.http import TrustedClient
+from cs.outside.port import Response, Unreachable
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
+from cs.plugins.contracts.stand_in import Answer, ServiceRequest, StandIn, source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import BrandAnswer, SourceStatus
-from cs.sources.brand.wikidata import WikidataSource
-from outside.loopback_web import Answer, Web, WebRequest, reply, serve
+from harness.clients import plugin
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -100,66 +101,53 @@ WORLD = {
 }
 
 
-async def wikidata(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
-    query = {name: texts[0] for name, texts in parse_qs(urlsplit(asked.path).query).items()}
+World = Mapping[str, Any]
+
+
+def wikidata(asked: ServiceRequest, world: World = WORLD) -> object:
+    query = asked.params
     match query["action"]:
         case "wbsearchentities":
             text = query["search"].casefold()
-            said: dict[str, Any] = {
-                "searchinfo": {"search": query["search"]},
-                "search": [hit for number in WORLD if (hit := found(number, text))],
-                "success": 1,
-            }
+            hits = [hit for number in world if (hit := found(world, number, text))]
+            return {"searchinfo": {"search": text}, "search": hits, "success": 1}
         case "wbgetentities":
-            said = {
-                "entities": {
-                    number: WORLD.get(number, {"missing": ""}) | {"id": number}
-                    for number in query["ids"].split("|")
-                },
-                "success": 1,
-            }
+            numbers = query["ids"].split("|")
+            items = {n: world.get(n, {"missing": ""}) | {"id": n} for n in numbers}
+            return {"entities": items, "success": 1}
         case other:
             raise AssertionError(other)
-    reply(writer, json.dumps(said).encode(), headers={"content-type": "application/json"})
 
 
-def found(number: str, text: str) -> dict[str, Any] | None:
-    names = [*(label["value"] for label in WORLD[number]["labels"].values())]
-    if isinstance(WORLD[number]["aliases"], dict):
-        names += [alias["value"] for alias in WORLD[number]["aliases"]["en"]]
+def found(world: World, number: str, text: str) -> dict[str, Any] | None:
+    names = [*(label["value"] for label in world[number]["labels"].values())]
+    if isinstance(world[number]["aliases"], dict):
+        names += [alias["value"] for alias in world[number]["aliases"]["en"]]
     for name in names:
         if name.casefold().startswith(text):
             return {"id": number, "label": names[0], "match": {"type": "label", "text": name}}
     return None
 
 
-def saying(
-    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Answer:
-    async def answer(_: WebRequest, writer: asyncio.StreamWriter) -> None:
-        reply(writer, body, status=status, headers=headers)
-
-    return answer
+def saying(body: bytes, *, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
 
 
-def source(client: TrustedClient, web: Web) -> WikidataSource:
-    return WikidataSource(client, base_url=f"{web.url}/w/api.php", now=lambda: NOW)
+def away(asked: ServiceRequest) -> object:
+    raise Unreachable("connect", asked.path)
 
 
-@asynccontextmanager
-async def asking(answer: Answer) -> AsyncIterator[tuple[WikidataSource, Web]]:
-    async with (
-        serve(answer) as web,
-        TrustedClient(user_agent="cs (ops@acme.example)") as client,
-    ):
-        yield source(client, web), web
+def source(client: StandIn, url: str = "http://127.0.0.1:9/w/api.php") -> Any:
+    context = replace(source_context(client, url=url), now=lambda: NOW)
+    return plugin(Group.BRAND_SOURCES, "wikidata", context)
 
 
 async def ask(
     query: Query, known: BrandFacts | None = None, answer: Answer = wikidata
 ) -> BrandAnswer:
-    async with asking(answer) as (brand_source, _):
-        return await brand_source.find(query, known)
+    found: BrandAnswer = await source(StandIn(answer)).find(query, known)
+    return found
 
 
 MAX_LAG = json.dumps(
@@ -169,11 +157,11 @@ MAX_LAG = json.dumps(
 FAILED, LIMITED = SourceStatus.FAILED, SourceStatus.RATE_LIMITED
 ERROR = b'{"error":{"code":"%s","info":"x"},"servedby":"mw1"}'
 OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
-    (saying(MAX_LAG, headers={"Retry-After": "9"}), LIMITED, 9.0),
+    (saying(MAX_LAG, retry_after="9"), LIMITED, 9.0),
     (saying(MAX_LAG), LIMITED, 5.0),
-    (saying(b"slow down", status=429, headers={"Retry-After": "30"}), LIMITED, 30.0),
-    (saying(b"", status=429, headers={"Retry-After": "soon"}), LIMITED, 5.0),
-    (saying(b"", status=503, headers={"Retry-After": "3"}), LIMITED, 3.0),
+    (saying(b"slow down", status=429, retry_after="30"), LIMITED, 30.0),
+    (saying(b"", status=429, retry_after="soon"), LIMITED, 5.0),
+    (saying(b"", status=503, retry_after="3"), LIMITED, 3.0),
     (saying(b"", status=503), FAILED, None),
     (saying(b"Please set a user-agent", status=403), FAILED, None),
     (saying(b"<!doctype html><title>Wikimedia Error</title>"), FAILED, None),
@@ -183,28 +171,17 @@ OUT_OF_ORDER: list[tuple[Answer, SourceStatus, float | None]] = [
     (saying(b""), FAILED, None),
     (saying(ERROR % b"ratelimited"), LIMITED, None),
     (saying(ERROR % b"internal_api_error"), FAILED, None),
+    (away, FAILED, None),
 ]
 
 
 class TestWikidataIsABrandSource(BrandSourceContract):
     @pytest.fixture
-    async def case(self) -> AsyncIterator[BrandSourceCase]:
-        async with AsyncExitStack() as stack:
-            works, _ = await stack.enter_async_context(asking(wikidata))
-            broken = [
-                (await stack.enter_async_context(asking(answer)))[0]
-                for answer, _, _ in OUT_OF_ORDER
-            ]
-            client = await stack.enter_async_context(TrustedClient(user_agent="x"))
-            broken += [
-                WikidataSource(
-                    client, base_url="http://127.0.0.1:9/w/api.php", now=lambda: NOW
-                ),
-                WikidataSource(client, base_url=None, now=lambda: NOW),
-            ]
-            yield BrandSourceCase(
-                works, Query(brand="Acme"), Query(brand="Nobody"), tuple(broken)
-            )
+    def case(self) -> BrandSourceCase:
+        broken = [source(StandIn(answer)) for answer, *_ in OUT_OF_ORDER]
+        unset = source(StandIn(wikidata), url="")
+        works = source(StandIn(wikidata))
+        return BrandSourceCase(works, Query("Acme"), Query("Nobody"), (*broken, unset))
 
 
 async def test_everything_wikidata_knows_of_a_brand_is_reported() -> None:
@@ -257,9 +234,7 @@ def articles(*counts: int, label: str = "Nike") -> dict[str, Any]:
     }
 
 
-async def test_a_famous_brand_stands_out_among_obscure_ones_of_its_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_famous_brand_stands_out_among_obscure_ones_of_its_name() -> None:
     no_wikipedias: dict[str, Any] = articles(0, 0)
     quotes: dict[str, Any] = {f"l{n}wikiquote": {} for n in range(90)}
     no_wikipedias["Q40"]["sitelinks"] = quotes | {"commonswiki": {}}
@@ -277,10 +252,10 @@ async def test_a_famous_brand_stands_out_among_obscure_ones_of_its_name(
             {"Q10": 0.9},
         ),
     ):
-        monkeypatch.setattr(sys.modules[__name__], "WORLD", world)
-        at_home = await ask(Query(brand="Nike", domain="nike-1.example"))
+        answers = partial(wikidata, world=world)
+        at_home = await ask(Query("Nike", "nike-1.example"), answer=answers)
 
-        assert scores(await ask(Query(brand="Nike"))) == expected
+        assert scores(await ask(Query("Nike"), answer=answers)) == expected
         assert all(match.score > 0.8 for match in at_home.matches), "a domain decides by itself"
 
 
@@ -312,17 +287,17 @@ async def test_each_way_to_fail_is_reported_as_what_it_is() -> None:
 
 
 async def test_requests_are_as_wikidata_wants_them() -> None:
-    async with asking(wikidata) as (brand_source, web):
-        await brand_source.find(Query(brand="Acme & Söhne"), None)
-        await brand_source.find(Query(brand="Acme"), None)
+    client = StandIn(wikidata)
+    asked = source(client)
+    await asked.find(Query(brand="Acme & Söhne"), None)
+    await asked.find(Query(brand="Acme"), None)
 
-    queries = [parse_qs(urlsplit(asked.path).query) for asked in web.asked]
+    queries = [one.params for one in client.asked]
     assert [query["action"] for query in queries] == [
-        ["wbsearchentities"],
-        ["wbsearchentities"],
-        ["wbgetentities"],
-        ["wbgetentities"],
+        "wbsearchentities",
+        "wbsearchentities",
+        "wbgetentities",
+        "wbgetentities",
     ]
-    assert queries[0]["search"] == ["Acme & Söhne"]
-    assert all(query["maxlag"] == ["5"] and query["format"] == ["json"] for query in queries)
-    assert {asked.headers["user-agent"] for asked in web.asked} == {"cs (ops@acme.example)"}
+    assert queries[0]["search"] == "Acme & Söhne"
+    assert all(query["maxlag"] == "5" and query["format"] == "json" for query in queries)
