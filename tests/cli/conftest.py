@@ -1,5 +1,5 @@
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -7,7 +7,8 @@ import structlog
 
 from cli.command import Here, Ran
 from cs.cli import output
-from cs.cli.app import main
+from cs.cli.app import build, main
+from cs.sandbox.certificates import Authority
 
 
 @pytest.fixture
@@ -36,6 +37,23 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
     yield run
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session")
+def bound_to() -> Callable[[Sequence[str]], list[str]]:
+    """Parse a command line; return the words it takes as values, or raise what is wrong."""
+
+    def parse(words: Sequence[str]) -> list[str]:
+        _, bound, *_ = build(words).parse_args(words, print_error=False, exit_on_error=False)
+        return [str(word) for word in bound.args]
+
+    return parse
+
+
+@pytest.fixture
+def ca_file(tmp_path: Path) -> Path:
+    """The certificate of an authority that was made just now."""
+    return Authority(tmp_path).ca_file
 
 
 @pytest.fixture

@@ -8,12 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here
-from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.brand import brand_stream
 from cs.domain.contact import Query
 from harness.in_process import on_folder
-from harness.outside import ACME as FACTS
-from harness.outside import ADA, BEN, Directory, Mailboxes, Staff
+from harness.outside import ADA, BEN, tools
 
 PROMOTED = replace(BEN, headline="Head of Social Media at Acme")
 NEW = replace(
@@ -25,22 +23,6 @@ NEW = replace(
 )
 #: Whom each of three lookups finds.
 FOUND = ((ADA, BEN), (ADA, PROMOTED, NEW), (PROMOTED, NEW))
-EXISTING = frozenset({"ada.kern@acme.test", "ben.ode@acme.test"})
-
-
-def tools(number: int) -> StagePlugins:
-    # Ben's mailbox is there from the second lookup on.
-    existing = EXISTING if number else frozenset({"ada.kern@acme.test"})
-    return StagePlugins(
-        [Directory({"acme": FACTS})], [Staff(FOUND[number])], [Mailboxes(existing)]
-    )
-
-
-async def live(service: Any) -> None:
-    key = await service.new_key()
-    answer = await service.search(key, brand="Acme")
-    assert answer.status_code == 200, answer.text
-    await service.operator.forget_brand(Query(brand="Acme"))
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +30,13 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compare") / "data"
 
     async def make() -> None:
-        for number in range(len(FOUND)):
-            async with on_folder(folder, tools(number)) as service:
-                await live(service)
+        existing = frozenset({"ada.kern@acme.test"})
+        for people in FOUND:
+            async with on_folder(folder, tools(people, existing)) as service:
+                answer = await service.search(await service.new_key(), brand="Acme")
+                assert answer.status_code == 200, answer.text
+                await service.operator.forget_brand(Query(brand="Acme"))
+            existing |= {"ben.ode@acme.test"}  # from the second lookup on
 
     asyncio.run(make())
     return folder

@@ -5,9 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.shared_settings import kafka_settings
-from cs.sandbox.certificates import Authority
-from cs.settings import Settings, load
+from cs.settings import Settings
 
 
 def test_every_setting_in_force_is_shown(
@@ -68,12 +66,12 @@ MANY = {
 
 
 @pytest.fixture
-def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ca_file: Path) -> Path:
     """Settings of a service over several processes, in the environment; the master key."""
     master = tmp_path / "master.key"
     master.write_bytes(bytes(32))
     master.chmod(0o600)
-    monkeypatch.setenv("PGSSLROOTCERT", str(Authority(tmp_path).ca_file))
+    monkeypatch.setenv("PGSSLROOTCERT", str(ca_file))
     for name, value in MANY.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("CS_MASTER_KEY_FILE", str(master))
@@ -153,11 +151,10 @@ def password(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, many: Path) -> Pat
 def test_kafkas_password_comes_from_a_file_and_only_its_path_is_shown(
     here: Here, password: Path
 ) -> None:
-    assert kafka_settings(load()).password == "s3cret"
     assert here("config", "check").code == 0
     shown = here("config", "show")
     assert f"{password}  # environment variable CS_KAFKA_PASSWORD_FILE" in shown.out
-    assert "s3cret" not in shown.out + repr(kafka_settings(load()))
+    assert "s3cret" not in shown.out
 
 
 def test_a_file_of_a_password_that_is_wrong_is_reported(

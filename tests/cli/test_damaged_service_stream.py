@@ -1,51 +1,47 @@
 """Damage in the stream `service` ends the commands that need it, and no other."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli.command import Here, Ran
-from cs.eventlog.port import EventLog
-from cs.operations.operator import NewSecret
-from harness.outside import tools
-from system.damage.stores import SqliteStores, Stores
-from system.older_keys.forms import Form, OnFiles
+from harness.in_process import on_folder
 
 FIRST, LATER = 0, 1
 
 
 class Data:
-    """The data of a service that was paused once, in a form that commands can be run on."""
+    """The data of a service that was paused once."""
 
-    def __init__(self, form: Form, stores: Stores, here: Here) -> None:
-        self.form = form
-        self.key = NewSecret("", "")
-        self._stores = stores
+    def __init__(self, folder: Path, here: Here) -> None:
+        self._folder = folder
         self._here = here
-        self._positions: list[int] = []
-
-    async def fill(self) -> None:
-        async with self.form.service(tools()) as service:
-            self.key = await service.new_key()
-            await service.operator.pause()
-            log: EventLog = service.running.streams.log
-            self._positions = [each.position for each in await log.read("service")]
 
     def damage(self, version: int) -> None:
-        asyncio.run(self._stores.replace(self._positions[version], b"{nonsense"))
+        with closing(sqlite3.connect(self._folder / "log.db")) as log, log:
+            log.execute(
+                "UPDATE stored_events SET state = ? "
+                "WHERE originator_id = 'service' AND originator_version = ?",
+                (b"{nonsense", version),
+            )
 
     def cs(self, *words: str) -> Ran:
-        where = self.form.environment | {"CS_ADMIN_PORT": "1"}
-        return self._here(*words, width=200, **where)
+        return self._here(*words, width=200, CS_DATA_DIR=str(self._folder), CS_ADMIN_PORT="1")
 
 
 @pytest.fixture
-async def data(tmp_path: Path, here: Here) -> Data:
-    folder = tmp_path / "data"
-    on_files = Data(OnFiles(folder), SqliteStores(folder), here)
-    await on_files.fill()
-    return on_files
+def data(folder: Path, here: Here) -> Data:
+    async def choose_world() -> None:
+        async with on_folder(folder):
+            pass
+
+    asyncio.run(choose_world())
+    data = Data(folder, here)
+    assert data.cs("pause").code == 0
+    return data
 
 
 @pytest.mark.parametrize("version", [FIRST, LATER])
@@ -53,12 +49,12 @@ def test_what_needs_no_pause_switch_goes_on(data: Data, version: int) -> None:
     data.damage(version)
 
     listed = data.cs("keys", "list", "--json")
-    granted = data.cs("keys", "grant", data.key.id, "5", "--json")
-    revoked = data.cs("keys", "revoke", data.key.id)
+    key = listed.rows[0]["id"]
+    granted = data.cs("keys", "grant", key, "5", "--json")
+    revoked = data.cs("keys", "revoke", key)
     brands = data.cs("brands", "list")
     suppressed = data.cs("people", "suppressed")
 
-    assert [row["id"] for row in listed.rows] == [data.key.id]
     done = (listed, granted, revoked, brands, suppressed)
     assert [each.code for each in done] == [0] * 5, done
 

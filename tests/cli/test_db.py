@@ -5,27 +5,21 @@ from urllib.parse import urlsplit
 import pytest
 
 from cli.command import Here
-from cs.postgres.schema import STORES, Store, migrations
 
 KEYS = "1 keys, 2 secrets, 3 master_keys, 4 named_wraps, 5 index_people"
 
 
-def _applied(store: Store, here: Here, dsn: str, *options: str) -> list[int]:
-    done = here("db", "migrate", f"--{store}={dsn}", "--json", *options)
-    assert done.code == 0, done
-    (row,) = done.rows
-    assert row["store"] == store
-    return [step["number"] for step in row["applied"]]
-
-
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", ["service", "keys", "stages"])
 def test_a_new_database_is_given_every_step_and_then_none(
-    here: Here, database: str, store: Store
+    here: Here, database: str, store: str
 ) -> None:
-    every = [step.number for step in migrations(store)]
+    (row,) = here("db", "migrate", f"--{store}={database}", "--json").rows
+    (again,) = here("db", "migrate", f"--{store}={database}", "--json").rows
 
-    assert _applied(store, here, database) == every
-    assert _applied(store, here, database) == []
+    numbers = [step["number"] for step in row["applied"]]
+    assert numbers == [*range(1, len(numbers) + 1)]
+    assert numbers
+    assert (again["store"], again["applied"]) == (store, [])
 
 
 def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str) -> None:

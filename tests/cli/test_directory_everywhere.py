@@ -1,5 +1,6 @@
 """`cs directory` in a data folder and in databases: imported, found, exported, erased."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.postgres.pool import connected, open_pool
-from cs.postgres.schema import STORES, migrate
 from harness.servers.databases import new_database
 
 pytestmark = pytest.mark.slow
@@ -61,7 +60,7 @@ class TestInFiles(DirectoryCommands):
 
 class TestInDatabases(DirectoryCommands):
     @pytest.fixture
-    async def at(self, postgres: str, tmp_path: Path) -> AsyncIterator[str]:
+    async def at(self, postgres: str, tmp_path: Path, here: Here) -> AsyncIterator[str]:
         settings = dict.fromkeys(("master_key_file", "stages_key_file"), "")
         for name in settings:
             key = tmp_path / name
@@ -74,9 +73,8 @@ class TestInDatabases(DirectoryCommands):
             new_database(postgres) as stages,
         ):
             settings |= {"postgres": service, "keys_postgres": keys, "stages_postgres": stages}
-            for store, dsn in zip(STORES, (service, keys, stages), strict=True):
-                async with open_pool(dsn, role="test") as pool, connected(pool) as connection:
-                    await migrate(connection, store)
+            where = (f"--service={service}", f"--keys={keys}", f"--stages={stages}")
+            assert (await asyncio.to_thread(here, "db", "migrate", *where)).code == 0
             config = tmp_path / "cs.toml"
             config.write_text("".join(f"{name} = {at!r}\n" for name, at in settings.items()))
             yield f"--config={config}"

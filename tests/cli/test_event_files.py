@@ -15,11 +15,11 @@ import duckdb
 import pytest
 
 from cli.command import Here, Ran, environment
-from cs.assembly.operator_command import open_command_context
 from cs.domain.disclosure import DisclosureMade
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.settings import Settings
 from harness.in_process import on_folder
+from harness.on_data import data_of
 from history.recorded_answers import InFolder, Lifetime, Place, live_long, lived
 from history.test_export import a_run, agree, rows_of
 
@@ -41,7 +41,7 @@ class Left:
         """Return every event as the service reads it; who was erased is erased in it."""
 
         async def read() -> Sequence[RecordedEvent]:
-            async with open_command_context(self.chosen) as data:
+            async with data_of(self.chosen) as data:
                 return await data.log.tail(0, await data.log.head())
 
         return asyncio.run(read())

@@ -13,14 +13,13 @@ import msgspec
 import pytest
 
 from cli.command import Here, started
-from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import LookupStarted, PeopleFound
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Person, Query
 from cs.domain.key import QuotaGranted, SearchAdmitted
 from cs.eventlog.port import NO_STREAM, Append
-from cs.runtime.data_folder import DataFolder
+from harness.on_data import data_of, plant
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 ACME = Query(brand="Acme")
@@ -44,16 +43,11 @@ ON_BRAND: Sequence[AnyEvent] = (
 
 
 @pytest.fixture
-def history(folder: Path) -> Path:
+def history(folder: Path, here: Here) -> Path:
     """A data folder with an issued key, and four more events."""
 
-    async def append() -> None:
-        async with open_folder(DataFolder(folder)) as data:
-            first = (await data.log.tail(0))[0]
-            await data.log.append([Append(first.stream, first.version, ON_KEY)])
-            await data.log.append([Append(STREAM, NO_STREAM, ON_BRAND)])
-
-    asyncio.run(append())
+    (first,) = here("events", "export", f"--data-dir={folder}").rows
+    plant(folder, Append(first["stream"], 0, ON_KEY), Append(STREAM, NO_STREAM, ON_BRAND))
     return folder
 
 
@@ -108,7 +102,7 @@ def test_no_line_has_the_hash_of_a_keys_secret_or_a_person_erased(
 
 def destroy_key_of_jane(folder: Path) -> None:
     async def destroy() -> None:
-        async with open_folder(DataFolder(folder)) as data:
+        async with data_of(folder) as data:
             await data.keys.destroy([f"{LOOKUP}#p1"])
 
     asyncio.run(destroy())
@@ -210,17 +204,13 @@ def test_events_are_followed_as_they_are_appended(history: Path) -> None:
         row: dict[str, Any] = json.loads(tail.stdout.readline())
         return row
 
-    async def append() -> None:
-        async with open_folder(DataFolder(history)) as data:
-            grant = msgspec.structs.replace(ON_KEY[0], units=7)
-            first = (await data.log.tail(0))[0]
-            await data.log.append([Append(first.stream, 2, [grant])])
-
     with started(
         "events", "tail", "--category=key", "--last=3", f"--data-dir={history}"
     ) as tail:
-        assert next_row(tail)["position"] == 3
-        asyncio.run(append())
+        first = next_row(tail)
+        assert first["position"] == 3
+        grant = msgspec.structs.replace(ON_KEY[0], units=7)
+        plant(history, Append(first["stream"], 2, [grant]))
         row = next_row(tail)
         assert (row["position"], row["data"]["units"]) == (6, 7)
         tail.terminate()

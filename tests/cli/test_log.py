@@ -1,10 +1,9 @@
 """`cs log`: finds what the rules forbid in a log that really holds it; says who did what."""
 
-import asyncio
 import os
 import pwd
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,16 +12,13 @@ import pytest
 from msgspec.structs import replace
 
 from cli.command import Here, Ran
-from cs.assembly.folder import open_folder
-from cs.assembly.operator_command import acting_operator
 from cs.domain.brand.events import LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
 from cs.domain.contact import Query
 from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
-from cs.runtime.data_folder import DataFolder
-from cs.settings import Settings
 from domain.golden_files import golden_event
+from harness.on_data import plant
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")
@@ -35,25 +31,26 @@ SETTLED = SearchSettled(
 )
 
 
-def planted(folder: Path, on_key: Sequence[AnyEvent], on_brand: Sequence[AnyEvent]) -> None:
-    """Append events that nothing decided."""
+@pytest.fixture
+def planted(folder: Path, here: Here) -> Callable[..., None]:
+    """Append events that nothing decided to the one key, and to a brand."""
 
-    async def append() -> None:
-        async with open_folder(DataFolder(folder)) as data:
-            first = (await data.log.tail(0))[0]
-            await data.log.append([Append("brand-acme", NO_STREAM, on_brand)])
-            await data.log.append([Append(first.stream, first.version, on_key)])
-            assert await data.views.position() == 0  # makes their tables
+    def plant_both(on_key: Sequence[AnyEvent], on_brand: Sequence[AnyEvent]) -> None:
+        (first,) = here("events", "export", f"--data-dir={folder}").rows
+        of_brand = Append("brand-acme", NO_STREAM, on_brand)
+        plant(folder, of_brand, Append(first["stream"], 0, on_key))
 
-    asyncio.run(append())
+    return plant_both
 
 
 def verify(here: Here, folder: Path, *options: str) -> Ran:
     return here("log", "verify", "--json", *options, f"--data-dir={folder}")
 
 
-def test_a_sound_log_is_reported_in_numbers(folder: Path, here: Here) -> None:
-    planted(folder, [ADMITTED, SETTLED], [STARTED, FINISHED])
+def test_a_sound_log_is_reported_in_numbers(
+    folder: Path, here: Here, planted: Callable[..., None]
+) -> None:
+    planted([ADMITTED, SETTLED], [STARTED, FINISHED])
 
     ran = here("log", "verify", "--at-rest", f"--data-dir={folder}")
 
@@ -61,8 +58,10 @@ def test_a_sound_log_is_reported_in_numbers(folder: Path, here: Here) -> None:
     assert ran.out == "5 events, 0 searches not settled, views at 0: no violations\n"
 
 
-def test_every_violation_is_a_line_and_the_exit_code_tells(folder: Path, here: Here) -> None:
-    planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
+def test_every_violation_is_a_line_and_the_exit_code_tells(
+    folder: Path, here: Here, planted: Callable[..., None]
+) -> None:
+    planted([ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
 
     ran = verify(here, folder)
     text = here("log", "verify", f"--data-dir={folder}")
@@ -77,12 +76,12 @@ def test_every_violation_is_a_line_and_the_exit_code_tells(folder: Path, here: H
 
 
 def test_data_keys_that_are_lost_are_reported_for_each_event_and_person(
-    folder: Path, here: Here
+    folder: Path, here: Here, planted: Callable[..., None]
 ) -> None:
     finished = golden_event("brand.lookup-finished.v1")
     assert isinstance(finished, LookupFinished)
     started = replace(STARTED, lookup=finished.lookup, at=finished.at)
-    planted(folder, [QuotaGranted(units=1, at=AT)], [started, finished])
+    planted([QuotaGranted(units=1, at=AT)], [started, finished])
     with closing(sqlite3.connect(folder / "keys.db")) as keys, keys:
         keys.execute("DELETE FROM data_key WHERE name LIKE '%#p1'")
 
@@ -97,7 +96,7 @@ def test_data_keys_that_are_lost_are_reported_for_each_event_and_person(
 
 
 @pytest.mark.parametrize(
-    ("change", "kind", "what"),
+    "damage",
     [
         ("UPDATE view_builds SET position = 9", "position", "position 9, the log ends at 6"),
         ("DELETE FROM stored_events WHERE rowid = 3", "damaged", "the log is damaged"),
@@ -105,9 +104,10 @@ def test_data_keys_that_are_lost_are_reported_for_each_event_and_person(
     ],
 )
 def test_damage_is_named_and_the_rest_is_checked(
-    change: str, kind: str, what: str, folder: Path, here: Here
+    damage: tuple[str, str, str], folder: Path, here: Here, planted: Callable[..., None]
 ) -> None:
-    planted(folder, [ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
+    change, kind, what = damage
+    planted([ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
     database = folder / ("views.db" if "view_builds" in change else "log.db")
     with closing(sqlite3.connect(database)) as changed, changed:
         changed.execute(change)
@@ -168,12 +168,17 @@ def test_no_act_is_left_out_unsaid(
 
 
 def test_the_account_is_the_settings_or_who_is_logged_in(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def acted(**more: str) -> str:
+        at = f"--data-dir={tmp_path}"
+        assert here("keys", "create", at, **more).code == 0
+        by: str = here("log", "trail", "--last=1", "--json", at).rows[0]["by"]
+        return by
+
     monkeypatch.setattr(os, "getuid", lambda: 3_999_999_999)
-    assert acting_operator(Settings()) == "uid 3999999999"
+    assert acted() == "uid 3999999999"
 
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    monkeypatch.setenv("SUDO_USER", "ada")
-    assert acting_operator(Settings()) == "ada as root"
-    assert acting_operator(Settings(operator="night shift")) == "night shift"
+    assert acted(SUDO_USER="ada") == "ada as root"
+    assert acted(SUDO_USER="ada", CS_OPERATOR="night shift") == "night shift"

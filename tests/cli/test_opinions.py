@@ -1,6 +1,5 @@
 """Opinions on headlines through the commands: shown, ranked with again, exported, erased."""
 
-import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream, lookup_id
 from cs.domain.brand.events import (
     BrandResolved,
@@ -26,7 +24,7 @@ from cs.domain.rule_sets import RANKING
 from cs.domain.source_cost import SourceCost
 from cs.domain.stages.work import RankingInput
 from cs.eventlog.port import NO_STREAM, Append
-from cs.runtime.data_folder import DataFolder
+from harness.on_data import plant
 from sources.people_services import always, ok
 from sources.played_services import on_port
 
@@ -56,7 +54,7 @@ OPINION = Opinion(
 )
 
 
-async def store(folder: Path) -> None:
+def store(folder: Path) -> None:
     ranked, left_out = rank(ACME, [JO], opinions=[OPINION])
     of_key: list[AnyEvent] = [
         KeyIssued(at=AT, label="shop", quota=9, secret_hash="0" * 64, last4="wxyz"),
@@ -90,17 +88,19 @@ async def store(folder: Path) -> None:
     settled = SearchSettled(
         at=AT, search=SEARCH, lookup=LOOKUP, outcome="no_emails", charged=False, cached=False
     )
-    async with open_folder(DataFolder(folder)) as data:
-        await data.log.append([Append("key-key_1", NO_STREAM, of_key)])
-        await data.log.append([Append(STREAM, NO_STREAM, of_brand)])
-        await data.log.append([Append("key-key_1", 1, [settled])])
+    plant(
+        folder,
+        Append("key-key_1", NO_STREAM, of_key),
+        Append(STREAM, NO_STREAM, of_brand),
+        Append("key-key_1", 1, [settled]),
+    )
 
 
 @pytest.mark.slow
 def test_an_opinion_is_shown_ranked_with_exported_and_erased(
     here: Here, tmp_path: Path
 ) -> None:
-    asyncio.run(store(tmp_path / "data"))
+    store(tmp_path / "data")
     data, html = f"--data-dir={tmp_path / 'data'}", tmp_path / "search.html"
 
     shown = here(

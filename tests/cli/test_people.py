@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from cli.command import Here
-from cs.assembly.operator_command import open_command_context
-from cs.cli.people import ARTICLE_15
 from harness.in_process import on_folder
+from harness.on_data import data_of
 from harness.outside import ADA
 from history.people import PastLookup, Seen, store
 from system.older_keys.forms import form_of
@@ -32,7 +31,7 @@ async def at(
 ) -> AsyncIterator[str]:
     """The option that names the data of `HISTORY`."""
     async with form_of(request, tmp_path) as form:
-        async with open_command_context(form.settings, new=True) as data:
+        async with data_of(form.settings) as data:
             await store(data.log, HISTORY)
         for name, value in form.environment.items():
             monkeypatch.setenv(name, value)
@@ -107,7 +106,10 @@ def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
     assert (by_profile["suppressed"], by_profile["unread"]) == (False, [])
     assert "Jo Ode" not in str(by_profile)
     *_, last = here("log", "trail", "--json", at).rows
-    assert (last["command"], last["why"]) == ("people export", ARTICLE_15)
+    assert (last["command"], last["why"]) == (
+        "people export",
+        "Asked for by the person, GDPR article 15",
+    )
     made = here("events", "export", "--type=disclosure.made", at)
     assert made.rows[-1]["data"]["file"] == "jane.json"
     assert made.rows[-1]["data"]["asked"]["people"] == [

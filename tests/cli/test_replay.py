@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from cli.command import Here
-from cs.assembly.folder import open_folder
-from cs.domain.disclosure import DisclosureMade
 from cs.domain.rule_sets import RANKING
-from cs.runtime.data_folder import DataFolder
+from harness.on_data import data_of
 from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
 YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
@@ -34,7 +32,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("history") / "data"
 
     async def make() -> None:
-        async with open_folder(DataFolder(folder)) as data:
+        async with data_of(folder) as data:
             await store(data.log, data.keys, HISTORY)
 
     asyncio.run(make())
@@ -151,7 +149,7 @@ def beginning(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     folder = tmp_path_factory.mktemp("beginning") / "data"
 
     async def make() -> int:
-        async with open_folder(DataFolder(folder)) as data:
+        async with data_of(folder) as data:
             await store(data.log, data.keys, HISTORY[:2])
             return await data.log.head()
 
@@ -182,13 +180,8 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     [message] = said(rows, "difference")
     assert "p1@zenith.test" in str(message)
 
-    async def last() -> Any:
-        async with open_folder(DataFolder(history)) as data:
-            return (await data.log.tail(await data.log.head() - 1))[-1].event
-
-    made = asyncio.run(last())
-    assert isinstance(made, DisclosureMade)
-    assert (made.command, made.why) == ("replay verdicts", why)
+    (act,) = here("log", "trail", "--last=1", "--json", f"--data-dir={history}").rows
+    assert (act["command"], act["why"]) == ("replay verdicts", why)
     assert here(*words, "--reveal=why").code == 2
 
 

@@ -1,6 +1,5 @@
 """`cs status`, and what cannot be undone, next to a service that has searched."""
 
-import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 
 from cli.command import Here
 from client.answering import answering
-from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import INITIAL, decide
 from cs.domain.brand.events import (
     DEADLINE,
@@ -26,9 +24,8 @@ from cs.domain.brand.events import (
 )
 from cs.domain.contact import Query
 from cs.eventlog.port import NO_STREAM, Append
-from cs.projections.runner import ViewRunner
-from cs.runtime.data_folder import DataFolder
 from domain.golden_files import golden_event
+from harness.on_data import plant
 from harness.served import Served, served
 
 #: The service, and what its first search found.
@@ -140,16 +137,10 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
 def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
     here: Here, folder: Path
 ) -> None:
-    async def begin() -> None:
-        async with open_folder(DataFolder(folder)) as data:
-            at = datetime(2026, 1, 1, tzinfo=UTC)
-            for stream in ("brand-hurt", "brand-whole"):
-                asked = StartLookup(stream=stream, query=Query("A"), deadline=DEADLINE, at=at)
-                begun = decide(asked, INITIAL)
-                await data.log.append([Append(stream, NO_STREAM, begun)])
-            await ViewRunner(data.log, data.views, data.keys).catch_up()
-
-    asyncio.run(begin())
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for stream in ("brand-hurt", "brand-whole"):
+        asked = StartLookup(stream=stream, query=Query("A"), deadline=DEADLINE, at=at)
+        plant(folder, Append(stream, NO_STREAM, decide(asked, INITIAL)), folded=True)
     with closing(sqlite3.connect(folder / "log.db")) as database, database:
         hurt = "UPDATE stored_events SET state = x'ff' WHERE originator_id = 'brand-hurt'"
         database.execute(hurt)
@@ -203,14 +194,9 @@ def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -
         lookup=failed.lookup, outcome="scrape_error", reusable=False, verified=0, at=failed.at
     )
 
-    async def append() -> None:
-        async with open_folder(DataFolder(folder)) as data:
-            stream = failed.lookup.partition(".")[0]
-            started = golden_event("brand.lookup-started.v1")
-            events = [started, first, resolved, asked, failed, ended]
-            await data.log.append([Append(stream, NO_STREAM, events)])
-
-    asyncio.run(append())
+    started = golden_event("brand.lookup-started.v1")
+    events = [started, first, resolved, asked, failed, ended]
+    plant(folder, Append(failed.lookup.partition(".")[0], NO_STREAM, events))
 
     where = f"--data-dir={folder}"
     message = here("status", "--json", where, CS_ADMIN_PORT="1").rows[0]

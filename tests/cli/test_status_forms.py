@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from cli.command import ran
-from cs.postgres.pool import open_pool
 from system.older_keys.forms import Form, on_new_databases
 from system.older_keys.test_older_keys import BEFORE, RUNS, gate, outside
 
@@ -73,5 +73,6 @@ async def test_on_databases_that_no_service_used_it_says_so_and_stores_nothing(
     assert "none yet: no service has run on this data" in shown
     assert "0 events behind" in shown
     assert on_databases.settings.postgres is not None
-    async with open_pool(on_databases.settings.postgres, role="test") as pool:
-        assert await pool.fetchval("SELECT count(*) FROM stored_events") == 0
+    connection = await asyncpg.connect(on_databases.settings.postgres)
+    assert await connection.fetchval("SELECT count(*) FROM stored_events") == 0
+    await connection.close()

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.folder import open_paid_calls, sandbox_clock
+from cs.assembly.folder_keys import folder_of
 from cs.assembly.one_process import clock_advance, run_embedded
 from cs.assembly.people_directory import open_asked_directory, status_if_readable
 from cs.assembly.plugins import open_plugins
@@ -22,7 +23,6 @@ from cs.cli.output import errors, stop, warn
 from cs.cli.roles import run_process, serve_role
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
-from cs.runtime.data_folder import DataFolder
 from cs.runtime.private_files import temporary_folder
 from cs.settings import BadSettings, Settings
 
@@ -123,7 +123,7 @@ async def _run(
         opened = stack.enter_async_context
         if enter is not None:
             clock = sandbox_clock(given.data_dir)
-            parent = DataFolder(given.data_dir).path
+            parent = folder_of(given).path
             certificates = stack.enter_context(temporary_folder(parent, "sandbox-"))
             chosen = await opened(enter(given, certificates, clock))
         metrics = Metrics(await opened(open_traces(chosen, "serve")))

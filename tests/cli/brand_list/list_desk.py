@@ -2,7 +2,7 @@
 
 import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 
 from cli.command import Here, Ran
 from client.answering import Answer, Answering, Got, refusal
-from cs.cli.brand_list import RowState, search_list
+from cs.cli.brand_list import RowState, hashed, search_list
 from cs.cli.command import Invocation
 from cs.cli.output import Progress
 from cs.cli.search import ListOptions
@@ -73,6 +73,14 @@ class Service:
         return 200, msgspec.json.encode(record), {"Content-Type": "application/json"}
 
 
+def shown_progress(of: int) -> Iterator[None]:
+    """Show that one after the other was searched, as a command does."""
+    progress = Progress()
+    for searched in range(1, of + 1):
+        yield
+        progress.show(f"{searched} of {of} searched")
+
+
 @dataclass
 class Desk:
     """A folder with a list in it."""
@@ -83,8 +91,19 @@ class Desk:
     def write(self, text: str) -> None:
         (self.folder / "brands.csv").write_text(text)
 
-    def search(self, server: Answering, *more: str, key: str = KEY) -> Ran:
-        file = f"--file={self.folder / 'brands.csv'}"
+    def search(
+        self,
+        server: Answering,
+        *more: str,
+        key: str = KEY,
+        list_: tuple[str, bytes] | None = None,
+    ) -> Ran:
+        """Search the list that was written, or one of another name and content."""
+        name = "brands.csv"
+        if list_ is not None:
+            name, content = list_
+            (self.folder / name).write_bytes(content)
+        file = f"--file={self.folder / name}"
         where = (f"--url={server.url}", f"--key={key}", "--patience=0")
         return self.here("search", file, *where, *more)
 
@@ -97,8 +116,9 @@ class Desk:
     def journal(self) -> Path:
         return self.folder / "brands.results.csv.journal"
 
-    def write_state(self, state: RowState) -> None:
-        """Append *state* to the journal, as another run would."""
+    def write_running(self, key: str, search: str, asked_at: datetime) -> None:
+        """Note in the journal, as another run would, that *search* runs."""
+        state = RowState(key=key, asked_at=asked_at, by=hashed("one key"), search=search)
         with self.journal.open("ab") as file:
             file.write(msgspec.json.encode(state) + b"\n")
 

@@ -6,10 +6,9 @@ import signal
 import msgspec
 import pytest
 
-from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary
+from cli.brand_list.list_desk import KEY, Desk, Respond, Service, ordinary, shown_progress
 from cli.command import Ran, started
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.output import LINE_EVERY_S, Progress
 
 pytestmark = pytest.mark.slow
 
@@ -256,12 +255,9 @@ def test_progress_is_shown_now_and_then_without_a_terminal(
 ) -> None:
     now = 0.0
     monkeypatch.setattr("time.monotonic", lambda: now)
-    progress = Progress()
-    for searched in range(1, 31):
+    for _ in shown_progress(30):
         now += 1.0
-        progress.show(f"{searched} of 30 searched")
 
-    assert LINE_EVERY_S == 10.0
     message = capsys.readouterr().err.splitlines()
     assert message == [f"{n} of 30 searched" for n in (10, 20, 30)]
 

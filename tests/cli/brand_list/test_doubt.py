@@ -7,7 +7,6 @@ import pytest
 
 from cli.brand_list.list_desk import KEY, Desk, Service
 from client.answering import Answer, Got, answered, refusal
-from cs.cli.brand_list import RowState, hashed
 
 pytestmark = pytest.mark.slow
 
@@ -195,9 +194,7 @@ def test_a_row_that_was_asked_for_is_read_whatever_refuses_the_others(
     service = lost(desk, Service(), "Acme")
     (key,) = service.searches
     if kind == "running":
-        desk.write_state(
-            RowState(key=key, asked_at=BEGAN, by=hashed("one key"), search="srch_0")
-        )
+        desk.write_running(key, "srch_0", BEGAN)
     desk.write("Beta\nAcme\nGamma\n")
     service.respond = lambda asked, _: None if asked == "Acme" else refused
     with answered(service) as server:

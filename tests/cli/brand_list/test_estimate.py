@@ -1,37 +1,68 @@
 """`cs search --file LIST --estimate`: by hand, and on the data of a real service."""
 
-from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from cli.command import Here
 from cli.test_report import FOUND, NOBODY, Data, data
-from cs.cli.list_estimate import estimate
-from cs.history.loading import PastRun
+from cs.domain.brand.brand import brand_stream, lookup_id
+from cs.domain.brand.events import (
+    ContactsDiscovered,
+    LookupFinished,
+    LookupStarted,
+    StageIssued,
+)
+from cs.domain.contact import BrandFacts, Query
+from cs.domain.source_cost import SourceCost
+from cs.domain.stages.work import DiscoveryInput
+from cs.eventlog.port import NO_STREAM, Append
+from harness.on_data import plant
 
 __all__ = ["data"]
 CENT = 10_000
 LIST = f"brand,domain\n{FOUND},\n{NOBODY},\nZenith,\nＺenith,\nme@mail.example,\n"
 
 
-def test_the_cost_is_the_mean_of_past_runs_by_hand() -> None:
-    past = [PastRun(cents * CENT, verified=cents % 2 == 0) for cents in range(11)]
+def past_run(cents: int) -> Append:
+    """Return a run of yesterday that cost so many cents, verified if they are even."""
+    at = datetime.now(UTC) - timedelta(days=1)
+    query = Query(f"Past {cents}")
+    stream = brand_stream(query)
+    lookup = lookup_id(stream, 1, "aaaa")
+    cost = SourceCost(name="brave", asked=1, calls=1, micros=cents * CENT)
+    found, outcome = ((1, "done"), (0, "no_emails"))[cents % 2]
+    events = (
+        LookupStarted(at=at, lookup=lookup, number=1, query=query, deadline_at=at),
+        StageIssued(
+            at=at,
+            lookup=lookup,
+            stage="contact-discovery",
+            attempt=1,
+            deadline_at=at,
+            input=DiscoveryInput(brand=BrandFacts(name="Past")),
+        ),
+        ContactsDiscovered(at=at, lookup=lookup, people=(), conclusive=True, costs=(cost,)),
+        LookupFinished(at=at, lookup=lookup, outcome=outcome, reusable=True, verified=found),  # type: ignore[arg-type]
+    )
+    return Append(stream, NO_STREAM, events)
 
-    found = estimate(Counter(reused=5, charged=3, joined=2, live=100, refused=1), past)
 
-    assert (found["rows"], found["runs"]) == (108, 11)
+def test_the_cost_is_the_mean_of_past_runs(here: Here, folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "brands.txt"
+    path.write_text("".join(f"New {n}\n" for n in range(100)) + "Past 0\nPast 1\nPast 2\n")
+    words = ("search", f"--file={path}", "--estimate", "--json", f"--data-dir={folder}")
+
+    unknown = here(*words).rows[0]
+    plant(folder, *map(past_run, range(11)))
+    found = here(*words).rows[0]
+
+    assert (unknown["usd"], unknown["usd_per_search"], unknown["charges"]) == (None, None, None)
+    assert (found["rows"], found["live"], found["reused"], found["runs"]) == (103, 100, 3, 11)
     assert found["usd"] == pytest.approx(100 * 0.05)
     assert found["usd_per_search"] == {"mean": 0.05, "low": 0.01, "high": 0.09}
-    assert found["charges"] == pytest.approx(3 + 102 * 6 / 11, abs=0.05)
-
-
-def test_nothing_live_costs_nothing_and_without_runs_nothing_is_known() -> None:
-    reused = estimate(Counter(reused=2, charged=1), [PastRun(9 * CENT, verified=True)])
-    unknown = estimate(Counter(live=7), [])
-
-    assert (reused["usd"], reused["charges"]) == (0, 1)
-    assert (unknown["usd"], unknown["usd_per_search"], unknown["charges"]) == (None, None, None)
+    assert found["charges"] == pytest.approx(2 + 100 * 6 / 11, abs=0.05)
 
 
 def test_the_command_counts_and_searches_nothing(data: Data, tmp_path: Path) -> None:

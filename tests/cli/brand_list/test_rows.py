@@ -1,11 +1,17 @@
-"""Lists as people keep them."""
+"""Lists as people keep them, as `cs search --file` reads them."""
 
-import tracemalloc
-from pathlib import Path
+import csv
+import resource
+import subprocess
+import sys
 
 import pytest
 
-from cs.cli.brand_list import MAX_BYTES, BadList, read_rows
+from cli.brand_list.list_desk import KEY, Desk, Service
+from cli.command import environment
+from client.answering import answered
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
@@ -32,12 +38,15 @@ from cs.cli.brand_list import MAX_BYTES, BadList, read_rows
     ],
 )
 def test_rows_are_read(
-    tmp_path: Path, name: str, text: str, rows: list[tuple[int, str | None, str | None]]
+    desk: Desk, name: str, text: str, rows: list[tuple[int, str | None, str | None]]
 ) -> None:
-    file = tmp_path / name
-    file.write_bytes(text.encode())
+    with answered(Service()) as server:
+        assert desk.search(server, list_=(name, text.encode())).code == 0
 
-    assert [(row.number, row.brand, row.domain) for row in read_rows(file)] == rows
+    with (desk.folder / "b.results.csv").open(newline="") as file:
+        found = [*csv.DictReader(file)]
+    read = [(int(r["row"]), r["asked_brand"] or None, r["asked_domain"] or None) for r in found]
+    assert read == rows
 
 
 @pytest.mark.parametrize(
@@ -57,21 +66,26 @@ def test_rows_are_read(
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused(
-    tmp_path: Path, name: str, text: bytes, message: str
+    desk: Desk, name: str, text: bytes, message: str
 ) -> None:
-    (tmp_path / name).write_bytes(text)
+    service = Service()
+    with answered(service) as server:
+        assert message in desk.search(server, list_=(name, text)).error(2)
 
-    with pytest.raises(BadList, match=message):
-        read_rows(tmp_path / name)
+    assert service.asked == []
 
 
 def test_a_file_without_an_end_is_not_read_to_it() -> None:
-    tracemalloc.start()
-    try:
-        with pytest.raises(BadList, match="is larger than 4 MiB"):
-            read_rows(Path("/dev/zero"))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))
 
-    assert peak < 3 * MAX_BYTES
+    ended = subprocess.run(
+        [sys.executable, "-m", "cs", "search", "--file=/dev/zero", f"--key={KEY}"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+        preexec_fn=small,
+    )
+
+    assert (ended.returncode, "is larger than 4 MiB" in ended.stderr) == (2, True), ended

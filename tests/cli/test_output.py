@@ -1,4 +1,4 @@
-"""No command lets text that came from anywhere command the terminal or a spreadsheet."""
+"""Foreign text commands no terminal and no spreadsheet; tables cut no word."""
 
 import ast
 import csv
@@ -149,3 +149,35 @@ def test_no_command_prints_past_the_outlets() -> None:
             or call.startswith(("sys.stdout.buffer", "sys.stderr.buffer"))
         }
         assert path.name in OUTLETS or not past, (path.name, past)
+
+
+def shown(table: output.Table, width: int) -> str:
+    console = output.console
+    with pytest.MonkeyPatch.context() as during, console.capture() as printed:
+        during.setattr(console, "_width", width)
+        output.print_parts([table])
+    return printed.get()
+
+
+words = st.text(
+    st.characters(categories=["L", "N"], max_codepoint=0x2FF), min_size=1, max_size=30
+)
+
+
+@given(
+    st.lists(st.lists(words, min_size=1, max_size=6), min_size=1, max_size=6),
+    st.integers(60, 120),
+    st.sets(st.integers(0, 5)),
+)
+def test_no_word_is_ever_cut(cells: list[list[str]], width: int, folded: set[int]) -> None:
+    columns = [f"C{n}" for n in range(len(cells))]
+    folds = [f"C{n}" for n in folded]
+
+    row = [" ".join(cell) for cell in cells]
+
+    told = shown(output.Table(columns, [row], folds), width)
+
+    assert {word for cell in cells for word in cell} <= set(told.split())
+    assert all(
+        cell in told for cell, name in zip(row, columns, strict=True) if name not in folds
+    )
