@@ -1,5 +1,6 @@
 """A server of the standard library's in a thread of its own."""
 
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,13 +23,17 @@ class Handling(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def http_thread(handler: type[Handling]) -> Iterator[str]:
+def http_thread(handler: type[Handling], *, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve with *handler* until left; yield the address, without a path."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import msgspec
 import pytest
 
 from client.answering import DONE, FAILED, RUNNING, USAGE, Answer, Time, answering, refusal
+from client.http_thread import Handling, http_thread
 from cs.client import (
     AsyncClient,
     Client,
@@ -29,6 +31,7 @@ from cs.client import (
 )
 from cs.client.clients import KEEPALIVE_S, MAX_BYTES, AsyncContacts, Contacts
 from cs.client.retries import NO_RETRIES
+from harness.clients import certificates
 
 KEY = "cs_live_x"
 
@@ -165,6 +168,28 @@ def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:
         call(gone.url, "search", "Acme", time=time, patience=Patience(tries=4))
 
     assert len(time.slept) == 3
+
+
+def test_tls_on_a_port_without_it_is_an_error_at_once(call: Twin) -> None:
+    time = Time()
+    with answering(ok(DONE)) as server:
+        url = server.url.replace("http://", "https://")
+        with pytest.raises(Unreachable, match="this port answers without TLS; write http://"):
+            call(url, "search", "Acme", time=time)
+
+    assert time.slept == []
+
+
+def test_an_untrusted_certificate_is_an_error_at_once(call: Twin, tmp_path: Path) -> None:
+    time = Time()
+    context = certificates(tmp_path).context(["127.0.0.1"])
+    with (
+        http_thread(Handling, tls=context) as url,
+        pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"),
+    ):
+        call(url, "search", "Acme", time=time)
+
+    assert time.slept == []
 
 
 def test_an_answer_without_end_is_not_read_on(call: Twin) -> None:

@@ -6,6 +6,7 @@ documented once, at `AsyncClient` and `AsyncContacts`.
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, closing
@@ -470,4 +471,16 @@ def _no_reply(error: Exception) -> NoReply:
     """Return what *error* of httpx means; whatever it is, another try makes a new call."""
     why = str(error) or type(error).__name__
     sent = not isinstance(error, _NOT_SENT)
-    return NoReply(why, may_pass=not isinstance(error, _PERMANENT), sent=sent)
+    tls = _tls_error(error)
+    if tls is not None and tls.reason == "WRONG_VERSION_NUMBER":
+        why = "this port answers without TLS; write http:// in the address"
+    elif not isinstance(tls, ssl.SSLCertVerificationError):
+        return NoReply(why, may_pass=not isinstance(error, _PERMANENT), sent=sent)
+    return NoReply(why, may_pass=False, sent=sent)
+
+
+def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
+    """Return the error of TLS that caused *error*; httpcore and httpx both wrap it."""
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
