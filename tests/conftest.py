@@ -14,6 +14,7 @@ pytest_plugins = [
     "harness.collecting",
     "harness.files_in_memory",
     "harness.forked_process",
+    "harness.here",
     "harness.ordering",
     "harness.servers.missing",
     "harness.servers.shared",

@@ -4,8 +4,8 @@ import pytest
 
 from contracts.bus import OTHER, TOPIC, BusContract, publish, take, values
 from cs.bus import memory
-from cs.bus.errors import BusUnavailable
 from cs.bus.memory import MemoryBus
+from cs.bus.port import BusUnavailable
 from cs.bus.topics import DEAD_LETTERS
 
 

@@ -1,17 +1,28 @@
 """A small outside world in memory: sources and a verifier written to their ports."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
-from cs.assembly.plugins import StagePlugins
+from cs.assembly.plugins import StagePlugins, build_stage, build_stages, open_plugins
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
-from cs.plugins.verifiers import DomainCheck
+from cs.domain.stages.work import StageName
+from cs.plugins.sources import (
+    BrandAnswer,
+    BrandMatch,
+    BrandSource,
+    PeopleAnswer,
+    PeopleSource,
+    SourceStatus,
+)
+from cs.plugins.stages import Stage
+from cs.plugins.verifiers import DomainCheck, Verifier
+from cs.settings import load
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ACME = BrandFacts(
@@ -132,3 +143,34 @@ def tools(
     existing: frozenset[str] = frozenset({"ada.kern@acme.test"}),
 ) -> StagePlugins:
     return StagePlugins([Directory({"acme": ACME})], [Staff(people)], [Mailboxes(existing)])
+
+
+def stage(
+    name: StageName,
+    *,
+    brands: Sequence[BrandSource] = (),
+    people: Sequence[PeopleSource] = (),
+    verifiers: Sequence[Verifier] = (),
+    **more: Any,
+) -> Stage:
+    """Return the stage of ours called *name*, which asks these; *more* as `StagePlugins`."""
+    return build_stage(name, StagePlugins(brands, people, verifiers, **more))
+
+
+def stages(plugins: StagePlugins | None = None) -> Sequence[Stage]:
+    """Return every stage of a service that asks with *plugins*, the world here without."""
+    return build_stages(plugins or tools())
+
+
+def stage_of(name: StageName, plugins: StagePlugins) -> Stage:
+    """Return the stage called *name* of a service that asks with *plugins*."""
+    return build_stage(name, plugins)
+
+
+@asynccontextmanager
+async def set_up(
+    environment: Mapping[str, str] | None = None, **given: Any
+) -> AsyncIterator[StagePlugins]:
+    """Open all that the stages of a service with these settings ask with."""
+    async with open_plugins(load(environment=environment or {}, given=given)) as opened:
+        yield opened

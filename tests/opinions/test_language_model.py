@@ -23,7 +23,6 @@ from cs.pipeline.ranking import Ranking
 from cs.settings import load
 from harness.in_memory import memory_budgets, memory_calls
 from outside.loopback_web import Web, WebRequest, reply, serve
-from pipeline.managed import LOOKUP
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 KEY = "k3y-of-ours"
@@ -69,6 +68,7 @@ def saying(**otherwise: object) -> bytes:
 
 
 GOOD = saying()
+LOOKUP = "brand-0a1b.1"
 Answer = tuple[int, bytes]
 
 

@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Outcome, Work
 
 #: Stands in messages for the name of a stream that is really there.
@@ -183,10 +183,10 @@ def _bytes(message: Any) -> bytes:
 
 def outcomes() -> st.SearchStrategy[Sent]:
     values = spoilt(Outcome).map(_bytes) | st.binary(max_size=64)
-    return st.builds(Sent, st.just(OUTCOMES), st.binary(max_size=8), values)
+    return st.builds(Sent, st.just("cs.outcomes.v1"), st.binary(max_size=8), values)
 
 
 def works() -> st.SearchStrategy[Sent]:
     values = spoilt(Work).map(_bytes) | st.binary(max_size=64)
-    topics = st.sampled_from(list(STAGE_TOPICS.values()))
+    topics = st.sampled_from([row.topic for row in STAGES.values()])
     return st.builds(Sent, topics, st.binary(max_size=8), values)

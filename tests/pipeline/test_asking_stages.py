@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
+from cli.command import Here
 from cs.domain.contact import BrandFacts, Query, Sighting
 from cs.domain.stages.work import (
     AnyFinding,
@@ -20,13 +22,12 @@ from cs.domain.stages.work import (
     StageInput,
     Work,
 )
-from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
-from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.plugins.sources import BrandAnswer, BrandMatch, PeopleAnswer, SourceStatus
 from cs.plugins.stages import Stage
-from domain.acme_run import ACME, ADA, BEN
-
-AT = datetime(2026, 1, 1, tzinfo=UTC)
+from domain.acme_run import ACME, ADA, AT, BEN
+from harness.outside import set_up, stage_of
+from harness.outside import stage as build
+from outside.loopback_web import pages, serve
 
 
 @dataclass
@@ -76,14 +77,14 @@ async def handle(stage: Stage, asked: StageInput) -> tuple[AnyFinding, list[AnyF
 
 
 async def resolve(*sources: Brands) -> AnyFinding:
-    stage = BrandResolution(BrandResolver(sources))
+    stage = build("brand-resolution", brands=sources)
     finding, progress = await handle(stage, ResolutionInput(Query("Acme")))
     assert progress == []
     return finding
 
 
 async def discover(*sources: People) -> AnyFinding:
-    finding, _ = await handle(ContactDiscovery(sources), DiscoveryInput(ACME))
+    finding, _ = await handle(build("contact-discovery", people=sources), DiscoveryInput(ACME))
     return finding
 
 
@@ -118,6 +119,13 @@ async def test_no_match_while_a_source_was_away_is_a_failure(away: SourceStatus)
     assert found == Failed(why="sources-away", retryable=True, retry_in_s=30)
 
 
+@pytest.mark.parametrize("sources", [(), (Brands("wikidata", SourceStatus.NOT_CONFIGURED),)])
+async def test_without_any_brand_source_no_brand_is_said_to_be_unknown(
+    sources: tuple[Brands, ...],
+) -> None:
+    assert await resolve(*sources) == Failed(why="no-brand-source-configured", retryable=False)
+
+
 # Contact discovery.
 
 
@@ -147,7 +155,7 @@ async def test_whoever_is_found_first_is_reported_first() -> None:
         lookup="brand-a.1", stage="contact-discovery", attempt=1, deadline_at=AT, input=asked
     )
     async with asyncio.timeout(5):
-        found = await ContactDiscovery(sources).handle(work, report)
+        found = await build("contact-discovery", people=sources).handle(work, report)
 
     assert reported == ["Ben Ode", "Ada Kern"]
     assert isinstance(found, Discovered)
@@ -276,3 +284,41 @@ async def test_who_would_not_be_shown_is_not_counted() -> None:
     await discover(People("free", SourceStatus.USED, tuple(others)), paid)
 
     assert paid.asked == 1
+
+
+# What only the operator can mend.
+
+
+def test_settings_that_leave_no_source_to_ask_are_named_before_any_is_asked(
+    here: Here, tmp_path: Path
+) -> None:
+    file = tmp_path / "cs.toml"
+    file.write_text("brand_sources = []\npeople_sources = []\nverifiers = []")
+
+    (used,) = here("config", "check", "--json", f"--config={file}").rows
+
+    assert [advice.partition(": ")[0] for advice in used["advice"]] == [
+        "brand_sources",
+        "people_sources",
+        "verifiers",
+    ]
+    assert all("none is in use" in advice for advice in used["advice"])
+
+
+async def test_a_searxng_without_json_is_no_passing_trouble_and_is_named() -> None:
+    refusing = pages({"/search": (403, {}, b"")})
+    async with serve(refusing) as web, set_up({"CS_SEARXNG_URL": web.url}) as tools:
+        stage = stage_of("contact-discovery", tools)
+        with capture_logs() as logs:
+            first, _ = await handle(stage, DiscoveryInput(ACME))
+            again, _ = await handle(stage, DiscoveryInput(ACME))
+        reasons = dict(tools.misconfiguration.reasons)
+
+    assert isinstance(first, Failed)
+    assert first == again
+    assert (first.why, first.retryable) == ("sources-refuse", False)
+    assert "add json to search.formats" in first.causes["searxng"]
+    assert reasons == {"sources.searxng": first.causes["searxng"]}
+    assert not tools.misconfiguration.blocks, "what was found before can still be read"
+    met = [line["name"] for line in logs if line["event"] == "misconfigured"]
+    assert met == ["sources.searxng"], "once, not for each search"

@@ -9,12 +9,10 @@ import msgspec
 import pytest
 
 from cs.domain.contact import BrandFacts, Query
-from cs.pipeline.brand_resolution import (
-    BrandResolver,
-    Resolution,
-    recordable,
-)
+from cs.domain.stages.work import AnyFinding, Failed, ResolutionInput, Resolved, Work
 from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
+from domain.acme_run import AT
+from harness.outside import stage
 
 
 @dataclass
@@ -65,20 +63,37 @@ def website(*matches: BrandMatch) -> Shelf:
 
 async def resolve(
     sources: Sequence[BrandSource], brand: str | None = None, domain: str | None = None
-) -> Resolution:
-    query = Query(brand, domain)
-    resolution = await BrandResolver(sources).resolve(query)
-    assert recordable(resolution.answers) is not None
-    return resolution
+) -> AnyFinding:
+    work = Work(
+        lookup="brand-a.1",
+        stage="brand-resolution",
+        attempt=1,
+        deadline_at=AT,
+        input=ResolutionInput(Query(brand, domain)),
+    )
+
+    async def report(_: AnyFinding) -> None:
+        raise AssertionError
+
+    return await stage("brand-resolution", brands=sources).handle(work, report)
+
+
+async def resolved(
+    sources: Sequence[BrandSource], brand: str | None = None, domain: str | None = None
+) -> Resolved:
+    found = await resolve(sources, brand, domain)
+    assert isinstance(found, Resolved)
+    assert found.matches is not None
+    return found
 
 
 async def facts_of(
     sources: Sequence[BrandSource], brand: str | None = None, domain: str | None = None
 ) -> BrandFacts:
-    resolution = await resolve(sources, brand, domain)
-    assert resolution.status == "matched"
-    assert resolution.facts is not None
-    return resolution.facts
+    found = await resolved(sources, brand, domain)
+    assert found.status == "matched"
+    assert found.brand is not None
+    return found.brand
 
 
 # Which brand is meant.
@@ -114,9 +129,7 @@ DOVE_AT_OWNER = match(
 )
 
 CASES = {
-    "namesakes of one source": Case(
-        [DELTA, GALIL], brand="Delta", status="ambiguous", found={"conclusive": True}
-    ),
+    "namesakes of one source": Case([DELTA, GALIL], brand="Delta", status="ambiguous"),
     "namesakes of two sources": Case([DELTA], [GALIL], brand="Delta", status="ambiguous"),
     "two main sites in one source": Case(
         [MALAYSIAN, TAIWANESE], brand="FamilyMart", status="ambiguous"
@@ -153,9 +166,8 @@ CASES = {
         [METRO, match(0.4, "Metro", "metro.ca")],
         brand="Metro",
         status="ambiguous",
-        found={"score": 0.5},
     ),
-    "likely alone": Case([METRO], brand="Metro", status="no_match", found={"score": 0.5}),
+    "likely alone": Case([METRO], brand="Metro", status="no_match"),
     "a domain among namesakes": Case(
         [match(1.0, "Delta", "deltagalil.com")],
         [DELTA],
@@ -291,14 +303,11 @@ async def test_which_brand_is_meant(name: str) -> None:
     case = CASES[name]
     sources = [directory(*case.known), wikidata(*case.also), website(*case.site)]
 
-    resolution = await resolve(sources, case.brand, case.domain)
+    found = await resolved(sources, case.brand, case.domain)
 
-    assert resolution.status == case.status
-    assert (resolution.facts is None) == (case.status != "matched")
-    if case.domain and case.status == "ambiguous":
-        assert resolution.score <= 0.5
-    of = resolution.facts or resolution
-    assert {field: getattr(of, field) for field in case.found} == case.found
+    assert found.status == case.status
+    assert (found.brand is None) == (case.status != "matched")
+    assert {field: getattr(found.brand, field) for field in case.found} == case.found
 
 
 async def test_facts_are_merged_field_by_field_with_their_finder() -> None:
@@ -346,64 +355,25 @@ async def test_a_brand_of_an_owner_s_domain_has_the_owner_as_parent() -> None:
     )
 
 
-# What the sources' endings mean.
-
-
-@pytest.mark.parametrize(
-    ("endings", "conclusive", "retry_in_s"),
-    [
-        ([SourceStatus.NO_RESULTS, SourceStatus.NO_RESULTS], True, None),
-        ([SourceStatus.NO_RESULTS, SourceStatus.NOT_CONFIGURED], True, None),
-        ([SourceStatus.NO_RESULTS, SourceStatus.RATE_LIMITED], False, 30.0),
-        ([SourceStatus.FAILED, SourceStatus.NO_RESULTS], False, 30.0),
-        ([SourceStatus.NOT_CONFIGURED, SourceStatus.NOT_CONFIGURED], False, None),
-        ([], False, None),
-    ],
-)
-async def test_nothing_found_is_conclusive_only_if_all_that_could_know_answered(
-    endings: list[SourceStatus], conclusive: bool, retry_in_s: float | None
-) -> None:
-    broken = {SourceStatus.FAILED, SourceStatus.RATE_LIMITED}
-    sources = [
-        Shelf(f"source{n}", ended=ended, retry_in_s=30.0 if ended in broken else None)
-        for n, ended in enumerate(endings)
-    ]
-
-    resolution = await resolve(sources, "Nike")
-
-    assert resolution == Resolution(
-        status="no_match",
-        sources={source.name: source.ended for source in sources if source.ended},
-        conclusive=conclusive,
-        retry_in_s=retry_in_s,
-        answers=resolution.answers,
-    )
-    assert [answer.source for answer in resolution.answers] == [s.name for s in sources]
+# What the sources' endings mean; `test_asking_stages` has the others.
 
 
 async def test_a_site_that_does_not_answer_leaves_an_unknown_domain_open() -> None:
-    resolution = await resolve(
-        [directory(), Shelf("website", ended=SourceStatus.FAILED)], domain="a.example"
-    )
+    failing = Shelf("website", ended=SourceStatus.FAILED)
 
-    assert (resolution.status, resolution.conclusive) == ("no_match", False)
-    assert resolution.sources == {
-        "directory": SourceStatus.NO_RESULTS,
-        "website": SourceStatus.FAILED,
-    }
+    found = await resolve([directory(), failing], domain="a.example")
+
+    assert isinstance(found, Failed)
+    assert (found.why, found.retryable) == ("sources-away", True)
 
 
 async def test_a_match_stands_whatever_else_failed() -> None:
     limited = Shelf("wikidata", ended=SourceStatus.RATE_LIMITED, retry_in_s=60.0)
 
-    resolution = await resolve([directory(match(0.9, "Nike", "nike.com")), limited], "Nike")
+    found = await resolved([directory(match(0.9, "Nike", "nike.com")), limited], "Nike")
 
-    assert (resolution.status, resolution.conclusive, resolution.retry_in_s) == (
-        "matched",
-        True,
-        None,
-    )
-    assert resolution.sources["wikidata"] is SourceStatus.RATE_LIMITED
+    assert found.status == "matched"
+    assert found.sources["wikidata"] == "rate_limited"
 
 
 async def test_identifying_sources_are_asked_at_once() -> None:
@@ -415,9 +385,9 @@ async def test_identifying_sources_are_asked_at_once() -> None:
             return await super().find(query, known)
 
     async with asyncio.timeout(5):
-        resolution = await resolve([Meeting("one"), Meeting("two")], "Nike")
+        found = await resolved([Meeting("one"), Meeting("two")], "Nike")
 
-    assert resolution.status == "no_match"
+    assert found.status == "no_match"
 
 
 # Hints: asked last, and believed only with the brand's own site.
@@ -469,10 +439,10 @@ async def test_a_hint_counts_once_the_site_is_called_so() -> None:
 async def test_a_hint_that_no_site_confirms_finds_nobody() -> None:
     sources = [hint("serper", "shop.test", "gone.test"), directory(), sites(shop="A Shop")]
 
-    resolution = await resolve(sources, "Zamira")
+    found = await resolved(sources, "Zamira")
 
-    assert (resolution.status, resolution.facts) == ("no_match", None)
-    assert resolution.sources["serper"] is SourceStatus.USED
+    assert (found.status, found.brand) == ("no_match", None)
+    assert found.sources["serper"] == "used"
 
 
 async def test_who_hints_is_asked_one_after_the_other_and_only_if_nobody_knows() -> None:
@@ -485,12 +455,12 @@ async def test_who_hints_is_asked_one_after_the_other_and_only_if_nobody_knows()
     known = [directory(match(0.9, "Zamira", "zamira.test")), second, site]
     await facts_of(known, "Zamira")
     two = [directory(match(0.9, "Zamira", "a.test"), match(0.9, "Zamira", "b.test")), second]
-    assert (await resolve([*two, site], "Zamira")).status == "ambiguous"
-    assert (await resolve([second, site], domain="zamira.test")).status == "matched"
+    assert (await resolved([*two, site], "Zamira")).status == "ambiguous"
+    assert (await resolved([second, site], domain="zamira.test")).status == "matched"
     assert second.asked == []
 
 
 async def test_a_famous_neighbour_is_not_taken_for_an_unknown_brand() -> None:
-    resolution = await resolve([hint("serper", "zara.test"), sites(zara="Zara")], "Zamira")
+    found = await resolved([hint("serper", "zara.test"), sites(zara="Zara")], "Zamira")
 
-    assert resolution.status == "no_match"
+    assert found.status == "no_match"

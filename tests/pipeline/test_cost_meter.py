@@ -1,8 +1,9 @@
 """What an attempt cost, by source and verifier, and that it comes with whatever ended it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,19 +17,15 @@ from cs.domain.stages.work import (
     Failed,
     VerificationInput,
     Work,
-    with_costs,
 )
-from cs.paid_calls.current_work import set_current_lookup
-from cs.pipeline.contact_discovery import ContactDiscovery
-from cs.pipeline.cost_meter import asking, metered
-from cs.pipeline.verification import Verification
-from cs.plugins.sources import PeopleAnswer, SourceStatus
-from cs.plugins.stages import Report, Stage
-from domain.acme_run import ACME, ADA, BEN
+from cs.plugins.sources import PeopleAnswer, PeopleSource, SourceStatus
+from cs.plugins.stages import Stage
+from domain.acme_run import ACME, ADA, AT, BEN
+from harness.outside import stage as build
 from paid_calls import test_service as service
 from pipeline import test_asking_stages as sources
 from pipeline import test_verification as verifiers
-from pipeline.test_runner import AT, ScriptedStage, Side, work
+from pipeline.loop import Loop
 
 CENT = 10_000
 
@@ -40,44 +37,47 @@ class PaidPeople:
     world: service.World
     name: str = "acme"
     cost: float = 0.03
+    found: asyncio.Event = field(default_factory=asyncio.Event)
+    hangs: bool = False
 
     async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
         del brand, limit
-        with set_current_lookup("brand-a.1"):
-            for _ in range(2):  # the second answer is remembered
-                await self.world.service.ask(
-                    service.ASKED, service.NamesAnswer, charged=lambda found: len(found.names)
-                )
+        for _ in range(2):  # the second answer is remembered
+            await self.world.service.ask(
+                service.ASKED, service.NamesAnswer, charged=lambda found: len(found.names)
+            )
+        self.found.set()
+        if self.hangs:
+            await asyncio.Event().wait()
         people = tuple(replace(each, source=self.name) for each in (ADA, BEN))
         return PeopleAnswer(source=self.name, ended=SourceStatus.USED, people=people)
 
 
-async def finding_of(stage: Stage, given: Work) -> AnyFinding:
-    async def report(_: AnyFinding) -> None:
-        pass
+def work(stage: Stage, **more: Any) -> Work:
+    late = AT + timedelta(seconds=60)
+    return Work(lookup="brand-a.1", stage=stage.name, attempt=1, deadline_at=late, **more)
 
-    with metered() as meter:
-        found = await stage.handle(given, report)
-    return with_costs(found, meter.costs())
+
+async def finding_of(stage: Stage, given: Work) -> AnyFinding:
+    """Return the result that the worker of *stage* sends."""
+    loop = Loop()
+    async with loop.running(loop.stage(stage)):
+        await loop.give(given)
+        while True:
+            (outcome,) = await loop.outcomes(1)
+            if isinstance(outcome.finding, Discovered | DomainVerified):
+                return outcome.finding
 
 
 async def test_a_source_has_its_calls_its_money_and_its_people() -> None:
     async with service.asking(service.GOOD) as world:
-        stage = ContactDiscovery(
-            [
-                PaidPeople(world),
-                sources.People("free", SourceStatus.USED, (replace(ADA, source="free"),)),
-                sources.People("dear", SourceStatus.NOT_CONFIGURED, cost=1.0),
-            ]
-        )
-        given = Work(
-            lookup="brand-a.1",
-            stage=stage.name,
-            attempt=1,
-            deadline_at=sources.AT,
-            input=DiscoveryInput(ACME),
-        )
-        found = await finding_of(stage, given)
+        people: list[PeopleSource] = [
+            PaidPeople(world),
+            sources.People("free", SourceStatus.USED, (replace(ADA, source="free"),)),
+            sources.People("dear", SourceStatus.NOT_CONFIGURED, cost=1.0),
+        ]
+        stage = build("contact-discovery", people=people)
+        found = await finding_of(stage, work(stage, input=DiscoveryInput(ACME)))
 
     assert isinstance(found, Discovered)
     ada_again = 1  # whom the free one had named
@@ -106,15 +106,9 @@ async def test_a_verifier_has_its_questions_and_who_is_verified_by_it() -> None:
         cost=0.0002,
         otherwise=(verifiers.NO, None),
     )
-    given = Work(
-        lookup="brand-a.1",
-        stage="verification",
-        item="acme.example",
-        attempt=1,
-        deadline_at=verifiers.AT,
-        input=VerificationInput("acme.example", (verifiers.ADA, verifiers.BEN)),
-    )
-    found = await finding_of(Verification([free, paid]), given)
+    stage = build("verification", verifiers=[free, paid])
+    asked = VerificationInput("acme.example", (verifiers.ADA, verifiers.BEN))
+    found = await finding_of(stage, work(stage, item="acme.example", input=asked))
 
     assert isinstance(found, DomainVerified)
     own, bought = found.costs
@@ -124,24 +118,15 @@ async def test_a_verifier_has_its_questions_and_who_is_verified_by_it() -> None:
 
 
 async def test_an_attempt_whose_time_is_up_says_what_it_has_cost() -> None:
-    asked = asyncio.Event()
+    loop = Loop()
+    async with service.asking(service.GOOD) as world:
+        source = PaidPeople(world, hangs=True)
+        stage = build("contact-discovery", people=[source])
+        async with loop.running(loop.stage(stage)):
+            await loop.give(work(stage, input=DiscoveryInput(ACME)))
+            await source.found.wait()
+            loop.passes(60)
+            (outcome,) = await loop.outcomes(1)
 
-    async def pay_and_hang(_: Work, __: Report) -> AnyFinding:
-        with asking("acme"), set_current_lookup("brand-a.1"):
-            await world.service.ask(service.ASKED, service.NamesAnswer)
-            asked.set()
-            await asyncio.Event().wait()
-        raise AssertionError
-
-    side = Side()
-    async with (
-        service.asking(service.GOOD) as world,
-        side.running(ScriptedStage(pay_and_hang)),
-    ):
-        await side.give(work(left_s=60))
-        await asked.wait()
-        side.clock.set(AT + timedelta(seconds=60))
-        (outcome,) = await side.outcomes(1)
-
-    cost = SourceCost(name="acme", asked=1, calls=1, micros=3 * CENT)
+    cost = SourceCost(name="acme", asked=1, calls=1, micros=2 * CENT, expected_micros=15_000)
     assert outcome.finding == Failed(why="timeout", retryable=True, costs=(cost,))

@@ -1,65 +1,27 @@
 """Nothing that is written to a topic ends the role that reads it, or stops what comes after.
 
-Every role runs that reads a topic: the recorder of outcomes with who is suppressed, the
-driver, and the four stages, on every kind of log, keys, heartbeats and bus.
+Every role runs that reads a topic: the recorder of outcomes, with who is suppressed, and the
+four stages.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from itertools import count
-from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from cs.bus.memory import MemoryBus
-from cs.bus.port import Bus, Subscription
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode, work_key
 from cs.domain.brand.events import BrandEvent, LookupFinished, StageIssued
-from cs.domain.stages.work import Outcome, Resolved, StageName, Work
-from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.streams import Streams
-from cs.keystore.port import KeyStore
-from cs.pipeline.heartbeats import Heartbeats, MemoryHeartbeats
-from cs.pipeline.outcomes import GROUP, OutcomeRecorder
-from cs.pipeline.runner import Runner
-from cs.pipeline.suppression import SuppressionFilter
-from domain.acme_run import AT, AcmeRun
-from harness.manual_clock import ManualClock
-from harness.memory_keys import MemoryKeyStore
-from harness.memory_log import MemoryEventLog
+from cs.domain.stages.work import Resolved, StageName, Work
+from domain.acme_run import AcmeRun
+from harness.outside import stages
 from pipeline.hostile_messages import STREAM, Sent, outcomes, works
-from pipeline.one_stage import STAGES
-from pipeline.receipted import RECEIPTS, VERIFIERS, receipted
+from pipeline.loop import Loop, suppressing_no_person
 
-#: A search of its own for each example: they share a database where that is dear.
+#: A search of its own for each example.
 NUMBERS = count(1)
 WITHIN_S = 30
-
-
-class Form(NamedTuple):
-    """What the roles of one service share."""
-
-    log: EventLog
-    keys: KeyStore
-    heartbeats: Heartbeats
-    bus: Bus
-
-
-GROUPS = [
-    (OUTCOMES, GROUP),
-    (OUTCOMES, "test"),
-    *((topic, stage) for stage, topic in STAGE_TOPICS.items()),
-]
-
-
-@asynccontextmanager
-async def in_memory() -> AsyncIterator[Form]:
-    keys = MemoryKeyStore()
-    heartbeats = MemoryHeartbeats(ManualClock(AT).monotonic)
-    yield Form(MemoryEventLog(keys), keys, heartbeats, MemoryBus(GROUPS))
 
 
 def at_each_stage(stream: str) -> dict[str, Sequence[BrandEvent]]:
@@ -88,76 +50,37 @@ def good_works(stream: str) -> list[Work]:
     ]
 
 
-async def withstands(form: Form, sent: Sequence[Sent]) -> None:
+async def withstands(loop: Loop, sent: Sequence[Sent]) -> None:
     """Send *sent* to every role of a fresh search, then what is good, which must be handled."""
     stream = f"brand-0{next(NUMBERS):05x}"[: len(STREAM)].ljust(len(STREAM), "z")
-    clock = ManualClock(AT)
     for name, events in at_each_stage(stream).items():
-        await form.log.append([Append(name, NO_STREAM, events)])
-
-    async def erase(*_: object) -> None:
-        raise AssertionError("nobody is suppressed")
-
-    recorder = OutcomeRecorder(
-        Streams(form.log),
-        form.bus,
-        clock,
-        form.heartbeats,
-        receipts=RECEIPTS,
-        verifiers=VERIFIERS,
-        suppression=SuppressionFilter(form.keys, erase),
-        drain_s=0,
-    )
-    runs = [
-        recorder.run(),
-        *(Runner(stage, form.bus, clock, drain_s=0).run() for stage in STAGES.values()),
-    ]
-    async with (
-        asyncio.timeout(WITHIN_S),
-        form.bus.subscribe(OUTCOMES, group="test") as answers,
-        # In a group, so that a role that ends ends the test.
-        asyncio.TaskGroup() as tasks,
-    ):
-        roles = [tasks.create_task(run) for run in runs]
+        await loop.append(name, *events)
+    recorder = loop.recorder(suppression=suppressing_no_person(loop.keys))
+    roles = [recorder.run(), *(loop.stage(each) for each in stages())]
+    async with asyncio.timeout(WITHIN_S), loop.running(*roles):
         for each in sent:
             topic, key, value = each.about(stream)
-            await form.bus.publish(topic, key=key, value=value)
-        await good_outcomes_are_recorded(form, stream)
-        await good_work_is_answered(form, stream, answers)
-        assert [role for role in roles if role.done()] == []
-        for role in roles:
-            role.cancel()
+            await loop.put(topic, value, key)
+        await good_outcomes_are_recorded(loop, stream)
+        await good_work_is_answered(loop, stream)
 
 
-async def good_work_is_answered(form: Form, stream: str, answers: Subscription) -> None:
-    waited: set[StageName] = set()
-    for work in good_works(stream):
-        waited.add(work.stage)
-        topic = STAGE_TOPICS[work.stage]
-        await form.bus.publish(topic, key=work_key(work), value=encode(work))
-    async for record in answers:
-        await answers.commit(record)
-        if record.value.startswith(f'{{"lookup":"{stream}9.1"'.encode()):
-            waited.discard(decode_outcome(record.value).stage)
-        if not waited:
-            break
+async def good_work_is_answered(loop: Loop, stream: str) -> None:
+    works = good_works(stream)
+    waited: set[StageName] = {work.stage for work in works}
+    await loop.give(*works)
+    while waited:
+        (outcome,) = await loop.outcomes(1)
+        if outcome.lookup == f"{stream}9.1":
+            waited.discard(outcome.stage)
 
 
-async def good_outcomes_are_recorded(form: Form, stream: str) -> None:
+async def good_outcomes_are_recorded(loop: Loop, stream: str) -> None:
     later = AcmeRun(stream=f"{stream}8")
-    await form.log.append([Append(later.stream, NO_STREAM, later.events)])
-    said = Outcome(
-        lookup=later.live.id,
-        stage="brand-resolution",
-        attempt=1,
-        finding=Resolved(status="no_match"),
-    )
-    await form.bus.publish(OUTCOMES, key=said.lookup.encode(), value=encode(receipted(said)))
-    while True:
-        events = await form.log.read(later.stream)
-        if isinstance(events[-1].event, LookupFinished):
-            return
-        await asyncio.sleep(0.001)
+    await loop.append(later.stream, *later.events)
+    no_match = Resolved(status="no_match")
+    await loop.say("brand-resolution", no_match, lookup=later.live.id)
+    await loop.event(LookupFinished, lookup=later.live.id)
 
 
 SENT = st.lists(outcomes() | works(), min_size=1, max_size=40)
@@ -175,9 +98,5 @@ PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
     suppress_health_check=CHECKS,
 )
 @given(SENT)
-def test_in_memory_no_role_ends(sent: list[Sent]) -> None:
-    async def run() -> None:
-        async with in_memory() as form:
-            await withstands(form, sent)
-
-    asyncio.run(run())
+def test_no_role_ends(sent: list[Sent]) -> None:
+    asyncio.run(withstands(Loop(), sent))

@@ -10,6 +10,7 @@ from cs.domain.contact import BrandFacts, Candidate, Person, Query
 from cs.domain.mail.mailbox import DomainFacts
 from cs.domain.stages.work import (
     DiscoveryInput,
+    RankingDone,
     RankingInput,
     ResolutionInput,
     StageInput,
@@ -17,11 +18,10 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
-from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.plugins.contracts.stage import StageCase, StageContract
-from cs.plugins.sources import BrandAnswer, PeopleAnswer, SourceStatus
-from pipeline.one_stage import STAGES, Brands, People
+from cs.plugins.sources import BrandAnswer, SourceStatus
+from harness.outside import stage, stage_of, tools
+from pipeline.test_asking_stages import Brands, People
 
 ACME = BrandFacts(name="Acme", domain="acme.example", mail_domains=("acme.example",))
 ADA = Person(
@@ -34,12 +34,12 @@ ADA = Person(
 )
 
 
-def work(stage: StageName, *inputs: StageInput) -> list[Work]:
+def work(name: StageName, *inputs: StageInput) -> list[Work]:
     """Return work of one lookup each."""
     return [
         Work(
             lookup=f"brand-0a1b.{number}",
-            stage=stage,
+            stage=name,
             item=getattr(given, "mail_domain", ""),
             attempt=1,
             deadline_at=datetime(2199, 1, 1, tzinfo=UTC),
@@ -48,18 +48,6 @@ def work(stage: StageName, *inputs: StageInput) -> list[Work]:
         )
         for number, given in enumerate(inputs, 1)
     ]
-
-
-class Away(Brands):
-    async def find(self, query: Query, known: BrandFacts | None) -> BrandAnswer:
-        del query, known
-        return BrandAnswer(source=self.name, ended=SourceStatus.FAILED, why="HTTP 500")
-
-
-class NoListing(People):
-    async def find(self, brand: BrandFacts, *, limit: int) -> PeopleAnswer:
-        del brand, limit
-        return PeopleAnswer(source=self.name, ended=SourceStatus.RATE_LIMITED, why="HTTP 429")
 
 
 class Silent(Brands):
@@ -73,11 +61,13 @@ class TestBrandResolution(StageContract):
     @pytest.fixture
     def case(self) -> StageCase:
         asked = (Query(brand="Acme"), Query(brand="Nobody"), Query(domain="acme.example"))
+        away = Brands("away", SourceStatus.FAILED)
+        silent = Silent("silent", SourceStatus.USED)
         return StageCase(
-            stage=STAGES["brand-resolution"],
+            stage=stage_of("brand-resolution", tools()),
             work=work("brand-resolution", *map(ResolutionInput, asked)),
-            broken=(BrandResolution(BrandResolver([Away()])),),
-            silent=BrandResolution(BrandResolver([Silent()])),
+            broken=(stage("brand-resolution", brands=[away]),),
+            silent=stage("brand-resolution", brands=[silent]),
         )
 
 
@@ -85,10 +75,11 @@ class TestContactDiscovery(StageContract):
     @pytest.fixture
     def case(self) -> StageCase:
         brands = (ACME, replace(ACME, parent_company="Acme Group", aliases=("Acme Ltd",)))
+        limited = People("limited", SourceStatus.RATE_LIMITED)
         return StageCase(
-            stage=STAGES["contact-discovery"],
+            stage=stage_of("contact-discovery", tools()),
             work=work("contact-discovery", *map(DiscoveryInput, brands)),
-            broken=(ContactDiscovery([NoListing()]),),
+            broken=(stage("contact-discovery", people=[limited]),),
         )
 
 
@@ -96,7 +87,7 @@ class TestRanking(StageContract):
     @pytest.fixture
     def case(self) -> StageCase:
         given = (RankingInput(ACME, (ADA,)), RankingInput(ACME, ()))
-        return StageCase(stage=STAGES["ranking"], work=work("ranking", *given))
+        return StageCase(stage=stage("ranking"), work=work("ranking", *given))
 
 
 class TestVerification(StageContract):
@@ -104,7 +95,26 @@ class TestVerification(StageContract):
     def case(self) -> StageCase:
         ada = Candidate(person="p1", full_name="Ada Kern", first_name="Ada", last_name="Kern")
         given = (
-            VerificationInput("acme.example", (ada,)),
-            VerificationInput("acme.example", (), DomainFacts(catch_all=True)),
+            VerificationInput("acme.test", (ada,)),
+            VerificationInput("acme.test", (), DomainFacts(catch_all=True)),
         )
-        return StageCase(stage=STAGES["verification"], work=work("verification", *given))
+        return StageCase(
+            stage=stage_of("verification", tools()), work=work("verification", *given)
+        )
+
+
+async def test_many_people_are_ranked_while_others_run() -> None:
+    many = tuple(replace(ADA, person=f"p{number}") for number in range(1, 200))
+    asked = RankingInput(ACME, many)
+    (given,) = work("ranking", asked)
+    ran: list[bool] = []
+    asyncio.get_running_loop().call_soon(ran.append, True)
+
+    async def report(finding: object) -> None:
+        raise AssertionError(finding)
+
+    found = await stage("ranking").handle(given, report)
+
+    assert ran == [True]
+    assert isinstance(found, RankingDone)
+    assert len(found.ranked) == asked.contacts

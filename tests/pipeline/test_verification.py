@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,10 +19,12 @@ from cs.domain.stages.work import (
     VerificationInput,
     Work,
 )
-from cs.pipeline.verification import PaidCaps, Verification
+from cs.plugins.stages import Stage
 from cs.plugins.verifiers import DomainCheck
+from cs.settings import Settings
+from domain.acme_run import AT
+from harness.outside import stage as build
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 YES, NO, CATCH_ALL, FULL, UNKNOWN = (
     Verdict.DELIVERABLE,
     Verdict.UNDELIVERABLE,
@@ -80,28 +83,35 @@ def candidate(person: str, name: str, *addresses: str) -> Candidate:
 ADA, BEN = candidate("p1", "Ada Kern"), candidate("p2", "Ben Ode")
 
 
-async def _unheard(_: AnyFinding) -> None:
-    """Take a finding, of which nothing is done."""
-
-
-async def verify(
-    *verifiers: ScriptedVerifier,
-    people: tuple[Candidate, ...] = (ADA,),
+async def handled(
+    stage: Stage,
+    *people: Candidate,
+    domain: str = "acme.example",
     known: DomainFacts = DomainFacts(),
+    attempt: int = 1,
+    left_s: float = 0,
     progress: Callable[[AnyFinding], None] = lambda _: None,
 ) -> AnyFinding:
+    """Return what *stage* finds out about *people* at *domain*."""
+
     async def report(finding: AnyFinding) -> None:
         progress(finding)
 
     work = Work(
         lookup="brand-a.1",
         stage="verification",
-        item="acme.example",
-        attempt=1,
-        deadline_at=AT,
-        input=VerificationInput("acme.example", people, known),
+        item=domain,
+        attempt=attempt,
+        deadline_at=AT + timedelta(seconds=left_s),
+        input=VerificationInput(domain, people, known),
     )
-    return await Verification(verifiers).handle(work, report)
+    return await stage.handle(work, report)
+
+
+async def verify(
+    *verifiers: ScriptedVerifier, people: tuple[Candidate, ...] = (ADA,), **more: Any
+) -> AnyFinding:
+    return await handled(build("verification", verifiers=verifiers), *people, **more)
 
 
 async def checked(
@@ -295,23 +305,11 @@ async def test_who_has_nothing_but_a_refuted_mailbox_costs_no_question() -> None
 
 async def test_a_retry_does_not_ask_again_what_was_refused() -> None:
     server = ScriptedVerifier({"ada.kern": (NO, None)}, (UNKNOWN, 60.0))
-    stage = Verification((server,))
-
-    async def attempt(number: int) -> AnyFinding:
-        work = Work(
-            lookup="brand-a.1",
-            stage="verification",
-            item="acme.example",
-            attempt=number,
-            deadline_at=AT,
-            input=VerificationInput("acme.example", (ADA,), DomainFacts()),
-        )
-        return await stage.handle(work, _unheard)
-
-    first = await attempt(1)
+    stage = build("verification", verifiers=[server])
+    first = await handled(stage, ADA)
     asked, server.asked = server.asked, []
     server.otherwise = (NO, None)
-    second = await attempt(2)
+    second = await handled(stage, ADA, attempt=2)
 
     assert isinstance(first, Failed)
     assert isinstance(second, DomainVerified)
@@ -324,19 +322,9 @@ async def test_a_retry_does_not_ask_again_what_was_refused() -> None:
 
 async def test_a_greylist_that_opens_in_time_is_waited_for_and_nobody_is_paid() -> None:
     dear = paid((YES, None))
-    work = Work(
-        lookup="brand-a.1",
-        stage="verification",
-        item="acme.example",
-        attempt=1,
-        deadline_at=AT + timedelta(seconds=90),
-        input=VerificationInput("acme.example", (ADA,), DomainFacts()),
-    )
     free = ScriptedVerifier(otherwise=(UNKNOWN, 60.0), name="free")
 
-    async def report(_: AnyFinding) -> None: ...
-
-    finding = await Verification((free, dear)).handle(work, report)
+    finding = await verify(free, dear, left_s=90)
 
     assert isinstance(finding, Failed)
     assert (finding.retry_in_s, dear.asked) == (60.0, [])
@@ -344,24 +332,15 @@ async def test_a_greylist_that_opens_in_time_is_waited_for_and_nobody_is_paid() 
 
 async def test_calls_for_a_person_and_for_a_search_are_capped() -> None:
     people = tuple(candidate(f"p{a}", f"Ad{a} Ker{a}") for a in "bcdefghjklmn")
-    stage = Verification((free := ScriptedVerifier(otherwise=(UNKNOWN, None)), dear := paid()))
-
-    async def report(_: AnyFinding) -> None: ...
+    free, dear = ScriptedVerifier(otherwise=(UNKNOWN, None)), paid()
+    stage = build("verification", verifiers=[free, dear])
 
     for domain in ("acme.example", "acme-mail.example"):
-        work = Work(
-            lookup="brand-a.1",
-            stage="verification",
-            item=domain,
-            attempt=1,
-            deadline_at=AT,
-            input=VerificationInput(domain, people, DomainFacts()),
-        )
-        await stage.handle(work, report)
+        await handled(stage, *people, domain=domain)
 
     of_one = [asked for asked in dear.asked if "adb" in asked or "kerb" in asked]
-    assert len(of_one) == PaidCaps().per_person
-    assert len(dear.asked) == PaidCaps().per_search
+    assert len(of_one) == Settings().paid_per_person
+    assert len(dear.asked) == Settings().paid_per_search
     assert len(free.asked) == 24
 
 

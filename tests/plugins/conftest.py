@@ -1,4 +1,3 @@
-from cli.conftest import here
 from plugins.installed import install
 
-__all__ = ["here", "install"]
+__all__ = ["install"]

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from structlog import get_logger
 
 from cs.assembly.databases import checked_address, read_key, read_secret, required
-from cs.bus.errors import BadKafkaSettings
-from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, client_options
 from cs.bus.kafka.settings import in_clear as kafka_in_clear
 from cs.domain.service import World
 from cs.postgres.pool import unverified_hosts

@@ -2,8 +2,7 @@
 
 from structlog import get_logger
 
-from cs.bus.errors import BusUnavailable
-from cs.bus.port import Bus, Record
+from cs.bus.port import Bus, BusUnavailable, Record
 from cs.bus.topics import DEAD_LETTERS, UNREADABLE
 from cs.domain.cause import raised_at
 from cs.domain.stages.limits import BeyondLimits

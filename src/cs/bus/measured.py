@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from time import perf_counter
 
-from cs.bus.errors import BusUnavailable
-from cs.bus.port import NO_HEADERS, Bus, Subscription
+from cs.bus.port import NO_HEADERS, Bus, BusUnavailable, Subscription
 from cs.bus.topics import DEAD_LETTERS, OUTCOMES, STAGE_TOPICS
 from cs.metrics.metrics import Metrics
 

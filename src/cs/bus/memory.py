@@ -5,8 +5,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 
-from cs.bus.errors import BusUnavailable
-from cs.bus.port import NO_HEADERS, Record
+from cs.bus.port import NO_HEADERS, BusUnavailable, Record
 from cs.metrics.metrics import Metrics
 
 #: Records waiting in one group of a topic; publishing waits beyond it.

@@ -15,6 +15,18 @@ import msgspec
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
+class BusUnavailable(Exception):
+    """The bus cannot take the record now, or does not answer."""
+
+
+class BusRefused(BusUnavailable):
+    """The bus turns us away: no waiting mends it; the message names the setting."""
+
+
+class BusStuck(Exception):
+    """Records wait but none arrives, not even after joining again: end the process."""
+
+
 class Record(msgspec.Struct, frozen=True):
     """One message as read back from a topic."""
 

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from cyclopts import CycloptsError
 
 from cs.assembly.folder_keys import OF_DAMAGE
-from cs.bus.errors import BadKafkaSettings, BusUnavailable, CannotApply
+from cs.bus.kafka.settings import BadKafkaSettings
+from cs.bus.kafka.topics import CannotApply
+from cs.bus.port import BusUnavailable
 from cs.cli.output import stop
 from cs.directory.store import DirectoryUnavailable
 from cs.domain.names.brand_names import Unacceptable

@@ -12,9 +12,8 @@ from functools import partial
 import msgspec
 from structlog import get_logger
 
-from cs.bus.errors import BusUnavailable
 from cs.bus.headers import event_headers
-from cs.bus.port import Bus
+from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import EVENTS, UNREADABLE, PublicEvent, encode
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog, LogUnavailable, SealedEvent

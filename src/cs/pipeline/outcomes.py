@@ -12,9 +12,8 @@ from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
 from cs.bus.dead_letters import dead_letter, publish_dead_letter
-from cs.bus.errors import BusUnavailable
 from cs.bus.headers import answer_id, place_of, trace_id
-from cs.bus.port import Bus, Record, Subscription
+from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import OUTCOMES, decode_outcome
 from cs.domain.brand.events import RecordFinding
 from cs.domain.causation import AnyCause, MessageCause

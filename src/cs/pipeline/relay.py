@@ -9,9 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from structlog import get_logger
 
-from cs.bus.errors import BusUnavailable
 from cs.bus.headers import TRACEPARENT, root_place, work_headers
-from cs.bus.port import Bus
+from cs.bus.port import Bus, BusUnavailable
 from cs.bus.topics import STAGE_TOPICS, encode, work_key
 from cs.domain.brand.events import StageIssued
 from cs.domain.source_cost import SourceFigures

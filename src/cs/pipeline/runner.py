@@ -10,9 +10,8 @@ from structlog import get_logger
 from structlog.contextvars import bound_contextvars
 
 from cs.bus.dead_letters import dead_letter
-from cs.bus.errors import BusUnavailable
 from cs.bus.headers import outcome_headers, place_of, trace_id
-from cs.bus.port import Bus, Record, Subscription
+from cs.bus.port import Bus, BusUnavailable, Record, Subscription
 from cs.bus.topics import (
     MESSAGE_MAX,
     OUTCOMES,

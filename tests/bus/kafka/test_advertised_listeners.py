@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cs.bus.errors import BusRefused
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.port import BusRefused
 from harness.loopback_server import loopback_server
 
 API_VERSIONS, METADATA = 18, 3

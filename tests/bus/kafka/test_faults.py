@@ -10,10 +10,10 @@ from structlog.testing import capture_logs
 
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
-from cs.bus.errors import BusStuck, BusUnavailable
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription
+from cs.bus.port import BusStuck, BusUnavailable
 from harness.servers.kafka import Kafka
 from harness.servers.ports import free_ports
 

@@ -7,11 +7,10 @@ from msgspec.structs import replace
 
 from bus.kafka.kafka_cases import make_topics, member_process, settings_for
 from contracts.bus import TOPIC, BusContract, publish, take, values
-from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.topics import apply
-from cs.bus.port import Record
+from cs.bus.port import BusUnavailable, Record
 from cs.bus.topics import TopicPlan
 from harness.servers.ports import free_ports
 

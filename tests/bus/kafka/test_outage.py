@@ -1,8 +1,8 @@
 import pytest
 from structlog.testing import capture_logs
 
-from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.availability import LOG_EVERY_S, Outage
+from cs.bus.port import BusUnavailable
 
 
 class Seconds:

@@ -16,12 +16,12 @@ from structlog.testing import capture_logs
 from bus.kafka.kafka_cases import make_topics, settings_for
 from contracts.bus import TOPIC, publish, take, values
 from cs.assembly.shared_settings import kafka_settings
-from cs.bus.errors import BusRefused, BusUnavailable
 from cs.bus.kafka.availability import check_available
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import KafkaSettings
 from cs.bus.kafka.subscription import lag
 from cs.bus.kafka.topics import describe
+from cs.bus.port import BusRefused, BusUnavailable
 from cs.bus.topics import TopicPlan
 from cs.sandbox.certificates import Authority
 from cs.settings import load

@@ -4,8 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cs.bus.errors import BadKafkaSettings
-from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings, client_options
 
 SCRAM = {"sasl_mechanism": "SCRAM-SHA-512", "username": "cs", "password": "pass-1"}
 

@@ -5,10 +5,9 @@ from aiokafka.admin import (  # type: ignore[import-untyped,unused-ignore]
 )
 
 from bus.kafka.kafka_cases import settings_for
-from cs.bus.errors import CannotApply
 from cs.bus.kafka import topics
 from cs.bus.kafka.settings import KafkaSettings, client_options
-from cs.bus.kafka.topics import apply, describe
+from cs.bus.kafka.topics import CannotApply, apply, describe
 from cs.bus.topics import TopicPlan
 from harness.servers.kafka import Kafka
 

@@ -12,9 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from cs.__main__ import main
-from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.bus import KafkaBus
-from cs.bus.port import NO_HEADERS
+from cs.bus.port import NO_HEADERS, BusUnavailable
 from cs.bus.topics import EVENTS
 
 #: Which roles are run like this; the others publish nothing that matters.

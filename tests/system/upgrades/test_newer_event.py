@@ -13,25 +13,20 @@ import msgspec
 import pytest
 
 from contracts.event_log import units
-from cs.bus.memory import MemoryBus
-from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.domain import codec, key
 from cs.domain.brand.events import BrandForgotten, StageIssued
 from cs.domain.causation import StartCause
 from cs.domain.key import GrantQuota, QuotaGranted
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Resolved
 from cs.eventlog.follow import VersionGate
-from cs.eventlog.port import NO_STREAM, Append, EventLog, NewerEvent
+from cs.eventlog.port import Append, EventLog, NewerEvent
 from cs.eventlog.streams import Streams
-from cs.pipeline.heartbeats import MemoryHeartbeats
-from cs.pipeline.outcomes import AT_ONCE, GROUP
-from cs.pipeline.relay import relay
 from cs.projections.following import ViewFollower
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from domain.golden_files import golden_event
-from pipeline.managed import Managed
-from pipeline.receipted import RECEIPTS
+from pipeline.loop import Loop
 from system.upgrades.releases import release
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,17 +65,16 @@ async def stored(log: EventLog, topic: str, count: int = 1) -> set[str]:
 
 
 @pytest.fixture
-async def managed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Managed]:
+async def loop(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loop]:
     defaults = VersionGate.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "retry_s", 0.01)
-    managed = Managed()
-    managed.bus = MemoryBus([(OUTCOMES, GROUP)])
-    yield managed
-    await managed.views.close()
+    loop = Loop()
+    yield loop
+    await loop.views.close()
 
 
-async def test_deciders_stop_at_it_on_its_stream_only(managed: Managed) -> None:
+async def test_deciders_stop_at_it_on_its_stream_only(loop: Loop) -> None:
     async def grant(streams: Streams, key_id: str, granted: int) -> int:
         command = GrantQuota(units=granted, at=AT)
         found, _ = await streams.change(
@@ -89,10 +83,10 @@ async def test_deciders_stop_at_it_on_its_stream_only(managed: Managed) -> None:
         return len(found)
 
     for key_id in ("a", "b"):
-        await managed.key(key_id)
-    streams = Streams(managed.log)
+        await loop.key(key_id)
+    streams = Streams(loop.log)
     await grant(streams, "a", 3)  # its state is kept from here on
-    await write_newer(managed.log, "key-a")
+    await write_newer(loop.log, "key-a")
 
     with pytest.raises(NewerEvent, match=r"key\.lent\.v1.*upgrade"):
         await grant(streams, "a", 1)
@@ -105,25 +99,25 @@ async def test_deciders_stop_at_it_on_its_stream_only(managed: Managed) -> None:
 
 
 async def test_views_stop_at_it_and_their_readers_are_refused_what_comes_after(
-    managed: Managed,
+    loop: Loop,
 ) -> None:
-    runner = ViewRunner(managed.log, managed.views, managed.keys)
-    follower = ViewFollower(managed.log, managed.views)
-    reading = Reading(managed.log, managed.views, follower, managed.keys)
-    await managed.key("a")
+    runner = ViewRunner(loop.log, loop.views, loop.keys)
+    follower = ViewFollower(loop.log, loop.views)
+    reading = Reading(loop.log, loop.views, follower, loop.keys)
+    await loop.key("a")
     await runner.catch_up()
     await follower.catch_up()
-    newer = await write_newer(managed.log, "key-a")
+    newer = await write_newer(loop.log, "key-a")
     tasks = [asyncio.create_task(each.run()) for each in (runner, follower)]
 
     async def until(condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(10):
             while not condition():
-                await managed.views.position()
+                await loop.views.position()
 
     await until(lambda: bool(follower.gate.why and runner.gate.why))
     assert f"position {newer}" in str(follower.gate.why)
-    assert await managed.views.position() == newer - 1
+    assert await loop.views.position() == newer - 1
     with pytest.raises(NewerEvent):
         await reading.usage("a")
 
@@ -136,67 +130,54 @@ async def test_views_stop_at_it_and_their_readers_are_refused_what_comes_after(
     assert usage is not None
 
 
-async def test_the_relay_publishes_nothing_that_comes_after_it(managed: Managed) -> None:
+async def test_the_relay_publishes_nothing_that_comes_after_it(loop: Loop) -> None:
     """It might be about the very work that comes next."""
     issued = golden_event("brand.stage-issued.v1")
     assert isinstance(issued, StageIssued)
-    topic = STAGE_TOPICS[issued.stage]
-    bus = MemoryBus([(topic, "g")])
-    await managed.log.append([Append("brand-a", NO_STREAM, [issued])])
-    await write_newer(managed.log, "key-a")
-    await managed.log.append([Append("brand-b", NO_STREAM, [issued])])
+    topic = STAGES[issued.stage].topic
+    await loop.append("brand-a", issued)
+    await write_newer(loop.log, "key-a")
+    await loop.append("brand-b", issued)
 
-    async with bus.subscribe(topic, group="g") as records:
-        relaying = asyncio.create_task(relay(managed.log, bus, after=0, receipts=RECEIPTS))
-        incoming = aiter(records)
-        async with asyncio.timeout(5):
-            await anext(incoming)
-        second = asyncio.ensure_future(anext(incoming))
-        await asyncio.wait([second], timeout=0.1)
-        assert not second.done()
+    async with loop.running(loop.relay()):
+        await loop.records(1, topic)
+        with pytest.raises(TimeoutError):
+            await loop.records(1, topic, within_s=0.1)
 
         with upgraded():
-            async with asyncio.timeout(5):
-                await second
-    relaying.cancel()
-    await asyncio.gather(relaying, return_exceptions=True)
+            await loop.records(1, topic)
 
 
-async def test_a_relay_that_leads_gives_up_after_saving_its_position(managed: Managed) -> None:
+async def test_a_relay_that_leads_gives_up_after_saving_its_position(loop: Loop) -> None:
     saved: list[int] = []
+    await loop.append("key-b", *units(1))
+    await write_newer(loop.log, "key-a")
 
-    async def save(position: int) -> None:
-        saved.append(position)
-
-    await managed.log.append([Append("key-b", NO_STREAM, units(1))])
-    await write_newer(managed.log, "key-a")
     with pytest.raises(NewerEvent):
         async with asyncio.timeout(5):
-            await relay(
-                managed.log, MemoryBus(), after=0, receipts=RECEIPTS, save_position=save
-            )
+            await loop.relay(saved=saved)
 
     assert saved == [1]
 
 
 async def test_an_outcome_for_its_stream_waits_and_other_outcomes_are_recorded(
-    managed: Managed,
+    loop: Loop,
 ) -> None:
-    recorder = managed.recorder(MemoryHeartbeats(managed.clock.monotonic), drain_s=0)
-    held = [f"brand-held{n}" for n in range(AT_ONCE)]  # as many as are recorded at once
+    recorder = loop.recorder()
+    held = [f"brand-held{n}" for n in range(64)]  # as many as are recorded at once
     for stream in [*held, "brand-other"]:
-        await managed.start(stream=stream)
+        await loop.start(stream=stream)
     for stream in held:
-        await write_newer(managed.log, stream)
+        await write_newer(loop.log, stream)
     recording = asyncio.create_task(recorder.run())
     for stream in [*held, "brand-other"]:
-        await managed.say("brand-resolution", Resolved(status="no_match"), lookup=f"{stream}.1")
+        await loop.say("brand-resolution", Resolved(status="no_match"), lookup=f"{stream}.1")
 
-    assert await stored(managed.log, FINISHED) == {"brand-other"}
+    assert await stored(loop.log, FINISHED) == {"brand-other"}
     assert not recording.done()
 
     with upgraded():
-        assert await stored(managed.log, FINISHED, 1 + len(held)) == {"brand-other", *held}
+        assert await stored(loop.log, FINISHED, 1 + len(held)) == {"brand-other", *held}
     recording.cancel()
     await asyncio.gather(recording, return_exceptions=True)
 

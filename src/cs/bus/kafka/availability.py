@@ -22,8 +22,8 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 from structlog import get_logger
 
-from cs.bus.errors import BusRefused, BusUnavailable
 from cs.bus.kafka.settings import KafkaSettings, client_options, host_of
+from cs.bus.port import BusRefused, BusUnavailable
 from cs.runtime.local_hosts import is_local
 from cs.runtime.log_throttle import LogThrottle
 

@@ -13,12 +13,11 @@ from typing import Self
 import msgspec
 from structlog import get_logger
 
-from cs.bus.errors import BadKafkaSettings, BusRefused, BusUnavailable
 from cs.bus.kafka.availability import RETRY_S, Outage, check_available
 from cs.bus.kafka.producer import Publisher
-from cs.bus.kafka.settings import KafkaSettings
+from cs.bus.kafka.settings import BadKafkaSettings, KafkaSettings
 from cs.bus.kafka.subscription import KafkaSubscription, SubscriptionMeasures
-from cs.bus.port import NO_HEADERS
+from cs.bus.port import NO_HEADERS, BusRefused, BusUnavailable
 from cs.runtime.log_throttle import LogThrottle
 
 log = get_logger()

@@ -13,8 +13,8 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from structlog import get_logger
 
-from cs.bus.errors import BusUnavailable
 from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.port import BusUnavailable
 
 log = get_logger()
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from cs.bus.errors import BadKafkaSettings
 from cs.runtime.local_hosts import is_local
 
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -20,6 +19,10 @@ LEAST_SESSION_S = 6.0
 
 #: How often brokers are asked which topics and partitions there are.
 METADATA_S = 10
+
+
+class BadKafkaSettings(ValueError):
+    """Settings that do not go together; the message says which and what to do."""
 
 
 class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):

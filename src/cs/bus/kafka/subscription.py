@@ -22,11 +22,10 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 )
 from structlog import get_logger
 
-from cs.bus.errors import BusRefused, BusStuck, BusUnavailable
 from cs.bus.kafka.availability import RETRY_S, Outage, check_available
 from cs.bus.kafka.partition_assignment import PartitionAssignment
 from cs.bus.kafka.settings import KafkaSettings, client_options
-from cs.bus.port import Record
+from cs.bus.port import BusRefused, BusStuck, BusUnavailable, Record
 from cs.runtime.coordination import run_cancellable
 
 log = get_logger()
