@@ -19,6 +19,7 @@ from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
 from cs.eventlog.port import NO_STREAM, Append
 from domain.golden_files import golden_event
 from harness.on_data import plant
+from harness.served import served
 
 AT = datetime(2100, 1, 1, tzinfo=UTC)  # after the key was issued
 QUERY = Query("Acme")
@@ -93,6 +94,26 @@ def test_data_keys_that_are_lost_are_reported_for_each_event_and_person(
     assert violation["position"] == counts["events"] - 1
     assert f"{finished.lookup}#p1 reads as erased" in violation["what"]
     assert "Quillfeather" not in ran.out + ran.err
+
+
+@pytest.mark.slow  # a service in a process of its own
+def test_a_snapshot_that_its_events_do_not_fold_to_is_a_violation(
+    folder: Path, here: Here, planted: Callable[..., None]
+) -> None:
+    planted([QuotaGranted(units=1, at=AT)] * 501, [STARTED, FINISHED])
+    key = here("keys", "list", "--json", f"--data-dir={folder}").rows[0]["id"]
+    with served(folder):
+        pass  # it folds the keys in use, and keeps what it folded
+    sound = verify(here, folder)
+    with closing(sqlite3.connect(folder / "log.db")) as log, log:
+        log.execute("UPDATE snapshots SET state = replace(CAST(state AS TEXT), '508', '509')")
+        assert log.total_changes == 1
+
+    (violation, counts) = verify(here, folder).rows
+
+    assert sound.code == 0, sound
+    assert (violation["kind"], violation["stream"]) == ("snapshot", f"key-{key}")
+    assert counts["violations"] == 1
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,17 @@ def test_nothing_is_overwritten_and_a_bad_name_is_reported(here: Here, tmp_path:
     assert [each.name for each in tmp_path.iterdir()] == ["cs-verifier-oracle"]
 
 
+def test_a_table_of_settings_for_the_stage_to_come_is_no_obstacle(
+    here: Here, tmp_path: Path
+) -> None:
+    settings = tmp_path / "cs.toml"
+    settings.write_text('[stages.ranking]\nurl = "x"\n[stages.fifth]\nurl = "y"\n')
+
+    for name in ("ranking", "fifth"):
+        ran = here("new", "stage", name, f"--into={tmp_path}", CS_CONFIG=str(settings))
+        assert (ran.code, ran.err) == (0, "")
+
+
 def test_a_folder_that_cannot_be_made_is_reported(here: Here, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 

@@ -44,6 +44,17 @@ def usage_status(service: Served, key: dict[str, Any]) -> int:
         return client.get("/usage").status_code
 
 
+def test_data_of_a_made_up_world_is_refused_by_a_service_of_the_real_one(
+    tmp_path: Path,
+) -> None:
+    with served(tmp_path / "data"):
+        pass
+
+    refused = ran("serve", "--port=0", "--admin-port=0", f"--data-dir={tmp_path / 'data'}")
+
+    assert "this data belongs to a sandbox service and cannot be used" in refused.error()
+
+
 def test_its_log_holds_nothing_of_the_people_it_found(tmp_path: Path) -> None:
     with served(tmp_path / "data", CS_LOG_LEVEL="debug") as service:
         key = service.new_key()

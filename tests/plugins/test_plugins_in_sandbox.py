@@ -131,6 +131,49 @@ def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path)
     assert len(mailboxes) > 1, "those that the world knows are found as well"
 
 
+#: Never answers, and does not end when it is cancelled.
+STUBBORN = """
+import asyncio
+
+
+class Stubborn:
+    name = "stubborn"
+    timeout_s = 1.0
+
+    async def find(self, brand, *, limit):
+        print("asked")
+        while True:
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                print("goes on")
+
+
+def from_context(context):
+    return Stubborn()
+"""
+
+
+@pytest.mark.slow  # a service in a process of its own
+def test_a_source_that_ignores_its_cancellation_keeps_no_process_from_ending(
+    install: Install, tmp_path: Path
+) -> None:
+    install(
+        {"acme_plugs/stubborn.py": STUBBORN},
+        {"cs.people_sources": {"stubborn": "acme_plugs.stubborn:from_context"}},
+    )
+    body = {"brand": "Veltrana", "wait": True}
+    with (
+        served(tmp_path / "data", PYTHONPATH=str(tmp_path / "site")) as service,
+        service.client(service.new_key()) as client,
+    ):
+        found = client.post("/contacts", json=body).json()
+        assert service.stop(timeout_s=15) == 0
+
+    assert found["status"] == "done", "the others' people count"
+    assert "plugin_left_behind" in service.output
+
+
 @pytest.mark.usefixtures("site")
 async def test_what_tells_of_the_real_world_is_left_out_of_a_sandbox() -> None:
     async with open_plugins(load(environment={}), world="sandbox") as tools:
