@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cs.assembly.folder import open_folder
+from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.domain.causation import OperatorCause
 from cs.domain.mail.bounce import Bounce
 from cs.eventlog.audit import Audit
@@ -106,3 +107,12 @@ async def stores_in_memory(
         yield Stores(log=log, keys=keys, views=views, clock=clock or SystemClock())
     finally:
         await views.close()
+
+
+async def half_changed_master_key(folder: Path) -> None:
+    """Begin a change of the master key of *folder* and leave it in the middle."""
+    version = make_next_master_key(DataFolder(folder))
+    async with open_key_store(DataFolder(folder)) as keys:
+        await keys.begin_rotation(version)
+        await keys.rewrap("", 1)
+        assert await keys.left() > 0
