@@ -141,8 +141,9 @@ class MailboxesOf:
 def tools(
     people: tuple[Sighting, ...] = (ADA, BEN, CID),
     existing: frozenset[str] = frozenset({"ada.kern@acme.test"}),
+    brands: Mapping[str, BrandFacts] = MappingProxyType({"acme": ACME}),
 ) -> StagePlugins:
-    return StagePlugins([Directory({"acme": ACME})], [Staff(people)], [Mailboxes(existing)])
+    return StagePlugins([Directory(brands)], [Staff(people)], [Mailboxes(existing)])
 
 
 def stage(

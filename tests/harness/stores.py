@@ -11,7 +11,7 @@ from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.domain.causation import OperatorCause
 from cs.domain.mail.bounce import Bounce
 from cs.eventlog.audit import Audit
-from cs.eventlog.port import RecordedEvent
+from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.operations.bounces.recording import BounceRecorder, RowResult
 from cs.operations.erasure import Erasure
@@ -81,11 +81,12 @@ class Stores:
         """Return all that anybody can still read in the log."""
         return repr([each.event for each in await self.recorded()])
 
-    async def violations(self) -> list[Any]:
-        """Return the promises that the log breaks."""
-        audit = Audit()
-        found = [each for event in await self.recorded() for each in audit.check(event)]
-        return [*found, *audit.end()]
+
+async def violations(log: EventLog) -> tuple[list[Any], int]:
+    """Return the promises that *log* breaks, and how many searches are not settled."""
+    audit = Audit()
+    found = [each for event in await log.tail(0, 100_000) for each in audit.check(event)]
+    return [*found, *audit.end()], audit.unfinished
 
 
 @asynccontextmanager

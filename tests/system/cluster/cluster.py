@@ -126,6 +126,15 @@ class Cluster:
         """
         return run_command(words, self.environment).stdout
 
+    async def fetch(self, query: str, *values: object) -> list[asyncpg.Record]:
+        """Return the rows of *query* in the database of the service."""
+        connection = await asyncpg.connect(self.postgres.dsn_of("service"))
+        try:
+            rows: list[asyncpg.Record] = await connection.fetch(query, *values)
+        finally:
+            await connection.close()
+        return rows
+
     def new_key(self, quota: int = 100) -> dict[str, Any]:
         """Return a new API key: its ``id`` and secret ``key``."""
         return key_for(self.environment, quota)

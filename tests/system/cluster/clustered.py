@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Self
 
-import asyncpg
 import httpx
 
 from system.cluster.cluster import Cluster
@@ -49,7 +48,8 @@ class Clustered:
         body = {"advance": MONTH_S}
         answer = httpx.post(f"{cluster.admin_url}/sandbox/clock", json=body, timeout=100)
         answer.raise_for_status()
-        return cls(cluster, asyncio.run(_head(cluster)))
+        ((head,),) = asyncio.run(cluster.fetch(_HEAD))
+        return cls(cluster, head)
 
     @property
     def base_url(self) -> str:
@@ -83,7 +83,7 @@ class Clustered:
 
     async def topics(self) -> list[str]:
         """Return what `stored_topics` does, to a coroutine."""
-        rows = await _fetch(self.cluster, _TOPICS, self.after)
+        rows = await self.cluster.fetch(_TOPICS, self.after)
         return [row["topic"] for row in rows]
 
     def kill(self) -> None:
@@ -96,22 +96,7 @@ class Clustered:
         self.cluster.start_missing()
 
 
-async def _head(cluster: Cluster) -> int:
-    ((head,),) = await _fetch(
-        cluster, "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
-    )
-    return int(head)
-
-
-async def _fetch(cluster: Cluster, query: str, *values: object) -> list[asyncpg.Record]:
-    connection = await asyncpg.connect(cluster.postgres.dsn_of("service"))
-    try:
-        rows: list[asyncpg.Record] = await connection.fetch(query, *values)
-    finally:
-        await connection.close()
-    return rows
-
-
+_HEAD = "SELECT COALESCE(max(notification_id), 0) FROM stored_events"
 _TOPICS = """
 SELECT topic FROM stored_events WHERE notification_id > $1 ORDER BY notification_id
 """

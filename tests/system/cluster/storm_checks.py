@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-import asyncpg
 import msgspec
 
 from system.cluster.cluster import Cluster
@@ -67,7 +66,7 @@ async def stored(cluster: Cluster) -> Stored:
     *violations, verified = _lines(cluster, "log", "verify", "--at-rest")
     *_, replayed = map(json.loads, _lines(cluster, "replay", "views", "--dry-run"))
     wrong = [f"{each['table']} {each['row_id']}: {each}" for each in replayed["differences"]]
-    ((behind,),) = await _fetch(cluster, _VIEWS_BEHIND)
+    ((behind,),) = await cluster.fetch(_VIEWS_BEHIND)
     if behind:
         wrong.append(f"the views are {behind} events behind the log")
     counts = json.loads(verified)
@@ -82,7 +81,7 @@ async def stored(cluster: Cluster) -> Stored:
 
 async def lookups_by_question(cluster: Cluster) -> Mapping[Question, int]:
     """Return how many lookups issued work for people of each brand, whatever the attempts."""
-    rows = await _fetch(cluster, _LOOKUPS_BY_QUESTION)
+    rows = await cluster.fetch(_LOOKUPS_BY_QUESTION)
     return {(brand, domain): lookups for brand, domain, lookups in rows}
 
 
@@ -108,15 +107,6 @@ def _lines(cluster: Cluster, *words: str) -> list[str]:
     )
     assert done.stdout, done.stderr
     return done.stdout.splitlines()
-
-
-async def _fetch(cluster: Cluster, query: str) -> list[asyncpg.Record]:
-    connection = await asyncpg.connect(cluster.postgres.dsn_of("service"))
-    try:
-        rows: list[asyncpg.Record] = await connection.fetch(query)
-    finally:
-        await connection.close()
-    return rows
 
 
 _VIEWS_BEHIND = """

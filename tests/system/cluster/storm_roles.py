@@ -27,8 +27,10 @@ _LED = frozenset({"relay", "process-manager", "project"})
 EMBEDDED_ONLY = frozenset({"log.before-commit", "sweep.before-restart", "sweep.after-restart"})
 #: Every point that some role reaches.
 POINTS = tuple(point for point in failpoints.POINTS if point not in EMBEDDED_ONLY)
+#: Stages that report progress.
+PROGRESS_OF = ("stage-contact-discovery", "stage-verification")
 #: Kinds of role that reach a point, by what its name begins with.
-REACHED_BY = {
+_REACHED_BY = {
     "admission": ("api",),
     "log": ("api",),
     "relay": ("relay",),
@@ -38,22 +40,14 @@ REACHED_BY = {
         ("change", "outcome", "timer", "sweep", "settlement", "learning"), ("process-manager",)
     ),
 }
-#: Stages that report progress.
-PROGRESS_OF = ("stage-contact-discovery", "stage-verification")
+#: Kinds of role that reach each point.
+REACHED_BY = {
+    point: PROGRESS_OF if point.endswith("-progress") else _REACHED_BY[point.partition(".")[0]]
+    for point in POINTS
+}
 #: The point at which a role has to die so that the next to lead reaches the first one.
 BEFORE = {"sweep.before-settlement": "settlement.before-append"}
 _HIT = re.compile(rb"^failpoint (\S+) hit$", re.MULTILINE)
-
-
-def reached_by(point: str) -> tuple[str, ...]:
-    """Return the kinds of role that reach *point*.
-
-    >>> reached_by("relay.after-publish")
-    ('relay',)
-    """
-    if point.endswith("-progress"):
-        return PROGRESS_OF
-    return REACHED_BY[point.partition(".")[0]]
 
 
 @dataclass
@@ -189,7 +183,7 @@ class Deaths:
 
         Where one leads, all of them are killed in turn: the next that leads dies there.
         """
-        kind = self.chance.choice(reached_by(point))
+        kind = self.chance.choice(REACHED_BY[point])
         named = [role.name for role in self.keeper.cluster.of(kind)]
         self.chance.shuffle(named)
         before = [(BEFORE[point], 1)] if point in BEFORE else []

@@ -84,9 +84,9 @@ class Servers:
         async with asyncio.timeout(_LEADS_S):
             while True:
                 with suppress(OSError, asyncpg.PostgresError):
-                    pid = await _holder(self.cluster.postgres.dsn_of("service"), of)
+                    held = {pid for (pid,) in await self.cluster.fetch(_LEADER, of)}
                     for role in self.cluster.roles.values():
-                        if role.runs and role.pid == pid:
+                        if role.runs and role.pid in held:
                             return role
                 await asyncio.sleep(_LOOK_S)
 
@@ -100,16 +100,7 @@ class Servers:
         return self.chance.choice(self.cluster.kafka.brokers).number
 
 
-async def _holder(dsn: str, of: str) -> int | None:
-    """Return the id of the process, dead or alive, that holds the lease of *of*."""
-    connection = await asyncpg.connect(dsn)
-    try:
-        holder: str | None = await connection.fetchval(_LEADER, of)
-    finally:
-        await connection.close()
-    return None if holder is None else int(holder.rpartition(":")[2])
-
-
 _LEADER = """
-SELECT holder FROM leases WHERE split_part(name, ' ', 1) = $1 AND until > clock_timestamp()
+SELECT substring(holder FROM '[0-9]+$')::int FROM leases
+WHERE split_part(name, ' ', 1) = $1 AND until > clock_timestamp()
 """

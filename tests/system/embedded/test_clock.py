@@ -2,13 +2,12 @@
 
 import json
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pytest
 
-from cs.admin.app import build
-from cs.assembly.plugins import StagePlugins
-from harness.in_process import in_memory
+from harness.served import Served
 from system.cluster.fixtures import Service
 
 pytestmark = pytest.mark.slow
@@ -86,17 +85,13 @@ def test_an_invalid_time_for_the_clock_is_refused_with_a_reason(service: Service
     assert others == {405}
 
 
-async def test_a_live_service_has_no_such_clock() -> None:
-    async with (
-        in_memory(StagePlugins([], [], [])) as service,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(build(service.running.ready)),
-            base_url="http://localhost",
-        ) as admin,
-    ):
-        ready = await admin.get("/readyz")
-        read = await admin.get("/sandbox/clock")
-        moved = await admin.post("/sandbox/clock", json={"advance": 1})
+def test_a_live_service_has_no_such_clock(tmp_path: Path) -> None:
+    with Served(
+        tmp_path / "data", sandbox=False, settings={"CS_BRAND_SOURCES": "directory"}
+    ) as service:
+        read = httpx.get(service.clock_url)
+        moved = httpx.post(service.clock_url, json={"advance": 1})
+        there = httpx.get(f"{service.admin_url}/healthz")
 
-    assert ready.status_code == 200
+    assert there.status_code == 200
     assert (read.status_code, moved.status_code) == (404, 404)

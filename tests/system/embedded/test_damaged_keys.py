@@ -5,14 +5,11 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from cs.admin.app import build
-from harness.in_process import Service, on_folder
+from harness.in_process import on_folder
 from harness.outside import ADA, SlowStaff, slow_tools
 
 pytestmark = pytest.mark.slow
@@ -47,13 +44,6 @@ HARM = [
 ]
 
 
-async def _ready(service: Service) -> tuple[int, dict[str, Any]]:
-    transport = httpx.ASGITransport(build(service.running.ready))
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        answer = await client.get("/readyz")
-    return answer.status_code, answer.json()
-
-
 @pytest.mark.parametrize(("harm", "why"), HARM)
 async def test_damaged_keys_are_reported_and_the_service_goes_on(
     tmp_path: Path, harm: Callable[[Path], AbstractContextManager[None]], why: str
@@ -63,15 +53,15 @@ async def test_damaged_keys_are_reported_and_the_service_goes_on(
         key = await service.new_key()
         found = (await service.search(key, brand="Acme", wait=False)).json()["id"]
         await staff.asked.wait()
-        assert (await _ready(service))[0] == 200
+        assert (await service.readyz()).status_code == 200
 
         with harm(folder / "keys.db"), capture_logs() as lines:
             staff.let.set()  # who was found cannot be stored now
-            status, body = await _ready(service)
-            async with service.client(key) as client:
-                running = (await client.get(f"/searches/{found}")).json()
+            ready = await service.readyz()
+            running = await service.read(key, found)
 
-        assert (status, body["ready"], body["log"]) == (503, False, "ok")
+        body = ready.json()
+        assert (ready.status_code, body["ready"], body["log"]) == (503, False, "ok")
         assert why in body["keys"]
         logged = [line for line in lines if line["event"] == "keys_unavailable"]
         assert {line["log_level"] for line in logged} == {"error"}
@@ -79,10 +69,9 @@ async def test_damaged_keys_are_reported_and_the_service_goes_on(
         assert running["status"] == "running"
 
         await service.running.reading.until_settled(found)
-        async with service.client(key) as client:
-            ended = (await client.get(f"/searches/{found}")).json()
+        ended = await service.read(key, found)
         assert [contact["email"] for contact in ended["contacts"]] == ["ada.kern@acme.test"]
-        assert (await _ready(service))[1]["keys"] == "ok"
+        assert (await service.readyz()).json()["keys"] == "ok"
 
 
 async def test_overwritten_keys_are_reported_and_calls_without_people_are_answered(
@@ -93,10 +82,10 @@ async def test_overwritten_keys_are_reported_and_calls_without_people_are_answer
         key = await service.new_key()
 
         scribble(folder / "keys.db")
-        status, body = await _ready(service)
+        ready = await service.readyz()
         async with service.client(key) as client:
             usage = await client.get("/usage")
 
-    assert status == 503
-    assert "it is damaged (file is not a database)" in body["keys"]
+    assert ready.status_code == 503
+    assert "it is damaged (file is not a database)" in ready.json()["keys"]
     assert usage.status_code == 200

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cs.sandbox.world import load
 from harness.world_proof import SearchProof, prove_world
 
 
@@ -15,7 +14,7 @@ def wrong(proved: list[SearchProof]) -> dict[str, Any]:
 @pytest.mark.slow
 async def test_the_bundled_world_ends_as_it_intends_past_every_wait() -> None:
     """Takes seconds: the clock is moved; brands with a silent server are left out."""
-    proved = await prove_world(load(None))
+    proved = await prove_world()
 
     assert wrong(proved) == {}
     assert {row.intended for row in proved} == {

@@ -1,24 +1,16 @@
 """A sandbox service that dies and comes back, at another address each time."""
 
 import asyncio
-import io
 import signal
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 
-import structlog
-
-from cs.assembly.folder import open_folder
-from cs.cli.app import main
 from cs.domain.contact import Query
-from cs.eventlog.streams import Streams
-from cs.operations.operator import NewSecret, Operator
+from cs.operations.operator import NewSecret
 from cs.runtime import failpoints
-from cs.runtime.clock import SystemClock
 from cs.runtime.coordination import Broadcast
-from cs.runtime.data_folder import DataFolder
 from harness.served import Served
+from harness.stores import opened
 
 #: Longer than any test that waits for an end.
 _LIFE_S = 600.0
@@ -96,31 +88,11 @@ class CrashingService:
 
 async def new_keys(folder: Path, quotas: list[int]) -> list[NewSecret]:
     """Create a key for each of *quotas*, as an operator does while the service runs or not."""
-    async with open_folder(DataFolder(folder)) as data:
-        operator = Operator(Streams(data.log), SystemClock())
-        return [await operator.create_key("faults", quota) for quota in quotas]
+    async with opened(folder) as stores:
+        return [await stores.acting().create_key("faults", quota) for quota in quotas]
 
 
 async def forget(folder: Path, body: dict[str, str]) -> None:
     """Make the next search for *body* a live one, while the service runs."""
-    async with open_folder(DataFolder(folder)) as data:
-        query = Query(body.get("brand"), body.get("domain"))
-        await Operator(Streams(data.log), SystemClock()).forget_brand(query)
-
-
-async def cs(*words: str) -> tuple[int, str]:
-    """Run the command *words* in this process; return the exit code and what it printed."""
-    return await asyncio.to_thread(_ran, words)
-
-
-def _ran(words: Sequence[str]) -> tuple[int, str]:
-    printed = io.TextIOWrapper(io.BytesIO(), write_through=True)
-    code: int | str | None = 0
-    with redirect_stdout(printed):
-        try:
-            main(words)
-        except SystemExit as end:
-            code = end.code
-    structlog.reset_defaults()
-    assert isinstance(code, int), code
-    return code, printed.buffer.getvalue().decode()
+    async with opened(folder) as stores:
+        await stores.acting().forget_brand(Query(body.get("brand"), body.get("domain")))

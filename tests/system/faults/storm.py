@@ -18,10 +18,11 @@ from pathlib import Path
 
 import msgspec
 
+from cli.command import ran
 from cs.cli.output import console, errors
 from cs.eventlog.port import LogUnavailable
 from system.faults.caller import Caller, Notebook, final, http_client
-from system.faults.crashing_service import CrashingService, cs, forget, new_keys
+from system.faults.crashing_service import CrashingService, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.promises import FinalState
 from system.faults.results import ClientResults, client_results, readable
@@ -85,17 +86,19 @@ async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report
             left = await service.stop()
     finally:
         service.kill()
-    code, printed = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    verified = await asyncio.to_thread(
+        ran, "log", "verify", "--at-rest", f"--data-dir={service.folder}"
+    )
     if left != 0:
         deaths.fell.append(f"it left with {left}: {''.join(service.lines[-20:])}")
-    assert code == 0 or "violation" in printed, printed
+    assert verified.code == 0 or "violation" in verified.out, verified
     return Report(
         kills=deaths.kills,
         at_start=deaths.at_start,
         seconds=round(time.monotonic() - began, 1),
         clients=client_results(notes, end),
         fell=tuple(deaths.fell),
-        log=printed.strip(),
+        log=verified.out.strip(),
     )
 
 

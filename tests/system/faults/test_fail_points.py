@@ -1,16 +1,16 @@
 """The service dies at each point between two steps; the next one ends every search right."""
 
-import ast
 import asyncio
 import random
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from cs.runtime import failpoints
+from cli.command import ran
 from system.faults.caller import Caller, Notebook, final, http_client
-from system.faults.crashing_service import CrashingService, cs, new_keys
+from system.faults.crashing_service import CrashingService, new_keys
 from system.faults.promises import as_intended, check
 from system.faults.world import make_world, wishes
 
@@ -41,7 +41,15 @@ DIED_BEFORE = {
     "sweep.after-restart": "stage.before-result=kill@3",
     "sweep.before-settlement": "settlement.before-append=kill",
 }
-CASES = [(point, visit) for point in failpoints.POINTS for visit in VISITS.get(point, (1,))]
+#: Every point that the code names.
+POINTS = sorted(
+    {
+        point
+        for file in (Path(__file__).parents[3] / "src").rglob("*.py")
+        for point in re.findall(r"(?m)^ +failpoints\.reach\(\s*\"([^\"]+)\"", file.read_text())
+    }
+)
+CASES = [(point, visit) for point in POINTS for visit in VISITS.get(point, (1,))]
 HUNG_S = 60
 
 
@@ -73,7 +81,8 @@ async def test_a_death_at_any_point_costs_nothing(
             await service.start()
         end = await final([ann, bob])
         left = await service.stop()
-    verified, printed = await cs("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    words = ("log", "verify", "--at-rest", f"--data-dir={service.folder}")
+    verified = await asyncio.to_thread(ran, *words)
 
     assert list(check(notes.answers, notes.requests, end)) == []
     for call, one in zip(wanted, notes.requests, strict=True):
@@ -81,18 +90,38 @@ async def test_a_death_at_any_point_costs_nothing(
         assert record is not None, one
         assert as_intended(one.wish, record), (one, record)
     assert [end.usage[key.id]["used"] for key in keys] == [2, 1]
-    assert (left, verified) == (0, 0), printed
+    assert (left, verified.code) == (0, 0), verified
 
 
-def test_every_point_is_in_the_code_and_every_call_names_a_point() -> None:
-    source = Path(failpoints.__file__).parents[1]
-    named = [
-        str(call.args[0].value)
-        for file in source.rglob("*.py")
-        for call in ast.walk(ast.parse(file.read_text()))
-        if isinstance(call, ast.Call)
-        and ast.unparse(call.func) == "failpoints.reach"
-        and isinstance(call.args[0], ast.Constant)
-    ]
+# Where they act.
 
-    assert sorted(set(named)) == sorted(failpoints.POINTS)
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x=kill", "there is no point 'x'; there are "),
+        ("relay.after-publish", "'relay.after-publish' is not like relay.after-publish=kill@3"),
+        ("relay.after-publish=sleep", "is not like"),
+        ("relay.after-publish=kill@0", "is not like"),
+        ("relay.after-publish=kill,", "'' is not like"),
+    ],
+)
+def test_a_setting_that_names_no_point_or_action_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    ended = ran("serve", "--sandbox", f"--data-dir={tmp_path}", CS_FAILPOINTS=text)
+
+    assert "CS_FAILPOINTS: " in ended.error(2)
+    assert message in ended.error(2)
+    _, _, there = ended.error(2).partition("; there are ")
+    assert not there or sorted(there.split(", ")) == POINTS, "those that the code reaches"
+
+
+def test_a_live_service_refuses_fail_points(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+
+    ended = ran("serve", f"--data-dir={folder}", CS_FAILPOINTS="relay.after-publish=kill")
+
+    assert "CS_FAILPOINTS" in ended.error(2)
+    assert "--sandbox" in ended.error(2)
+    assert not folder.exists()

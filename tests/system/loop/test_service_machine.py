@@ -14,26 +14,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cs.assembly.one_process import RunningService, run_service
-from cs.assembly.plugins import StagePlugins, build_stages
 from cs.domain.brand.events import LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.domain.messages import STANDS_STILL
-from cs.eventlog.audit import Audit
-from cs.operations.operator import NewSecret, Operator
-from cs.projections.catalogue import projections
-from cs.projections.sqlite import sqlite_views
-from cs.settings import Settings
+from harness.in_process import in_memory
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, Staff
+from harness.outside import ACME, ADA, BEN, tools
+from harness.stores import violations
 from system.loop.causes import check_against_the_events, check_chains, explained
 from system.loop.silences import Silences
 from system.loop.unreliable_bus import Lost, UnreliableBus
@@ -51,15 +45,9 @@ steps = st.one_of(
 )
 
 
-def tools() -> StagePlugins:
-    directory = Directory({"acme": ACME, "bolt": BOLT})
-    staff = Staff((ADA, BEN))
-    return StagePlugins([directory], [staff], [Mailboxes(frozenset({"ada.kern@acme.test"}))])
-
-
 @dataclass
 class ModelKey:
-    secret: NewSecret
+    secret: Any
     quota: int
     used: int = 0
     last: datetime = START
@@ -88,38 +76,29 @@ class ServiceMachine(RuleBasedStateMachine):
         self.brand_last: dict[str, datetime] = {}
         self.told: dict[str, tuple[ModelKey, dict[str, Any]]] = {}
         self.loop.run(self.start())
-        operator = Operator(self.service.streams, self.clock)
-        self.loop.run(operator.choose_world("sandbox"))
         self.keys = [
-            ModelKey(self.loop.run(operator.create_key("", quota)), quota) for quota in quotas
+            ModelKey(self.loop.run(self.running.new_key(quota)), quota) for quota in quotas
         ]
 
     async def start(self) -> None:
         self.stack = AsyncExitStack()
-        views = sqlite_views(None, projections())
-        self.stack.push_async_callback(views.close)
         self.bus = UnreliableBus(self.chance, self.lost)
         since = await self.log.head()
-        self.service: RunningService = await self.stack.enter_async_context(
-            run_service(
-                self.log,
-                self.data_keys,
-                views,
-                build_stages(tools()),
+        self.running = await self.stack.enter_async_context(
+            in_memory(
+                tools((ADA, BEN), brands={"acme": ACME, "bolt": BOLT}),
+                keys=self.data_keys,
+                log=self.log,
                 bus=self.bus,
                 clock=self.clock,
                 real=self.real,
-                settings=Settings(lookup_deadline_s=120),
             )
         )
+        self.service = self.running.running
         self.silences = Silences(self.service, self.bus, self.real, since)
 
     async def call(self, key: ModelKey, method: str, path: str, body: Any = None) -> Any:
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.service.app),
-            base_url="http://service.test/v1",
-            headers={"Authorization": f"Bearer {key.secret.key}"},
-        ) as client:
+        async with self.running.client(key.secret) as client:
             return await client.request(method, path, json=body)
 
     async def post(self, key: ModelKey, body: dict[str, Any]) -> Any:
@@ -227,16 +206,11 @@ class ServiceMachine(RuleBasedStateMachine):
         key = self.keys[who]
         key.last = max(key.last, self.clock.now())
         key.quota += units
-        operator = Operator(self.service.streams, self.clock)
-        self.loop.run(operator.grant_quota(key.secret.id, units))
+        self.loop.run(self.running.operator.grant_quota(key.secret.id, units))
 
     @invariant()
     def the_log_keeps_every_promise(self) -> None:
-        audit = Audit()
-        events = self.loop.run(self.log.tail(0, 100_000))
-        found = [violation for event in events for violation in audit.check(event)]
-        assert [*found, *audit.end()] == []
-        assert audit.unfinished == 0
+        assert self.loop.run(violations(self.log)) == ([], 0)
 
     async def every_event_has_its_cause(self) -> None:
         """Every chain of causes ends at a caller, an operator or time."""
