@@ -19,6 +19,7 @@ pytest_plugins = [
     "harness.servers.missing",
     "harness.servers.shared",
     "harness.servers.fixtures",
+    "harness.places",
     "system.cluster.fixtures",
 ]
 

@@ -5,33 +5,29 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from sqlite3 import Cursor
 from typing import Any, Literal
 
 import pytest
 
+from contracts.event_log import units
 from cs.domain.codec import AnyEvent
-from cs.domain.key import QuotaGranted, SearchAdmitted, SearchSettled
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, WrongExpectedVersion
-from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
-from cs.projections.catalogue import projections
-from cs.projections.sqlite import sqlite_views
-from harness.in_process import Service, one_process
+from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.eventlog.port import NO_STREAM, Append, EventLog, LogUnavailable, WrongExpectedVersion
+from harness.in_process import Service, in_memory
 from harness.memory_keys import MemoryKeyStore
 from harness.outside import tools
+from harness.places import around_commits, log_in
 
 pytestmark = pytest.mark.slow
 
 Side = Literal["before", "after"]
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 SIDES = pytest.mark.parametrize("side", ["before", "after"])
 
 
-def grant(units: int) -> AnyEvent:
-    return QuotaGranted(units=units, at=AT)
+def grant(number: int) -> AnyEvent:
+    return units(number)[0]
 
 
 @dataclass
@@ -44,18 +40,15 @@ class Losing:
     commits: int = 0
     lost: int = 0
 
-    def recorder(self) -> type[BatchRecorder]:
-        losing = self
+    @asynccontextmanager
+    async def log(self, folder: Path, keys: MemoryKeyStore) -> AsyncIterator[EventLog]:
+        async with log_in(folder, keys) as log:
+            around_commits(log, lambda: self._lose("before"), lambda: self._lose("after"))
+            yield log
 
-        class Recorder(BatchRecorder):
-            def _commit(self, cursor: Cursor) -> None:
-                if losing.falls_here("before"):
-                    raise sqlite3.OperationalError("the connection went away")
-                super()._commit(cursor)
-                if losing.falls_here("after"):
-                    raise sqlite3.OperationalError("the connection went away")
-
-        return Recorder
+    def _lose(self, side: Side) -> None:
+        if self.falls_here(side):
+            raise sqlite3.OperationalError("the connection went away")
 
     def falls_here(self, side: Side) -> bool:
         if side == "before" and self.armed:
@@ -77,8 +70,7 @@ async def test_a_lost_answer_is_reported_and_the_log_knows_what_it_holds(
     tmp_path: Path, side: Side
 ) -> None:
     losing = once(side)
-    path, keys = tmp_path / "log.db", MemoryKeyStore()
-    async with SqliteEventLog(path, keys, recorder=losing.recorder()) as log:
+    async with losing.log(tmp_path, MemoryKeyStore()) as log:
         await log.append([Append("key-a", NO_STREAM, [grant(1)])])
         losing.armed = True
 
@@ -98,9 +90,7 @@ async def test_a_lost_answer_is_reported_and_the_log_knows_what_it_holds(
 
 async def test_followers_hear_of_an_append_whose_answer_was_lost(tmp_path: Path) -> None:
     losing = once("after")
-    async with SqliteEventLog(
-        tmp_path / "log.db", MemoryKeyStore(), recorder=losing.recorder()
-    ) as log:
+    async with losing.log(tmp_path, MemoryKeyStore()) as log:
         losing.armed = True
         with pytest.raises(LogUnavailable):
             await log.append([Append("key-a", NO_STREAM, [grant(1)])])
@@ -115,7 +105,7 @@ async def test_followers_hear_of_an_append_whose_answer_was_lost(tmp_path: Path)
 
 @dataclass
 class OnSqlite(Service):
-    log: SqliteEventLog
+    log: EventLog
 
     async def events(self, kind: type[Any]) -> list[Any]:
         await self.log.head()
@@ -123,24 +113,20 @@ class OnSqlite(Service):
 
 
 @asynccontextmanager
-async def service(path: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
+async def service(folder: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
     keys = MemoryKeyStore()
-    views = sqlite_views(None, projections())
-    try:
-        async with (
-            SqliteEventLog(path, keys, recorder=losing.recorder()) as log,
-            one_process(log, keys, views, tools(), deadline_s=60) as started,
-        ):
-            yield OnSqlite(started.running, started.operator, log)
-    finally:
-        await views.close()
+    async with (
+        losing.log(folder, keys) as log,
+        in_memory(tools(), keys=keys, log=log, deadline_s=60) as started,
+    ):
+        yield OnSqlite(started.running, started.operator, log)
 
 
 async def test_an_admission_whose_answer_was_lost_is_answered_from_what_is_stored(
     tmp_path: Path,
 ) -> None:
     losing = once("after")
-    async with service(tmp_path / "log.db", losing) as running_service:
+    async with service(tmp_path, losing) as running_service:
         key = await running_service.new_key()
         losing.armed = True
 
@@ -160,7 +146,7 @@ async def test_an_admission_that_was_not_stored_is_a_500_that_may_be_tried_again
     tmp_path: Path,
 ) -> None:
     losing = once("before")
-    async with service(tmp_path / "log.db", losing) as running_service:
+    async with service(tmp_path, losing) as running_service:
         key = await running_service.new_key()
         losing.armed = True
 
@@ -180,7 +166,7 @@ async def test_an_answer_from_reuse_that_was_lost_is_given_and_charged_once(
     tmp_path: Path,
 ) -> None:
     losing = once("after")
-    async with service(tmp_path / "log.db", losing) as running_service:
+    async with service(tmp_path, losing) as running_service:
         key, other = await running_service.new_key(), await running_service.new_key()
         await running_service.search(key, brand="Acme")
         losing.armed = True
@@ -197,7 +183,7 @@ async def test_a_request_with_an_idempotency_key_is_charged_once_whatever_is_los
     tmp_path: Path,
 ) -> None:
     losing = Losing("after", lambda _: True)
-    async with service(tmp_path / "log.db", losing) as running_service:
+    async with service(tmp_path, losing) as running_service:
         key = await running_service.new_key()
         losing.armed = True
         async with running_service.client(key) as client:
@@ -222,7 +208,7 @@ async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_on
     tmp_path: Path, side: Side, number: int
 ) -> None:
     losing = Losing(side, lambda commit: commit == number)
-    async with service(tmp_path / "log.db", losing) as running_service:
+    async with service(tmp_path, losing) as running_service:
         key = await running_service.new_key()
         losing.armed = True
 

@@ -1,25 +1,18 @@
 """One process reads the log once, whatever follows it there, and opens whom somebody wants."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any
 
 import pytest
 
 from contracts.event_log import units
-from cs.domain.brand.events import ContactsDiscovered, ContactsErased, LookupFinished
-from cs.domain.codec import topic_of
+from cs.domain.brand.events import ContactsDiscovered, LookupFinished
 from cs.domain.key import SearchAdmitted
-from cs.eventlog import table_log as recent
-from cs.eventlog.mapper import StoredRow
-from cs.eventlog.port import NO_EVENT, NOBODY, EventLog, EventNeeds, RecordedEvent
-from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.sqlite import SqliteEventLog
-from cs.eventlog.streams import Streams
-from cs.eventlog.table_log import RecentEvent, RecentEvents
+from cs.eventlog.port import NO_EVENT, NO_STREAM, NOBODY, Append, EventLog, EventNeeds
 from domain.acme_run import AcmeRun
 from harness.memory_keys import MemoryKeyStore
-from postgres.migrated import migrated
+from harness.places import Place, log_in, streams_of
 from projections.history import DONE, LIVE, write
 
 NAME = "Ada Kern"
@@ -35,204 +28,114 @@ class NobodysKeys(MemoryKeyStore):
         raise AssertionError(f"asked for {sorted(names)}")
 
 
-class PagesCounted:
-    """Counts the pages that a log selects."""
+class Counted:
+    """A log, and how many pages of it were selected."""
 
-    pages = 0
+    def __init__(self, log: Any) -> None:
+        self.log: EventLog = log
+        self.pages = 0
+        page = log._page
 
-    async def _page(self, after: int, limit: int) -> Sequence[StoredRow]:
-        self.pages += 1
-        page: Sequence[StoredRow] = await super()._page(after, limit)  # type: ignore[misc]
-        return page
+        async def counted(after: int, limit: int) -> Any:
+            self.pages += 1
+            return await page(after, limit)
 
-
-class CountedSqlite(PagesCounted, SqliteEventLog): ...
-
-
-class CountedPostgres(PagesCounted, PostgresEventLog): ...
+        log._page = counted
 
 
-class ReaderCases:
-    """Inherit, and give ``reader``, a log that another process wrote, its pages counted.
-
-    ``blind`` is the same without any keys.
-    """
-
-    async def test_all_who_follow_read_an_event_once(self, reader: CountedSqlite) -> None:
-        pages = await asyncio.gather(*(reader.tail(0, 1_000, NOBODY) for _ in range(3)))
-        again = await reader.tail(5, 1_000, NOBODY)
-
-        assert pages[0] == pages[1] == pages[2]
-        assert list(pages[0][5:]) == list(again)
-        assert reader.pages == 1
-
-    async def test_what_is_not_wanted_is_not_decoded(self, reader: CountedSqlite) -> None:
-        only = EventNeeds(frozenset({SearchAdmitted}))
-
-        found = await reader.tail(0, 1_000, only)
-
-        whole = await reader.tail(0, 1_000)
-        assert [r.position for r in found] == [r.position for r in whole]
-        assert [r.stream for r in found] == [r.stream for r in whole]
-        for each, full in zip(found, whole, strict=True):
-            wanted = isinstance(full.event, SearchAdmitted)
-            assert each.event == (full.event if wanted else NO_EVENT)
-        assert reader.pages == 1
-
-    async def test_who_is_not_wanted_stays_sealed(self, blind: SqliteEventLog) -> None:
-        found = await blind.tail(0, 1_000, NOBODY)
-
-        people = [r.event for r in found if isinstance(r.event, ContactsDiscovered)]
-        assert people
-        assert {p.full_name for event in people for p in event.people} == {""}
-        finished = [r.event for r in found if isinstance(r.event, LookupFinished)]
-        assert any(event.verified for event in finished), "the rest reads as ever"
-        assert NAME not in repr(found)
-
-    async def test_a_process_that_opens_nobody_holds_nobody(
-        self, blind: SqliteEventLog
-    ) -> None:
-        blind.wanted = NOBODY
-        streams = Streams(blind)
-
-        live = (await streams.brand(LIVE)).state.live
-        done = (await streams.brand(DONE)).state
-        await blind.tail(0, 1_000)
-
-        assert live is not None
-        assert done.reusable is not None
-        assert NAME not in repr((live, done))
-        kept = blind._recent.after(0, 1_000)
-        assert kept
-        assert NAME not in repr(kept)
+@pytest.fixture
+async def keys(place: Place) -> MemoryKeyStore:
+    """Keys of a log that another process wrote."""
+    keys = MemoryKeyStore()
+    async with log_in(place, keys) as log:
+        await write(log)
+        assert NAME in repr(await log.tail(0, 1_000)), "there is somebody to find"
+        assert AcmeRun(stream=LIVE).resolved().events
+    return keys
 
 
-class TestSqlite(ReaderCases):
-    @pytest.fixture
-    async def keys(self, tmp_path: Path) -> MemoryKeyStore:
-        keys = MemoryKeyStore()
-        async with SqliteEventLog(tmp_path / "log.db", keys) as log:
-            await written(log)
-        return keys
-
-    @pytest.fixture
-    async def reader(
-        self, tmp_path: Path, keys: MemoryKeyStore
-    ) -> AsyncIterator[CountedSqlite]:
-        async with CountedSqlite(tmp_path / "log.db", keys) as log:
-            yield log
-
-    @pytest.fixture
-    async def blind(self, tmp_path: Path, keys: MemoryKeyStore) -> AsyncIterator[EventLog]:
-        del keys
-        async with SqliteEventLog(tmp_path / "log.db", NobodysKeys()) as log:
-            yield log
+@pytest.fixture
+async def reader(place: Place, keys: MemoryKeyStore) -> AsyncIterator[Counted]:
+    async with log_in(place, keys) as log:
+        await log.head()
+        yield Counted(log)
 
 
-class TestPostgres(ReaderCases):
-    @pytest.fixture
-    async def keys(self, database: str) -> MemoryKeyStore:
-        keys = MemoryKeyStore()
-        async with migrated(database) as pool, PostgresEventLog(pool, keys) as log:
-            await written(log)
-        return keys
-
-    @pytest.fixture
-    async def reader(
-        self, database: str, keys: MemoryKeyStore
-    ) -> AsyncIterator[CountedPostgres]:
-        async with migrated(database) as pool, CountedPostgres(pool, keys) as log:
-            await log.head()
-            yield log
-
-    @pytest.fixture
-    async def blind(self, database: str, keys: MemoryKeyStore) -> AsyncIterator[EventLog]:
-        del keys
-        async with migrated(database) as pool, PostgresEventLog(pool, NobodysKeys()) as log:
-            yield log
+@pytest.fixture
+async def blind(place: Place, keys: MemoryKeyStore) -> AsyncIterator[Any]:
+    """The log, without any keys."""
+    del keys
+    async with log_in(place, NobodysKeys()) as log:
+        yield log
 
 
-async def written(log: EventLog) -> None:
-    await write(log)
-    assert NAME in repr(await log.tail(0, 1_000)), "there is somebody to find"
-    assert AcmeRun(stream=LIVE).resolved().events
+async def test_all_who_follow_read_an_event_once(reader: Counted) -> None:
+    pages = await asyncio.gather(*(reader.log.tail(0, 1_000, NOBODY) for _ in range(3)))
+    again = await reader.log.tail(5, 1_000, NOBODY)
+
+    assert pages[0] == pages[1] == pages[2]
+    assert list(pages[0][5:]) == list(again)
+    assert reader.pages == 1
 
 
-# What is in memory.
+async def test_what_is_not_wanted_is_not_decoded(reader: Counted) -> None:
+    only = EventNeeds(frozenset({SearchAdmitted}))
 
-GRANT = units(1)[0]
+    found = await reader.log.tail(0, 1_000, only)
 
-
-def at(*positions: int, topic: str = topic_of(GRANT), size: int = 2) -> list[RecentEvent]:
-    """Return events that this process appended."""
-    return [
-        RecentEvent(
-            (n, "key-a", n, topic, b"x" * size), given=RecordedEvent(n, "key-a", n, GRANT)
-        )
-        for n in positions
-    ]
-
-
-def after(events: RecentEvents, position: int, limit: int = 500) -> list[int]:
-    return [each.row[0] for each in events.after(position, limit)]
+    whole = await reader.log.tail(0, 1_000)
+    assert [r.position for r in found] == [r.position for r in whole]
+    assert [r.stream for r in found] == [r.stream for r in whole]
+    for each, full in zip(found, whole, strict=True):
+        wanted = isinstance(full.event, SearchAdmitted)
+        assert each.event == (full.event if wanted else NO_EVENT)
+    assert reader.pages == 1
 
 
-def test_events_of_another_process_are_never_skipped() -> None:
-    events = RecentEvents(head=10)
-    events.add(at(11, 12))
-    events.moved(14)  # 13 and 14 are another's
-    events.add(at(15, 16))
+async def test_who_is_not_wanted_stays_sealed(blind: Any) -> None:
+    found = await blind.tail(0, 1_000, NOBODY)
 
-    assert (after(events, 9), after(events, 10), after(events, 12)) == ([], [11, 12], [])
-    assert after(events, 10, 1) == [11]
-    assert events.head == 16
-
-    events.add([RecentEvent((n, "key-b", n, topic_of(GRANT), b"{}")) for n in (12, 13, 14)])
-
-    assert after(events, 10) == [11, 12, 13, 14, 15, 16]
-    assert events.reads_as_given(12), "it is not replaced by what is read again"
-    assert not events.reads_as_given(13)
+    people = [r.event for r in found if isinstance(r.event, ContactsDiscovered)]
+    assert people
+    assert {p.full_name for event in people for p in event.people} == {""}
+    finished = [r.event for r in found if isinstance(r.event, LookupFinished)]
+    assert any(event.verified for event in finished), "the rest reads as ever"
+    assert NAME not in repr(found)
 
 
-def test_who_was_forgotten_is_in_memory_no_more() -> None:
-    events = RecentEvents()
-    events.add(at(1, 2))
-    events.add(at(3, topic=topic_of(ContactsErased(lookup="", people=(), at=GRANT.at))))
-    events.add(at(4))
+async def test_a_process_that_opens_nobody_holds_nobody(blind: Any) -> None:
+    blind.wanted = NOBODY
+    streams = streams_of(blind)
 
-    assert (after(events, 0), after(events, 2)) == ([], [3, 4])
+    live = (await streams.brand(LIVE)).state.live
+    done = (await streams.brand(DONE)).state
+    await blind.tail(0, 1_000)
+
+    assert live is not None
+    assert done.reusable is not None
+    assert NAME not in repr((live, done))
+    kept = blind._recent.after(0, 1_000)
+    assert kept
+    assert NAME not in repr(kept)
 
 
-def test_no_more_than_a_number_of_events_and_bytes_are_kept(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_no_more_than_a_number_of_events_and_bytes_are_kept(
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "MAX_EVENTS", 3)
-    monkeypatch.setattr(recent, "MAX_BYTES", 100)
-    events = RecentEvents()
+    monkeypatch.setattr("cs.eventlog.table_log.MAX_EVENTS", 3)
+    monkeypatch.setattr("cs.eventlog.table_log.MAX_BYTES", 300)
+    async with log_in(place, MemoryKeyStore()) as log:
+        counted = Counted(log)
+        for n in range(6):
+            await log.append([Append("key-a", n - 1, units(n))])
+        assert len(await log.tail(3)) == 3
+        assert counted.pages == 0, "the newest are in memory"
+        assert [each.position for each in await log.tail(0)] == [1, 2, 3, 4, 5, 6]
+        assert counted.pages == 1
 
-    events.add(at(1, 2, 3, 4))
-    assert (after(events, 0), after(events, 1), events.floor) == ([], [2, 3, 4], 1)
-    events.add(at(1))
-    assert after(events, 0, 1) == [], "it is not wanted back"
-    events.add(at(5, 6, size=49))
-    assert after(events, 3) == [4, 5, 6]
-    events.add(at(7, size=101))
-    assert (after(events, 6), events.head, events.floor) == ([], 7, 7)
-    events.add(at(8))
-    assert after(events, 7) == [8], "one that is too large keeps no others out"
-
-
-async def test_every_waiter_for_growth_is_woken() -> None:
-    events = RecentEvents()
-    waiting = [asyncio.create_task(events.wait(n)) for n in (0, 1, 2)]
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-
-    events.add(at(1))
-    events.moved(2)
-    events.moved(1)
-    async with asyncio.timeout(5):
-        await asyncio.gather(*waiting[:2])
-
-    assert (waiting[2].done(), events.head) == (False, 2)
-    events.moved(3)
-    await waiting[2]
+        await log.append([Append("key-b", NO_STREAM, units(*range(9)))])
+        assert [each.position for each in await log.tail(9)] == list(range(10, 16))
+        await log.append([Append("key-c", NO_STREAM, units(1))])
+        counted.pages = 0
+        assert len(await log.tail(15)) == 1
+        assert counted.pages == 0

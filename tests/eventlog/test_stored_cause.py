@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.bus.headers import answer_id
-from cs.bus.topics import OUTCOMES
+from contracts.event_log import units
 from cs.domain.causation import (
     AnyCause,
     EventCause,
@@ -15,12 +14,11 @@ from cs.domain.causation import (
     StartCause,
     TimerCause,
 )
-from cs.domain.codec import decode, encode
-from cs.domain.stages.limits import check_outcome
-from cs.domain.stages.work import Failed, Outcome
-from cs.eventlog.stored_cause import cause_in, with_cause
-from domain.golden_files import NAMES, golden, golden_event
-from harness.every_row import check_every
+from cs.domain.codec import AnyEvent, encode
+from cs.eventlog.port import NO_STREAM, Append, EventLog
+from domain.golden_files import NAMES, golden_event
+from harness.memory_keys import MemoryKeyStore
+from harness.memory_log import MemoryEventLog
 
 #: Never edited, only added to: they are in somebody's log.
 STORED: dict[bytes, AnyCause] = {
@@ -49,59 +47,61 @@ CAUSES = st.one_of(
 )
 
 
-@pytest.mark.parametrize(("stored", "cause"), STORED.items())
-def test_every_kind_of_cause_is_stored_and_read_as_ever(stored: bytes, cause: AnyCause) -> None:
-    state = b'{"at":"2026-01-01T00:00:00Z","caused_by":%b}' % stored
+async def kept(event: AnyEvent, cause: AnyCause | None) -> tuple[MemoryEventLog, bytes]:
+    """Return a log with *event*, and how it stands there."""
+    log = MemoryEventLog(MemoryKeyStore())
+    await log.append([Append("brand-a", NO_STREAM, [event], cause)])
+    (stored,) = await log.stored(0)
+    return log, stored.state
 
-    assert with_cause(b'{"at":"2026-01-01T00:00:00Z"}', cause) == state
-    assert cause_in(state) == cause
+
+async def found(log: EventLog) -> tuple[AnyEvent, AnyCause | None]:
+    (recorded,) = await log.tail(0)
+    return recorded.event, recorded.caused_by
+
+
+GRANT = units(1)[0]
+
+
+@pytest.mark.parametrize(("stored", "cause"), STORED.items())
+async def test_every_kind_of_cause_is_stored_and_read_as_ever(
+    stored: bytes, cause: AnyCause
+) -> None:
+    log, state = await kept(GRANT, cause)
+
+    assert state == encode(GRANT)[:-1] + b',"caused_by":%b}' % stored
+    assert await found(log) == (GRANT, cause)
 
 
 @given(st.sampled_from(NAMES), CAUSES)
-def test_any_event_with_any_cause_is_read_as_both(name: str, cause: AnyCause) -> None:
+async def test_any_event_with_any_cause_is_read_as_both(name: str, cause: AnyCause) -> None:
     event = golden_event(name)
 
-    state = with_cause(encode(event), cause)
+    log, _ = await kept(event, cause)
 
-    assert cause_in(state) == cause
-    assert decode(golden(name).topic, state) == event, "who knows no causes reads it too"
+    assert await found(log) == (event, cause)
 
 
-def test_an_event_without_a_known_cause_is_stored_as_ever() -> None:
-    def check(name: str) -> None:
-        state = encode(golden_event(name))
+async def test_an_event_without_a_known_cause_is_stored_as_ever() -> None:
+    log, state = await kept(GRANT, None)
 
-        assert with_cause(state, None) == state
-        assert cause_in(state) is None
-
-    check_every(NAMES, check)
+    assert state == encode(GRANT)
+    assert await found(log) == (GRANT, None)
 
 
 @pytest.mark.parametrize(
-    "state",
+    "cause",
     [
-        b'{"at":1,"caused_by":{"kind":"of a later version","more":[1]}}',
-        b'{"at":1,"caused_by":{"kind":"timer","timer":"of a later version"}}',
-        b'{"at":1,"caused_by":null}',
-        b'{"at":1,"caused_by":"somebody"}',
-        b'{"at":1,"sources":{"web":"used","caused_by":"used"}}',
-        b'{"at":1,"sources":{"web":"used","caused_by":{"kind":"start"}}}',
+        b',"caused_by":{"kind":"of a later version","more":[1]}',
+        b',"caused_by":{"kind":"timer","timer":"of a later version"}',
+        b',"caused_by":null',
+        b',"caused_by":"somebody"',
+        b',"sources":{"web":"used","caused_by":"used"}',
+        b',"sources":{"web":"used","caused_by":{"kind":"start"}}',
     ],
 )
-def test_what_is_no_cause_that_is_known_here_is_not_known(state: bytes) -> None:
-    assert cause_in(state) is None
+async def test_what_is_no_cause_that_is_known_here_is_not_known(cause: bytes) -> None:
+    log, state = await kept(GRANT, None)
+    log.spoil(1, state[:-1] + cause + b"}")
 
-
-def test_a_cause_is_short_however_long_what_it_names_may_be() -> None:
-    lookup, item = f"brand-{'a' * 64}.{'9' * 10}-{'b' * 64}", ".".join(["c" * 49] * 5)
-    found = Failed(why="bug", retryable=False)
-    outcome = Outcome(
-        lookup=lookup, stage="verification", item=item, attempt=1_000, finding=found
-    )
-    check_outcome(outcome)
-
-    stored = with_cause(
-        b'{"at":1}', MessageCause(topic=OUTCOMES, id=answer_id(outcome), attempt=1_000)
-    )
-
-    assert len(stored) < 1_000
+    assert await found(log) == (GRANT, None)

@@ -7,6 +7,7 @@ alone.  A file for what was found is a new one, private to its owner.
 
 import csv
 import io
+import os
 import re
 import sys
 import time
@@ -67,7 +68,7 @@ def json_line(value: Any) -> bytes:
     >>> json_line({"brand": "Acme\u202e"})
     b'{"brand":"Acme\\u202e"}\n'
     """
-    return _escaped(msgspec.json.encode(value)).encode() + b"\n"
+    return _escaped(msgspec.json.encode(value, enc_hook=os.fspath)).encode() + b"\n"
 
 
 def json_text(value: Any) -> str:

@@ -2,35 +2,34 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from contracts.event_log import AT, said, units
-from cs.eventlog import postgres as postgres_append
 from cs.eventlog.port import (
     NO_STREAM,
     Append,
     AppendInDoubt,
     Ceiling,
     CeilingReached,
+    EventLog,
     LogUnavailable,
     WrongExpectedVersion,
 )
-from cs.eventlog.postgres import PostgresEventLog
-from cs.postgres.pool import Pool, open_pool
 from eventlog.postgres.test_log import waits_for_a_lock
 from harness.memory_keys import MemoryKeyStore
+from harness.places import log_in, open_database
 from postgres.cutting_proxy import CuttingProxy, cutting_proxy
-from postgres.migrated import migrated
 
 #: That of ``append_events``.
 LOCK = "SELECT pg_advisory_xact_lock(1668505452)"
 
 
 @pytest.fixture
-async def direct(database: str) -> AsyncIterator[Pool]:
+async def direct(database: str) -> AsyncIterator[Any]:
     """A way to the database that is not cut."""
-    async with migrated(database) as pool:
+    async with open_database(database, "service") as pool:
         yield pool
 
 
@@ -41,19 +40,19 @@ async def proxy(database: str) -> AsyncIterator[CuttingProxy]:
 
 
 @pytest.fixture
-async def log(direct: Pool, proxy: CuttingProxy) -> AsyncIterator[PostgresEventLog]:
+async def log(direct: Any, proxy: CuttingProxy) -> AsyncIterator[EventLog]:
     """A log behind the proxy, its statements prepared."""
     del direct  # has the schema
     async with (
-        open_pool(proxy.dsn, role="test") as pool,
-        PostgresEventLog(pool, MemoryKeyStore()) as log,
+        open_database(proxy.dsn) as pool,
+        log_in(pool, MemoryKeyStore()) as log,
     ):
         await log.append([Append("key-a", NO_STREAM, units(1))])
         yield log
 
 
 async def test_what_was_stored_before_its_answer_was_lost_is_stored_once(
-    log: PostgresEventLog, proxy: CuttingProxy
+    log: EventLog, proxy: CuttingProxy
 ) -> None:
     proxy.armed = True
     position = await log.append([Append("key-a", 0, units(2, 3))])
@@ -65,7 +64,7 @@ async def test_what_was_stored_before_its_answer_was_lost_is_stored_once(
 
 
 async def test_each_of_a_batch_in_doubt_hears_its_own_answer(
-    log: PostgresEventLog, proxy: CuttingProxy
+    log: EventLog, proxy: CuttingProxy
 ) -> None:
     proxy.armed = True
     answers = await asyncio.gather(
@@ -82,7 +81,7 @@ async def test_each_of_a_batch_in_doubt_hears_its_own_answer(
 
 
 async def test_a_start_whose_answer_was_lost_counts_once(
-    log: PostgresEventLog, proxy: CuttingProxy, direct: Pool
+    log: EventLog, proxy: CuttingProxy, direct: Any
 ) -> None:
     proxy.armed = True
     await log.append([Append("brand-a", NO_STREAM, units(2))], Ceiling(AT, 2))
@@ -95,7 +94,7 @@ async def test_a_start_whose_answer_was_lost_counts_once(
 
 
 async def test_a_backend_killed_in_mid_append_costs_nobody_anything(
-    log: PostgresEventLog, direct: Pool
+    log: EventLog, direct: Any
 ) -> None:
     async with direct.acquire() as holder, holder.transaction():
         await holder.execute(LOCK)
@@ -113,10 +112,8 @@ async def test_a_backend_killed_in_mid_append_costs_nobody_anything(
     assert said(await log.tail(1)) == [0, 1, 2, 3, 4]
 
 
-async def test_what_another_stored_meanwhile_is_a_conflict(
-    log: PostgresEventLog, direct: Pool
-) -> None:
-    async with PostgresEventLog(direct, MemoryKeyStore()) as other:
+async def test_what_another_stored_meanwhile_is_a_conflict(log: EventLog, direct: Any) -> None:
+    async with log_in(direct, MemoryKeyStore()) as other:
         async with direct.acquire() as holder, holder.transaction():
             await holder.execute(LOCK)
             appending = asyncio.create_task(log.append([Append("key-a", 0, units(2))]))
@@ -137,12 +134,12 @@ async def test_what_another_stored_meanwhile_is_a_conflict(
 
 
 async def test_what_cannot_be_known_in_time_is_reported_as_such(
-    log: PostgresEventLog,
+    log: EventLog,
     proxy: CuttingProxy,
-    direct: Pool,
+    direct: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres_append, "IN_DOUBT_S", 0.2)
+    monkeypatch.setattr("cs.eventlog.postgres.IN_DOUBT_S", 0.2)
     async with direct.acquire() as holder, holder.transaction():
         await holder.execute(LOCK)
         appending = asyncio.create_task(log.append([Append("key-a", 0, units(2))]))
@@ -163,7 +160,7 @@ async def test_what_cannot_be_known_in_time_is_reported_as_such(
 
 
 async def test_an_append_on_a_connection_that_died_while_idle_is_stored_once(
-    log: PostgresEventLog, proxy: CuttingProxy
+    log: EventLog, proxy: CuttingProxy
 ) -> None:
     proxy.cut()
 

@@ -3,47 +3,45 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from contracts.event_log import said, units
-from cs.eventlog import postgres as postgres_listening
-from cs.eventlog.port import NO_STREAM, Append
-from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.table_log import LAST_POSITION
-from cs.postgres.pool import Pool
+from cs.eventlog.port import NO_STREAM, Append, EventLog
 from harness.memory_keys import MemoryKeyStore
-from postgres.migrated import migrated
+from harness.places import log_in, open_database
 
-#: A backend shows its last query: who listens asks nothing but for the last position.
+#: A backend shows its last query: a listening one asks for the last position only.
 LISTENING = """
-SELECT pid FROM pg_stat_activity WHERE application_name = 'cs here' AND query = $1
+SELECT pid FROM pg_stat_activity WHERE application_name = 'cs here'
+AND query LIKE 'SELECT COALESCE(max(notification_id)%'
 """
 
 
 @pytest.fixture
-async def other(database: str) -> AsyncIterator[PostgresEventLog]:
+async def other(database: str) -> AsyncIterator[EventLog]:
     async with (
-        migrated(database) as pool,
-        PostgresEventLog(pool, MemoryKeyStore()) as log,
+        open_database(database, "service") as pool,
+        log_in(pool, MemoryKeyStore()) as log,
     ):
         yield log
 
 
 @pytest.fixture
-async def pool(other: PostgresEventLog, database: str) -> AsyncIterator[Pool]:
+async def pool(other: EventLog, database: str) -> AsyncIterator[Any]:
     del other  # has the schema
-    async with migrated(database, role="here") as pool:
+    async with open_database(database, role="here") as pool:
         yield pool
 
 
 @pytest.fixture
-async def log(pool: Pool) -> AsyncIterator[PostgresEventLog]:
-    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+async def log(pool: Any) -> AsyncIterator[EventLog]:
+    async with log_in(pool, MemoryKeyStore()) as log:
         yield log
 
 
-async def _heard(log: PostgresEventLog, other: PostgresEventLog, version: int) -> float:
+async def _heard(log: EventLog, other: EventLog, version: int) -> float:
     """Return how many seconds another's append takes to reach who waits for it."""
     head = await log.head()
     waiting = asyncio.create_task(log.grown(head))
@@ -55,9 +53,9 @@ async def _heard(log: PostgresEventLog, other: PostgresEventLog, version: int) -
 
 
 async def test_another_s_append_is_heard_at_once_without_looking(
-    log: PostgresEventLog, other: PostgresEventLog, monkeypatch: pytest.MonkeyPatch
+    log: EventLog, other: EventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_listening, "POLL_S", 3600)
+    monkeypatch.setattr("cs.eventlog.postgres.POLL_S", 3600)
     await _listens(log)
 
     assert await _heard(log, other, 0) < 0.5
@@ -65,22 +63,22 @@ async def test_another_s_append_is_heard_at_once_without_looking(
 
 
 async def test_an_append_whose_notification_was_lost_is_found_by_looking(
-    other: PostgresEventLog, pool: Pool, monkeypatch: pytest.MonkeyPatch
+    other: EventLog, pool: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_listening, "CHANNEL", "nothing_is_reported_here")
-    monkeypatch.setattr(postgres_listening, "POLL_S", 0.05)
-    async with PostgresEventLog(pool, MemoryKeyStore()) as deaf:
+    monkeypatch.setattr("cs.eventlog.postgres.CHANNEL", "nothing_is_reported_here")
+    monkeypatch.setattr("cs.eventlog.postgres.POLL_S", 0.05)
+    async with log_in(pool, MemoryKeyStore()) as deaf:
         await _listens(deaf)
         assert await _heard(deaf, other, 0) < 5
 
 
 async def test_a_killed_listening_connection_is_replaced(
-    log: PostgresEventLog,
-    other: PostgresEventLog,
-    pool: Pool,
+    log: EventLog,
+    other: EventLog,
+    pool: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(postgres_listening, "POLL_S", 3600)
+    monkeypatch.setattr("cs.eventlog.postgres.POLL_S", 3600)
     await _listens(log)
     killed = await _pids(pool)
     await pool.execute("SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid", killed)
@@ -94,9 +92,9 @@ async def test_a_killed_listening_connection_is_replaced(
 
 
 async def test_the_end_of_a_log_frees_the_connections_it_kept(
-    pool: Pool, other: PostgresEventLog
+    pool: Any, other: EventLog
 ) -> None:
-    async with PostgresEventLog(pool, MemoryKeyStore()) as log:
+    async with log_in(pool, MemoryKeyStore()) as log:
         await _listens(log)
         await log.append([Append("key-a", NO_STREAM, units(1))])
         assert len(await _pids(pool)) == 1
@@ -107,14 +105,14 @@ async def test_the_end_of_a_log_frees_the_connections_it_kept(
     await other.head()
 
 
-async def _listens(log: PostgresEventLog) -> None:
+async def _listens(log: Any) -> None:
     """Return when *log* has begun to listen and has looked once."""
     async with asyncio.timeout(10):
         while not log._head_known:
             await log._pool.fetchval("SELECT 1")
 
 
-async def _pids(pool: Pool) -> list[int]:
+async def _pids(pool: Any) -> list[int]:
     """Return the backends of this pool that wait for notifications."""
-    rows = await pool.fetch(LISTENING, LAST_POSITION)
+    rows = await pool.fetch(LISTENING)
     return [row["pid"] for row in rows]

@@ -2,18 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import pytest
 
 from contracts.event_log import said, units
-from cs.eventlog.follow import follow
-from cs.eventlog.port import Append, LogUnavailable, RecordedEvent
-from cs.eventlog.postgres import PostgresEventLog
-from cs.postgres.pool import open_pool
+from cs.eventlog.port import Append, EventLog, LogUnavailable, RecordedEvent
 from harness.memory_keys import MemoryKeyStore
+from harness.places import log_in, open_database
 from harness.servers.postgres import Postgres
-from postgres.migrated import migrated
 
 pytestmark = pytest.mark.slow
 
@@ -22,22 +19,20 @@ ROUNDS = 40
 LOGS = 2
 
 
-async def two_logs(dsn: str, stack: AsyncExitStack) -> list[PostgresEventLog]:
+async def two_logs(dsn: str, stack: AsyncExitStack) -> list[EventLog]:
     """Return two logs that know nothing of each other, as two processes have them."""
-    await stack.enter_async_context(migrated(dsn))
-    logs = []
-    for n in range(LOGS):
-        pool = await stack.enter_async_context(open_pool(dsn, role=f"test {n}"))
-        log = PostgresEventLog(pool, MemoryKeyStore())
-        logs.append(await stack.enter_async_context(log))
+    logs = list[EventLog]()
+    for _ in range(LOGS):
+        pool = await stack.enter_async_context(open_database(dsn, "service"))
+        logs.append(await stack.enter_async_context(log_in(pool, MemoryKeyStore())))
     return logs
 
 
-async def watched(log: PostgresEventLog, seen: list[RecordedEvent], total: int) -> None:
-    async for page in follow(log, 0, page=50):
-        seen.extend(page)
-        if len(seen) >= total:
-            return
+async def watched(log: EventLog, seen: list[RecordedEvent], total: int) -> None:
+    while len(seen) < total:
+        await log.grown(len(seen))
+        with suppress(LogUnavailable):
+            seen.extend(await log.tail(len(seen), 50))
 
 
 async def test_a_tailer_sees_every_event_in_order_while_two_logs_write(
@@ -46,7 +41,7 @@ async def test_a_tailer_sees_every_event_in_order_while_two_logs_write(
     total = WRITERS * ROUNDS
     seen: list[list[RecordedEvent]] = [[], []]
 
-    async def write(log: PostgresEventLog, stream: str) -> list[int]:
+    async def write(log: EventLog, stream: str) -> list[int]:
         return [
             await log.append([Append(stream, version - 1, units(version))])
             for version in range(ROUNDS)
@@ -91,7 +86,7 @@ async def test_a_server_that_goes_down_under_load_loses_nothing_and_doubles_noth
     seen: list[RecordedEvent] = []
     half = asyncio.Event()
 
-    async def write(log: PostgresEventLog, stream: str) -> None:
+    async def write(log: EventLog, stream: str) -> None:
         """Append 0, 1, 2, ... each once; after an answer that is unknown, read."""
         nonlocal lost
         version = 0
@@ -124,7 +119,7 @@ async def test_a_server_that_goes_down_under_load_loses_nothing_and_doubles_noth
     assert len(answers) >= total - lost
 
 
-async def _read_in_the_end(log: PostgresEventLog, stream: str) -> list[RecordedEvent]:
+async def _read_in_the_end(log: EventLog, stream: str) -> list[RecordedEvent]:
     while True:
         try:
             return list(await log.read(stream))

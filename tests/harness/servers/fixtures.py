@@ -46,6 +46,12 @@ def postgres(start: Start) -> str:
     return os.environ.get("CS_TEST_POSTGRES") or _postgres(start, newest=True)
 
 
+@pytest.fixture(scope="session")
+def oldest_postgres(start: Start) -> str:
+    """DSN of a shared PostgreSQL of the oldest major version at hand."""
+    return _postgres(start, newest=False)
+
+
 @pytest.fixture(scope="session", params=["oldest", "newest"])
 def every_postgres(request: pytest.FixtureRequest, start: Start) -> str:
     """DSN of a shared PostgreSQL of the oldest and of the newest major version at hand.

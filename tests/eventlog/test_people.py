@@ -1,17 +1,18 @@
-"""Data keys that a key store has forgotten: values read as erased, and somebody is reported."""
+"""People in events: values whose data key is lost, and the fingerprints that find them."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from cryptography.exceptions import InvalidTag
+from hypothesis import given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from cs.domain.brand.events import LookupFinished, PeopleFound
-from cs.eventlog.mapper import NewEvent
+from cs.domain.contact import Person
 from cs.eventlog.port import NO_STREAM, Append
-from cs.keystore.lost import LOG_EVERY_S, LostValue, LostValues, Why
 from domain.golden_files import golden_event
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -50,15 +51,9 @@ async def full_name(log: Log) -> str:
 
 def rewrite(log: Log, change: Callable[[dict[str, Any]], None]) -> None:
     """Change what is stored as the first event."""
-    stored = log._events[0]
-    state = json.loads(stored.state)
+    state = json.loads(log.spoil(1, b""))
     change(state)
-    log._events[0] = NewEvent(
-        stored.stream,
-        stored.version,
-        stored.topic,
-        json.dumps(state, separators=(",", ":")).encode(),
-    )
+    log.spoil(1, json.dumps(state, separators=(",", ":")).encode())
 
 
 def without_id(state: dict[str, Any]) -> None:
@@ -87,15 +82,17 @@ async def made_again(keys: MemoryKeyStore) -> None:
 
 @pytest.mark.parametrize(("lose", "why"), [(forgotten, "missing"), (made_again, "another")])
 async def test_a_lost_key_reads_as_erased_and_is_reported(
-    log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: Why
+    log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: str
 ) -> None:
-    met: list[LostValue] = []
+    met: list[Any] = []
     await lose(keys)
 
     with capture_logs() as lines, keys.lost.listening(met.append):
         assert await full_name(log) == ""
 
-    assert met == [LostValue(P1, why, 1, "brand-5f0c")]
+    (value,) = met
+    assert (value.name, value.why, value.position) == (P1, why, 1)
+    assert value.stream == "brand-5f0c"
     assert keys.lost.keys == {why: 1}
     (line,) = [line for line in lines if line["event"] == "data_keys_lost"]
     assert (line["log_level"], line["keys"], line["newest"]) == ("error", {why: 1}, P1)
@@ -168,7 +165,7 @@ async def test_a_value_without_an_id_opens_as_ever(log: Log, keys: MemoryKeyStor
 
 @pytest.mark.parametrize(("lose", "why"), [(forgotten, "missing"), (made_again, "unnamed")])
 async def test_a_value_without_an_id_that_does_not_open_is_reported_as_that(
-    log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: Why
+    log: Log, keys: MemoryKeyStore, lose: Callable[[MemoryKeyStore], Any], why: str
 ) -> None:
     rewrite(log, without_id)
     await lose(keys)
@@ -176,16 +173,6 @@ async def test_a_value_without_an_id_that_does_not_open_is_reported_as_that(
     assert await full_name(log) == ""
 
     assert keys.lost.keys == {why: 1}
-
-
-def sealed(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        if "sealed" in value:
-            yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for each in value:
-            yield from sealed(each)
 
 
 # No key for nothing.
@@ -206,28 +193,61 @@ async def test_who_reads_as_erased_is_never_given_a_key_again(
     assert [e.event for e in await log.read("brand-5f0c", 1)] == events
 
 
-# The count, and how often it is reported.
+# The count.
 
 
-def test_keys_are_counted_once_and_values_as_often_as_they_are_read() -> None:
-    lost = LostValues()
-
-    for _ in range(3):
-        lost.note([LostValue("a", "missing"), LostValue("b", "another")])
-
-    assert lost.keys == {"missing": 1, "another": 1}
-    assert lost.read == {"missing": 3, "another": 3}
-
-
-def test_it_is_reported_at_once_and_then_once_a_minute() -> None:
-    now = 100.0
-    lost = LostValues(lambda: now)
+async def test_keys_are_counted_once_and_values_as_often_as_they_are_read(
+    log: Log, keys: MemoryKeyStore
+) -> None:
+    await forgotten(keys)
 
     with capture_logs() as lines:
-        lost.note([])
-        lost.note([LostValue("a", "missing")])
-        lost.note([LostValue("b", "missing")])
-        now += LOG_EVERY_S
-        lost.note([LostValue("c", "missing")])
+        for _ in range(3):
+            await full_name(log)
 
-    assert [line["values_read_as_erased"] for line in lines] == [1, 3]
+    assert keys.lost.keys == {"missing": 1}
+    assert keys.lost.read == {"missing": 3}
+    assert [line["values_read_as_erased"] for line in lines] == [1], "once a minute"
+
+
+# What finds a person.
+
+
+def prints(keys: MemoryKeyStore) -> set[str]:
+    return {print_ for print_, _ in keys._index}
+
+
+@given(st.text(), st.text(), st.text())
+async def test_no_text_is_without_a_fingerprint(one: str, two: str, three: str) -> None:
+    for person in (
+        Person(person="p1", full_name=one, linkedin_url=two or None),
+        Person(person="p1", full_name="", addresses=(two or "a@b", three)),
+    ):
+        keys = MemoryKeyStore()
+        found = PeopleFound(lookup="brand-a.1", people=(person,), at=FOUND.at)
+        await MemoryEventLog(keys).append([Append("brand-a", NO_STREAM, [found])])
+        if any((person.linkedin_url, *person.addresses)):
+            assert prints(keys)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "jane@exämple..de",
+        "ĳane@exämple..de",
+        f"jane@{'ä' * 100_000}",
+        "Jane@EXÄMPLE.de ",
+        "jane@xn--exmple-cua.de",
+    ],
+)
+async def test_however_its_domain_is_written_a_mailbox_has_a_fingerprint(address: str) -> None:
+    keys = MemoryKeyStore()
+    keys._secrets["fingerprints"] = bytes(32)
+    person = Person(person="p1", full_name="", addresses=(address,))
+    found = PeopleFound(lookup="brand-a.1", people=(person,), at=FOUND.at)
+
+    await MemoryEventLog(keys).append([Append("brand-a", NO_STREAM, [found])])
+
+    same = keys.fingerprint("email", "jane@xn--exmple-cua.de")
+    assert len(prints(keys)) == 1
+    assert (prints(keys) == {same}) == (".." not in address and len(address) < 100)

@@ -1,0 +1,425 @@
+"""Files that are cut, scribbled on, deleted, full or locked.
+
+In each case: the log says what happened, gives back nothing that was not stored, loses
+nothing that was answered, and goes on by itself when the reason is gone.
+
+Run as a program this file is the process whose disk is full.
+"""
+
+import asyncio
+import json
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eventsourcing.persistence import StoredEvent
+from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
+
+from contracts.event_log import AT, DAY, said, start, units
+from cs.domain.codec import decode, encode, topic_of
+from cs.eventlog.port import (
+    NO_STREAM,
+    Append,
+    Ceiling,
+    DamagedEvent,
+    EventLog,
+    LogUnavailable,
+    RecordedEvent,
+)
+from domain.golden_files import golden_events
+from harness.memory_keys import MemoryKeyStore
+from harness.places import around_commits, log_in
+
+pytestmark = pytest.mark.slow
+
+PAGE = 4096
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log.db"
+
+
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Any]:
+    async with log_in(path.parent, MemoryKeyStore(), lock_timeout_s=1) as log:
+        yield log
+
+
+async def everything(log: EventLog) -> list[RecordedEvent]:
+    found: list[RecordedEvent] = []
+    while page := await log.tail(len(found)):
+        found += page
+    return found
+
+
+async def filled(path: Path, streams: int = 40, events: int = 25) -> list[RecordedEvent]:
+    """Return what a new log at *path* holds; its file is some 30 pages."""
+    async with opened(path) as log:
+        for n in range(streams):
+            await log.append([Append(f"key-{n}", NO_STREAM, units(*range(events)))])
+        return await everything(log)
+
+
+# A file that was cut.
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size
+
+
+@pytest.mark.parametrize("left", [512, PAGE - 1, PAGE, 5 * PAGE + 7])
+async def test_a_file_that_was_cut_is_reported_when_it_is_opened(path: Path, left: int) -> None:
+    await filled(path)
+    os.truncate(path, left)
+
+    with pytest.raises(LogUnavailable, match=r"could not be opened: it is damaged"):
+        async with opened(path):
+            pass
+    assert size_of(path) == left  # and left to whoever mends it
+
+
+@pytest.mark.parametrize("left", [0, 1, 100, 511])
+async def test_an_emptied_file_is_not_begun_again(path: Path, left: int) -> None:
+    await filled(path)
+    os.truncate(path, left)
+
+    with pytest.raises(LogUnavailable, match=f"holds {left} bytes, fewer than any log"):
+        async with opened(path):
+            pass
+    assert size_of(path) == left
+
+
+async def test_a_file_that_is_cut_under_the_log_is_reported_and_not_read_for_ever(
+    path: Path,
+) -> None:
+    await filled(path)
+    async with opened(path) as log:
+        await log.append([Append("key-x", NO_STREAM, units(1))])
+        os.truncate(path, 3 * PAGE)
+
+        with pytest.raises(LogUnavailable):
+            await everything(log)
+
+
+# Pages that were scribbled on.
+
+
+@pytest.mark.parametrize("damage", ["noise", "zeros"])
+async def test_of_a_scribbled_page_only_what_was_stored_is_read_or_it_is_reported(
+    path: Path, damage: str
+) -> None:
+    stored = await filled(path)
+    streams = {name: [r for r in stored if r.stream == name] for name in ("key-0", "key-39")}
+    pages = told = 0
+    for _ in scribbled(path, damage):
+        pages += 1
+        try:
+            async with opened(path) as log:
+                for name, events in streams.items():
+                    try:
+                        assert await log.read(name) == events
+                    except LogUnavailable:
+                        told += 1
+                assert await everything(log) == stored
+        except LogUnavailable:
+            told += 1
+
+    assert pages > 20
+    assert told >= pages / 2  # all but the index pages of other streams
+
+
+def scribbled(path: Path, damage: str) -> Iterator[None]:
+    """Spoil each page of the file in turn, the others whole."""
+    whole, noise = path.read_bytes(), random.Random(7)
+    for at in range(0, len(whole), PAGE):
+        scribble = noise.randbytes(PAGE) if damage == "noise" else bytes(PAGE)
+        path.write_bytes(whole[:at] + scribble + whole[at + PAGE :])
+        yield
+
+
+@pytest.mark.parametrize(
+    ("change", "stream"),
+    [
+        ("topic = CAST(x'6b65792eff' AS TEXT)", "key-1"),
+        ("topic = 'key.quota' || char(1) || 'granted.v1'", "key-1"),
+        ("topic = ''", "key-1"),
+        ("topic = x'6b65'", "key-1"),
+        ("originator_id = CAST(x'6b65792dff' AS TEXT)", ""),
+    ],
+)
+async def test_a_topic_or_stream_that_nobody_wrote_holds_up_nobody_else(
+    path: Path, change: str, stream: str
+) -> None:
+    await filled(path, streams=3, events=2)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE stored_events SET {change} WHERE rowid = 4")
+
+    async with opened(path) as log:
+        with pytest.raises(DamagedEvent) as damaged:
+            await log.tail(0)
+        assert (damaged.value.position, damaged.value.stream) == (4, stream)
+        assert said(await log.tail(0, 3)) == [0, 1, 0]
+        assert said(await log.tail(4)) == [0, 1]
+        assert said(await log.read("key-2")) == [0, 1]
+
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute(
+                "UPDATE stored_events SET topic = 'key.quota-granted.v1', "
+                "originator_id = 'key-1' WHERE rowid = 4"
+            )
+        assert said(await log.tail(0)) == [0, 1, 0, 1, 0, 1]
+
+
+# Files that go away.
+
+
+@pytest.mark.parametrize("gone", ["log.db", "log.db-wal"])
+async def test_nothing_is_answered_from_files_that_nobody_will_find(
+    path: Path, gone: str
+) -> None:
+    async with opened(path) as log:
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+        file = path.with_name(gone)
+        file.rename(file.with_name("elsewhere"))
+
+        for _ in range(2):
+            with pytest.raises(LogUnavailable, match=f"{gone} was deleted or replaced"):
+                await log.append([Append("key-a", 0, units(2))])
+
+        file.with_name("elsewhere").rename(file)
+        assert await log.append([Append("key-a", 0, units(2))]) == 2
+    async with opened(path) as log:
+        assert said(await log.tail(0)) == [1, 2]
+
+
+async def test_what_was_answered_is_saved_when_only_the_wal_was_deleted(path: Path) -> None:
+    async with opened(path) as log:
+        await log.append([Append("key-a", NO_STREAM, units(1, 2))])
+        path.with_name("log.db-wal").unlink()
+        with pytest.raises(LogUnavailable):
+            await log.append([Append("key-a", 1, units(3))])
+
+    async with opened(path) as log:
+        assert said(await log.tail(0)) == [1, 2]
+        assert await log.append([Append("key-a", 1, units(3))]) == 3
+
+
+async def test_a_file_that_goes_during_a_commit_leaves_it_in_doubt_not_answered(
+    path: Path,
+) -> None:
+    async with opened(path) as log:
+        around_commits(log, after=path.unlink)
+        with pytest.raises(LogUnavailable, match=r"log\.db was deleted or replaced"):
+            await log.append([Append("key-a", NO_STREAM, units(1))])
+
+
+async def test_a_killed_process_s_wal_is_taken_up_and_without_it_the_rest_is_whole(
+    path: Path,
+) -> None:
+    ran = child("die-after-answers", path)
+    assert ran.returncode == 9
+    answered = json.loads(ran.stdout)
+    copy = path.parent / "without-wal" / "log.db"
+    copy.parent.mkdir()
+    shutil.copyfile(path, copy)
+
+    async with opened(path) as log:
+        assert said(await log.tail(0)) == answered
+    async with opened(copy) as log:  # older, never wrong
+        rest = said(await log.tail(0))
+        assert rest == answered[: len(rest)]
+
+
+def test_a_folder_with_marks_of_a_uri_in_its_name_holds_its_own_log(tmp_path: Path) -> None:
+    path = tmp_path / "50%20 off?mode=memory#1" / "log.db"
+    path.parent.mkdir()
+
+    asyncio.run(filled(path, streams=1, events=2))
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == [path.parent.name]
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT COUNT(*) FROM stored_events").fetchone() == (2,)
+
+
+# What others read and write.
+
+
+async def test_the_library_reads_what_we_wrote_and_we_what_it_wrote(path: Path) -> None:
+    events = golden_events("key")
+    library = SQLiteApplicationRecorder(
+        SQLiteDatastore(path.as_uri(), originator_id_type="text")
+    )
+    async with opened(path) as log:
+        await log.append([Append("key-a", NO_STREAM, events[:-1])])
+        stored = library.select_events("key-a")
+        assert [decode(each.topic, each.state) for each in stored] == events[:-1]
+        notified = library.select_notifications(1, 100)
+        assert [each.id for each in notified] == list(range(1, len(events)))
+
+        last = StoredEvent("key-a", len(events) - 1, topic_of(events[-1]), encode(events[-1]))
+        assert library.insert_events([last]) == [len(events)]
+        assert [each.event for each in await log.read("key-a")] == events
+    library.datastore.close()
+
+
+@pytest.mark.parametrize("state", ["x'ff'", "CAST(x'ff7b' AS TEXT)"])
+async def test_a_damaged_start_counts_as_the_next_one(path: Path, state: str) -> None:
+    async with opened(path) as log:
+        for n in range(3):
+            await start(log, n, AT + timedelta(hours=n), None)
+        with closing(sqlite3.connect(path)) as other, other:
+            other.executescript(
+                "DROP INDEX lookup_started_any;"
+                f"UPDATE stored_events SET state = {state} WHERE rowid = 2"
+            )
+
+        now = AT + timedelta(hours=3)
+        opens = [await log.ceiling_opens_at(Ceiling(now, n)) for n in (1, 2, 3, 4)]
+
+    newest = AT + timedelta(hours=2) + DAY
+    assert opens == [newest, newest, AT + DAY, None]
+
+
+# A disk that is full.
+
+
+def test_a_full_disk_is_reported_loses_nothing_and_ends_by_itself(path: Path) -> None:
+    ran = child("fill-the-disk", path)
+
+    assert ran.stderr == ""
+    told = json.loads(ran.stdout)
+    assert (
+        told["why"]
+        == "the log could not write: the disk is full or has failed (disk I/O error)"
+    )
+    assert told["answered"] > 20
+    assert told["read_while_full"] == told["answered"]
+    assert told["position_after"] == told["answered"] + 1
+    assert asyncio.run(_count(path)) == told["answered"] + 1
+
+
+async def _count(path: Path) -> int:
+    async with opened(path) as log:
+        return len(await everything(log))
+
+
+async def test_a_process_out_of_file_descriptors_writes_again_when_it_has_some(
+    path: Path,
+) -> None:
+    async with opened(path) as log:
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+        pool = log._recorder.datastore.pool
+        busy = [pool.get_connection() for _ in range(pool.num_in_pool)]
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(LogUnavailable, match="unable to open database file"):
+                await log.append([Append("key-a", 0, units(2))])
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for connection in busy:
+            pool.put_connection(connection)
+
+        assert await log.append([Append("key-a", 0, units(2))]) == 2
+
+
+# Another process that holds the log.
+
+
+async def test_an_append_waits_for_another_process_s_transaction(path: Path) -> None:
+    async with opened(path) as log:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            appending = asyncio.create_task(log.append([Append("key-a", NO_STREAM, units(1))]))
+            await log.head()  # reading is not held up
+            assert not appending.done()
+            other.execute("COMMIT")
+
+            async with asyncio.timeout(10):
+                assert await appending == 1
+
+
+async def test_a_lock_held_too_long_is_reported_and_the_log_goes_on_when_it_is_let_go(
+    path: Path,
+) -> None:
+    async with opened(path) as log:
+        await log.append([Append("key-a", NO_STREAM, units(1))])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            answers = await asyncio.gather(
+                *(log.append([Append(f"key-{n}", NO_STREAM, units(n))]) for n in range(5)),
+                return_exceptions=True,
+            )
+            why = "another process has held its lock too long (database is locked)"
+            assert {str(answer) for answer in answers} == {f"the log could not write: {why}"}
+            assert said(await log.read("key-a")) == [1]  # reading goes on
+            other.execute("COMMIT")
+
+        assert await log.append([Append("key-a", 0, units(2))]) == 2
+        assert await log.head() == 2
+
+
+# The process whose disk is full, or that lacks a right.
+
+
+def child(what: str, path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, __file__, what, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+
+
+async def _fill_the_disk(path: Path) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    async with opened(path) as log:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+        answered, why = 0, ""
+        while not why:
+            try:
+                await log.append([Append("key-a", answered - 1, units(answered))])
+            except LogUnavailable as error:
+                why = str(error)
+            else:
+                answered += 1
+        read = len(await log.read("key-a"))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        position = await log.append([Append("key-a", answered - 1, units(answered))])
+    told = {
+        "why": why,
+        "answered": answered,
+        "read_while_full": read,
+        "position_after": position,
+    }
+    print(json.dumps(told))  # noqa: T201
+
+
+async def _die_after_answers(path: Path) -> None:
+    async with opened(path) as log:
+        for n in range(200):
+            await log.append([Append("key-a", n - 1, units(n))])
+        print(json.dumps(list(range(200))), flush=True)  # noqa: T201
+        os._exit(9)
+
+
+if __name__ == "__main__":
+    asyncio.run(
+        {
+            "fill-the-disk": _fill_the_disk,
+            "die-after-answers": _die_after_answers,
+        }[sys.argv[1]](Path(sys.argv[2]))
+    )
