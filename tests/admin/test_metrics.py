@@ -1,16 +1,16 @@
 """``/metrics`` of a whole service, in memory: what it did is what is shown."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cs.admin.app import build
 from cs.domain.stages.table import OWN_STAGES
-from harness.in_process import Service, in_memory
-from harness.outside import tools
+from harness.served import Served, served
+
+pytestmark = pytest.mark.slow
+ACCEPT = {"Accept": "application/openmetrics-text; version=1.0.0"}
 
 
 class Shown:
@@ -28,40 +28,26 @@ class Shown:
         )
 
 
-@asynccontextmanager
-async def admin(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    app = build(service.running.ready)
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-        yield client
+def metrics(service: Served, **headers: str) -> httpx.Response:
+    return httpx.get(f"{service.admin_url}/metrics", headers=headers, trust_env=False)
 
 
-async def test_refused_calls_are_counted_by_key_and_code() -> None:
-    async with in_memory(tools()) as service, admin(service) as port:
-        spent, other = await service.new_key(quota=0), await service.new_key()
-        for _ in range(2):
-            await service.search(spent, brand="Acme")
-        await service.operator.pause()
-        await service.search(other, brand="Acme")
-        shown = Shown((await port.get("/metrics")).text)
-
-    refused = "cs_calls_refused_total"
-    assert shown(refused) == 3
-    assert shown(refused, key=spent.id, code="quota_exhausted") == 2
-    assert shown(refused, key=other.id, code="api_disabled") == 1
-
-
-@pytest.mark.slow
-async def test_a_search_shows_in_calls_stages_verdicts_and_charges() -> None:
-    async with in_memory(tools()) as service, admin(service) as port:
-        key = await service.new_key()
-        found = (await service.search(key, brand="Acme")).json()
-        async with service.client(key) as client:
-            await client.get("/usage")
-            await client.get(f"/searches/{found['id']}")
-            await client.get("/nowhere")
-            await client.get("/usage", headers={"Authorization": "Bearer nobody"})
-        answer = await port.get("/metrics")
+def test_what_a_service_did_is_what_is_shown_and_no_name(tmp_path: Path) -> None:
+    with served(tmp_path / "data") as service:
+        key, spent, other = (service.new_key(quota) for quota in (10, 0, 10))
+        with service.client(key) as client:
+            found = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
+            client.get("/usage")
+            client.get(f"/searches/{found['id']}")
+            client.get("/nowhere")
+            client.get("/usage", headers={"Authorization": "Bearer nobody"})
+        with service.client(spent) as client:
+            for _ in range(2):
+                client.post("/contacts", json={"brand": "Veltrana"})
+        service.command("pause")
+        with service.client(other) as client:
+            client.post("/contacts", json={"brand": "Veltrana"})
+        answer, with_exemplars = metrics(service), metrics(service, **ACCEPT).text.lower()
 
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/plain; version=")
@@ -89,16 +75,13 @@ async def test_a_search_shows_in_calls_stages_verdicts_and_charges() -> None:
         assert shown("cs_follower_position", follower=follower) > 0
         assert 0 <= shown("cs_follower_lag_events", follower=follower) < 10
         assert 0 <= shown("cs_follower_lag_seconds", follower=follower) < 60
-
-
-async def test_nobody_is_named_on_the_page() -> None:
-    async with in_memory(tools()) as service, admin(service) as port:
-        key = await service.new_key()
-        found = (await service.search(key, brand="Acme")).json()
-        accept = {"Accept": "application/openmetrics-text; version=1.0.0"}
-        page = (await port.get("/metrics", headers=accept)).text.lower()
+    refused = "cs_calls_refused_total"
+    assert shown(refused, key=spent["id"], code="quota_exhausted") == 2
+    assert shown(refused, key=other["id"], code="api_disabled") == 1
+    assert shown(refused) == 3
 
     contact = found["contacts"][0]
-    told = (key.key, key.id, found["id"], "acme", contact["email"], contact["last_name"])
-    assert [each for each in told if each.lower() in page] == []
-    assert "request" in page, "exemplars name calls"
+    names = (key["key"], key["id"], found["id"], "veltrana", contact["email"])
+    assert [each for each in names if each.lower() in with_exemplars] == []
+    assert contact["last_name"].lower() not in with_exemplars
+    assert "request" in with_exemplars, "exemplars name calls"

@@ -2,11 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal
 
-from cs.api.waiting import TimeLimits
+import httpx
+
+from cs.api.keys import Keys
+from cs.api.waiting import TIME_LIMITS, TimeLimits
 from cs.assembly.one_process import memory_bus, run_service
 from cs.assembly.plugins import build_stages
 from cs.domain.key import SearchAdmitted
@@ -18,7 +23,7 @@ from cs.eventlog.port import (
     LogUnavailable,
     RecordedEvent,
 )
-from cs.operations.operator import Operator
+from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.table import SealBody, Table
@@ -28,6 +33,7 @@ from cs.settings import Settings
 from harness.in_process import Service
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
+from harness.on_port import port_of
 from harness.outside import tools
 
 #: How something is while it is away: it says so, it says nothing, or it does once what
@@ -38,6 +44,10 @@ When = Literal["before", "stored", "answered"]
 
 #: Short, since these tests wait it out.
 SHORT = TimeLimits(wait_s=1.0, admit_s=1.0, answer_s=0.7, read_s=0.7)
+#: So long that no call that waits for it is answered in these tests.
+LONG = TimeLimits(wait_s=60, admit_s=60, answer_s=60, read_s=60)
+#: The header of a search that may be asked for again.
+IDEMPOTENT = {"Idempotency-Key": "once"}
 
 
 class AwayLog(MemoryEventLog):
@@ -131,6 +141,50 @@ class AwayViews(Views):
 class Fragile(Service):
     log: AwayLog
     views: AwayViews
+
+    async def called(
+        self, key: NewSecret, method: str, path: str, *, patient: bool = False, **sent: Any
+    ) -> httpx.Response:
+        """Call with every wait short, if not *patient*; one that is not answered fails."""
+        self.running.api.time_limits = TIME_LIMITS if patient else SHORT
+        self.running.api.hold = timedelta(seconds=0.1)
+        async with asyncio.timeout(20), self.client(key) as client:
+            return await client.request(method, path, **sent)
+
+    async def posted(
+        self, key: NewSecret, *, once: bool = True, patient: bool = False, **body: Any
+    ) -> httpx.Response:
+        """Search for Acme, *once* with an idempotency key."""
+        headers, body = IDEMPOTENT if once else {}, {"brand": "Acme", **body}
+        return await self.called(
+            key, "POST", "/contacts", patient=patient, json=body, headers=headers
+        )
+
+    async def ended(self, key: NewSecret, search: str) -> dict[str, Any]:
+        async with asyncio.timeout(20):
+            await self.running.reading.until_settled(search)
+        read = await self.called(key, "GET", f"/searches/{search}")
+        record: dict[str, Any] = read.json()
+        return record
+
+    @asynccontextmanager
+    async def on_port(self, key: NewSecret) -> AsyncIterator[httpx.AsyncClient]:
+        """Serve it, with long waits, until left; the client of *key* stays."""
+        self.running.api.time_limits = LONG
+        async with (
+            httpx.AsyncClient(
+                headers={"Authorization": f"Bearer {key.key}"}, timeout=30, trust_env=False
+            ) as client,
+            port_of(self.running.app, self.running.api.draining) as port,
+        ):
+            client.base_url = httpx.URL(f"{port.url}/v1")
+            yield client
+
+    def break_look_up_of_keys(self) -> None:
+        async def breaks(secrets: AbstractSet[str]) -> dict[str, str]:
+            raise ZeroDivisionError(f"nobody foresaw {len(secrets)}")
+
+        self.running.api.keys = Keys(self.running.streams, breaks, breaks)
 
     async def admissions(self) -> int:
         page = await self.log.tail(0)

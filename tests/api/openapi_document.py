@@ -1,6 +1,7 @@
 """The description of the API, and what an answer has that it does not describe."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
@@ -90,6 +91,22 @@ def examples(holder: Json) -> list[Any]:
     """Return the values of a media type's, parameter's or header's examples."""
     named = [resolved(example)["value"] for example in holder.get("examples", {}).values()]
     return named + ([holder["example"]] if "example" in holder else [])
+
+
+#: Answered to a call that a service that leaves cannot wait for.
+RESTARTING = "the service is restarting and nothing was charged; try again"
+
+
+def messages_of(response: str) -> set[str]:
+    """Return the messages of the examples of *response*, numbers of quota left out."""
+    content = DOCUMENT["components"]["responses"][response]["content"]["application/json"]
+    values = [each["error"]["message"] for each in examples(content)]
+    assert len(set(values)) == len(values), "one stands there twice"
+    return {any_quota(each) for each in values}
+
+
+def any_quota(message: str) -> str:
+    return re.sub(r"^all \d+ searches", "all searches", message)
 
 
 def closed(node: Any) -> Any:

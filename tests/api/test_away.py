@@ -1,44 +1,15 @@
 """While the log or the views are away every caller is answered, and nothing is done twice."""
 
-import asyncio
-from datetime import timedelta
-from typing import Any
-
 import httpx
 import pytest
 
-from api.away import SHORT, Fragile, How, When, fragile
+from api.away import How, When, fragile
 from api.openapi_document import faults
-from cs.operations.operator import NewSecret
 
 pytestmark = pytest.mark.slow
 
 RUNNING = {"id", "status", "brand", "poll_url", "retry_after", "usage"}
 HOW = pytest.mark.parametrize("how", ["fails", "hangs"])
-IDEMPOTENT = {"Idempotency-Key": "once"}
-
-
-async def called(
-    service: Fragile, key: NewSecret, method: str, path: str, **sent: Any
-) -> httpx.Response:
-    """Call with every wait short; one that is not answered fails."""
-    service.running.api.time_limits = SHORT
-    service.running.api.hold = timedelta(seconds=0.1)
-    async with asyncio.timeout(20), service.client(key) as client:
-        return await client.request(method, path, **sent)
-
-
-async def posted(service: Fragile, key: NewSecret, **body: Any) -> httpx.Response:
-    return await called(
-        service, key, "POST", "/contacts", json={"brand": "Acme", **body}, headers=IDEMPOTENT
-    )
-
-
-async def ended(service: Fragile, key: NewSecret, search: str) -> dict[str, Any]:
-    async with asyncio.timeout(20):
-        await service.running.reading.until_settled(search)
-    record: dict[str, Any] = (await called(service, key, "GET", f"/searches/{search}")).json()
-    return record
 
 
 def is_running(answer: httpx.Response, used: int) -> bool:
@@ -64,20 +35,20 @@ async def test_a_stored_search_is_reported_of_without_the_log(how: How, wait: bo
         key = await service.new_key()
         service.log.go_at_admission("answered", how)
 
-        answer = await posted(service, key, wait=wait)
+        answer = await service.posted(key, wait=wait)
         while_away = [
-            await called(service, key, "GET", answer.json()["poll_url"].removeprefix("/v1")),
-            await called(service, key, "GET", "/usage"),
+            await service.called(key, "GET", answer.json()["poll_url"].removeprefix("/v1")),
+            await service.called(key, "GET", "/usage"),
         ]
         service.log.come()
-        again = await posted(service, key)
+        again = await service.posted(key)
 
         assert is_running(answer, used=0)
         assert answer.headers["RateLimit-Remaining"] == "59"
         assert is_server_error("get", "/searches/{id}", while_away[0])
         assert is_server_error("get", "/usage", while_away[1])
         assert again.json()["id"] == answer.json()["id"]
-        assert (await ended(service, key, answer.json()["id"]))["status"] == "done"
+        assert (await service.ended(key, answer.json()["id"]))["status"] == "done"
         assert await service.admissions() == 1
 
 
@@ -85,12 +56,12 @@ async def test_a_stored_search_is_reported_of_without_the_log(how: How, wait: bo
 async def test_a_check_that_could_not_be_answered_is_not_counted(how: How) -> None:
     async with fragile() as service:
         key = await service.new_key()
-        before = await called(service, key, "GET", "/usage")
+        before = await service.called(key, "GET", "/usage")
         service.log.go(how)
-        failed = await called(service, key, "GET", "/usage")
+        failed = await service.called(key, "GET", "/usage")
         service.log.come()
 
-        answer = await called(service, key, "GET", "/usage")
+        answer = await service.called(key, "GET", "/usage")
 
     assert is_server_error("get", "/usage", failed)
     assert '"checks";r=119' in before.headers["RateLimit"]
@@ -102,7 +73,7 @@ async def test_a_search_whose_append_says_nothing_is_found_in_the_log() -> None:
         key = await service.new_key()
         service.log.go_at_admission("stored", "hangs", readable=True)
 
-        answer = await posted(service, key)
+        answer = await service.posted(key)
         service.log.come()
 
         assert is_running(answer, used=0)
@@ -119,14 +90,14 @@ async def test_a_search_nobody_knows_of_is_an_error_and_made_once(
         key = await service.new_key()
         service.log.go_at_admission(when, "hangs", readable=readable)
 
-        answer = await posted(service, key)
+        answer = await service.posted(key)
         service.log.come()
-        again = await posted(service, key)
+        again = await service.posted(key)
 
         assert is_server_error("post", "/contacts", answer)
         assert "not known" in answer.json()["error"]["message"]
         assert again.status_code in {200, 202}
-        assert (await ended(service, key, again.json()["id"]))["status"] == "done"
+        assert (await service.ended(key, again.json()["id"]))["status"] == "done"
         assert await service.admissions() == 1
 
 
@@ -136,7 +107,7 @@ async def test_a_log_that_was_away_before_has_stored_nothing(how: How) -> None:
         key = await service.new_key()
         service.log.go(how)
 
-        answer = await posted(service, key)
+        answer = await service.posted(key)
         service.log.come()
 
         assert is_server_error("post", "/contacts", answer)
@@ -151,13 +122,64 @@ async def test_a_reused_search_is_reported_of_without_the_views(wait: bool) -> N
         assert (await service.search(first, brand="Acme")).json()["status"] == "done"
         service.views.locked = True
 
-        answer = await posted(service, key, wait=wait)
-        replayed = await posted(service, key, wait=wait)
-        checked = await called(service, key, "GET", "/usage")
+        answer = await service.posted(key, wait=wait)
+        replayed = await service.posted(key, wait=wait)
+        checked = await service.called(key, "GET", "/usage")
         service.views.locked = False
 
         assert is_running(answer, used=1)
         assert replayed.json() == answer.json()
         assert checked.json() == answer.json()["usage"], "it is the log's to tell"
-        record = await ended(service, key, answer.json()["id"])
+        record = await service.ended(key, answer.json()["id"])
         assert (record["status"], record["cached"], record["charged"]) == ("done", True, True)
+
+
+def failure(answer: httpx.Response) -> str:
+    """Return the message of *answer*, a whole 500 in our shape."""
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "server_error")
+    assert faults("post", "/contacts", answer) == []
+    message: str = answer.json()["error"]["message"]
+    return message
+
+
+async def test_a_search_that_was_stored_is_reported_of_whatever_its_append_raised() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission("stored", "breaks", readable=True)
+
+        answer = await service.posted(key, once=False, patient=True)
+        service.log.come()
+
+        assert answer.status_code == 202
+        again = await service.posted(key, once=False, patient=True)
+        assert again.json()["id"] == answer.json()["id"]
+        assert await service.admissions() == 1
+
+
+@pytest.mark.parametrize(
+    ("once", "advice"), [(True, "with the same Idempotency-Key"), (False, "read GET /usage")]
+)
+@pytest.mark.parametrize("how", ["hangs", "breaks"])
+async def test_an_unknown_result_is_reported_with_how_not_to_pay_twice(
+    once: bool, advice: str, how: How
+) -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.log.go_at_admission("before", how, readable=True)
+
+        message = failure(await service.posted(key, once=once))
+        service.log.come()
+
+    assert message.startswith("it is not known whether this search was stored; ")
+    assert advice in message
+    assert "nothing was charged" not in message
+
+
+async def test_what_breaks_before_a_search_may_be_stored_has_charged_nothing() -> None:
+    async with fragile() as service:
+        key = await service.new_key()
+        service.break_look_up_of_keys()
+
+        message = failure(await service.posted(key, once=False, patient=True))
+
+    assert "nothing was charged" in message

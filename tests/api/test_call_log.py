@@ -3,26 +3,18 @@
 import asyncio
 import json
 import re
-import sys
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import structlog
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
-from api.failing import NEVER, Unwritable
-from cs.api.call_log import clients_id
+from api.failing import NEVER, failing
 from cs.domain.api_key import make_key
-from cs.eventlog.port import LogUnavailable
-from cs.operations.operator import NewSecret
-from cs.runtime import logs
-from harness.in_process import Service, in_memory
-from harness.outside import tools
+from harness.served import Served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text()
 
@@ -42,26 +34,12 @@ def calls(lines: Logged) -> Logged:
     return [line for line in lines if line["event"] == "call"]
 
 
-async def called(
-    service: Service, key: NewSecret | None, method: str, path: str, **sent: Any
-) -> httpx.Response:
-    """Call without a key if it is None; a bug is an answer."""
-    transport = httpx.ASGITransport(service.running.app, raise_app_exceptions=False)
-    headers = {} if key is None else {"Authorization": f"Bearer {key.key}"}
-    headers |= sent.pop("headers", {})
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://service.test/v1", headers=headers
-    ) as client:
-        return await client.request(method, path, **sent)
-
-
 async def test_a_search_and_its_check_are_a_line_each(lines: Logged) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        posted = await called(service, key, "POST", "/contacts", json={"brand": "Acme"})
+    async with failing() as service:
+        posted = await service.call("POST", "/contacts", json={"brand": "Acme"})
         search = posted.json()["id"]
-        checked = await called(service, key, "GET", f"/searches/{search}")
-        again = await called(service, key, "POST", "/contacts", json={"brand": "Acme"})
+        checked = await service.call("GET", f"/searches/{search}")
+        again = await service.call("POST", "/contacts", json={"brand": "Acme"})
 
     first, second, third = calls(lines)
     lookup, took_ms = first.pop("lookup"), first.pop("took_ms")
@@ -72,12 +50,12 @@ async def test_a_search_and_its_check_are_a_line_each(lines: Logged) -> None:
         "method": "POST",
         "route": "/v1/contacts",
         "status": 202,
-        "key": key.id,
+        "key": service.key.id,
         "search": search,
     }
     assert 0 < took_ms < 60_000
     assert (second["route"], second["status"]) == ("/v1/searches/{id}", 200)
-    assert (second["search"], second["key"]) == (search, key.id)
+    assert (second["search"], second["key"]) == (search, service.key.id)
     assert second["request"] == checked.headers["X-Request-Id"]
     assert (third["search"], third["lookup"]) == (again.json()["id"], lookup)
 
@@ -94,11 +72,10 @@ async def test_a_search_and_its_check_are_a_line_each(lines: Logged) -> None:
 async def test_a_refused_call_is_a_line_with_its_code(
     lines: Logged, method: str, path: str, status: int, code: str
 ) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        answer = await called(service, key, method, path)
+    async with failing() as service:
+        answer = await service.call(method, path)
 
-    assert is_told(lines, answer, status, code)["key"] == key.id
+    assert is_told(lines, answer, status, code)["key"] == service.key.id
 
 
 def is_told(lines: Logged, answer: httpx.Response, status: int, code: str) -> Line:
@@ -109,15 +86,11 @@ def is_told(lines: Logged, answer: httpx.Response, status: int, code: str) -> Li
     return line
 
 
-@pytest.mark.parametrize("error", [LogUnavailable("the disk is full"), RuntimeError("a bug")])
-async def test_a_failed_call_is_a_line_next_to_what_failed(
-    lines: Logged, error: Exception
-) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        streams = service.running.streams
-        streams.log = Unwritable(streams.log, error)
-        answer = await called(service, key, "POST", "/contacts", json={"brand": "Acme"})
+@pytest.mark.parametrize("bug", [False, True])
+async def test_a_failed_call_is_a_line_next_to_what_failed(lines: Logged, bug: bool) -> None:
+    async with failing() as service:
+        service.break_log("the disk is full", bug=bug)
+        answer = await service.call("POST", "/contacts", json={"brand": "Acme"})
 
     line = is_told(lines, answer, 500, "server_error")
     assert [each["request"] for each in lines if each["log_level"] == "error"] == [
@@ -128,8 +101,7 @@ async def test_a_failed_call_is_a_line_next_to_what_failed(
 async def test_a_caller_who_hangs_up_is_distinguished_from_one_who_was_answered(
     lines: Logged,
 ) -> None:
-    async with in_memory(NEVER) as service:
-        key = await service.new_key()
+    async with failing(NEVER) as service:
         heard = iter(
             [
                 {"type": "http.request", "body": b'{"brand":"Acme","wait":true}'},
@@ -144,14 +116,14 @@ async def test_a_caller_who_hangs_up_is_distinguished_from_one_who_was_answered(
             """Nobody is there."""
 
         async with asyncio.timeout(20):
-            await service.running.app(post(key), receive, send)
+            await service.app(post(service.key.key), receive, send)
 
     (line,) = calls(lines)
     assert line["status"] == 499
     assert line["search"].startswith("srch_")
 
 
-def post(key: NewSecret) -> dict[str, Any]:
+def post(secret: str) -> dict[str, Any]:
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -164,22 +136,22 @@ def post(key: NewSecret) -> dict[str, Any]:
         "root_path": "",
         "query_string": b"",
         "headers": [
-            (b"authorization", f"Bearer {key.key}".encode()),
+            (b"authorization", f"Bearer {secret}".encode()),
             (b"content-type", b"application/json"),
         ],
     }
 
 
 async def test_nothing_that_could_be_a_name_or_a_secret_is_logged(lines: Logged) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        typo = NewSecret(id=key.id, key=key.key[:-1] + "_")
-        hidden = {"headers": {"X-Request-Id": "ada.kern@acme.example"}}
-        await called(service, key, "POST", "/contacts", json={"brand": "Ada Kern"}, **hidden)
-        await called(service, key, "GET", "/contacts/Ada%20Kern?brand=Kern")
-        await called(service, key, "GET", "/searches/ada.kern@acme.example")
-        await called(service, key, "ADAKERN", "/usage")
-        await called(service, typo, "GET", "/usage")
+    async with failing() as service:
+        secret = service.key.key
+        typo = secret[:-1] + "_"
+        hidden = {"X-Request-Id": "ada.kern@acme.example"}
+        await service.call("POST", "/contacts", json={"brand": "Ada Kern"}, headers=hidden)
+        await service.call("GET", "/contacts/Ada%20Kern?brand=Kern")
+        await service.call("GET", "/searches/ada.kern@acme.example")
+        await service.call("ADAKERN", "/usage")
+        await service.call("GET", "/usage", secret=typo)
 
     told = calls(lines)
     assert [line["route"] for line in told] == [
@@ -191,16 +163,14 @@ async def test_nothing_that_could_be_a_name_or_a_secret_is_logged(lines: Logged)
     ]
     assert told[3]["method"] == "other"
     assert "kern" not in str(told).lower()
-    assert key.key[8:] not in str(told)
-    assert typo.key not in str(told)
+    assert secret[8:] not in str(told)
+    assert typo not in str(told)
 
 
 async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> None:
-    async with in_memory(tools()) as service:
-        key = await service.new_key()
-        answer = await called(
-            service, key, "GET", "/usage", headers={"X-Request-Id": "batch-7/row:12"}
-        )
+    async with failing() as service:
+        sent = {"X-Request-Id": "batch-7/row:12"}
+        answer = await service.call("GET", "/usage", headers=sent)
 
     (line,) = calls(lines)
     assert line["client_request"] == "batch-7/row:12"
@@ -223,40 +193,27 @@ async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> 
         (b"\x1b[2J", None),
     ],
 )
-def test_an_id_of_the_callers_has_few_forms(given: bytes, logged: str | None) -> None:
-    assert clients_id([(b"host", b"x"), (b"x-request-id", given)]) == logged
-
-
-async def test_the_line_on_the_operators_page_is_as_it_is_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+async def test_an_id_of_the_callers_has_few_forms(
+    lines: Logged, given: bytes, logged: str | None
 ) -> None:
+    async with failing() as service:
+        await service.call("GET", "/nothing", headers={"X-Request-Id": given})
+
+    (line,) = calls(lines)
+    assert line.get("client_request") == logged
+
+
+def test_the_line_on_the_operators_page_is_as_it_is_written(tmp_path: Path) -> None:
     section = PAGE.partition("\n## One call\n")[2].partition("\n## ")[0]
     (shown,) = [json.loads(each) for each in re.findall(r"```json\n(.*)\n```", section)]
     explained = set(
         re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (.+?) \|", section, re.MULTILINE)))
     )
-    with logged_to(tmp_path / "log", monkeypatch):
-        async with in_memory(tools()) as service:
-            key, sent = await service.new_key(), {"X-Request-Id": shown["client_request"]}
-            await called(
-                service, key, "POST", "/contacts", json={"brand": "Acme"}, headers=sent
-            )
+    with Served(tmp_path / "data") as service, service.client(service.new_key()) as client:
+        sent = {"X-Request-Id": shown["client_request"]}
+        client.post("/contacts", json={"brand": "Veltrana"}, headers=sent)
 
-    (line,) = calls([json.loads(each) for each in (tmp_path / "log").read_text().splitlines()])
+    (line,) = calls([json.loads(each) for each in service.lines if each.startswith("{")])
     assert list(shown) == list(line)
     assert shown["request"] in section.partition("```json")[0]
     assert explained == shown.keys() - {"event", "request", "level", "timestamp"} | {"code"}
-
-
-@contextmanager
-def logged_to(
-    path: Path, monkeypatch: pytest.MonkeyPatch, level: str = "info"
-) -> Iterator[None]:
-    """Log to *path* as a service does, until left."""
-    with path.open("w") as file:
-        monkeypatch.setattr(sys, "stderr", file)
-        logs.configure(level)
-        try:
-            yield
-        finally:
-            structlog.reset_defaults()

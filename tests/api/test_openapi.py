@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,14 +19,16 @@ from api.openapi_document import (
     responses,
     undescribed,
 )
-from cs.api.errors import STATUS
+from cs.domain.admission import LOOKUPS_RETRY_AFTER
 from cs.domain.names.brand_names import BRAND_MAX, BRAND_MIN, BRAND_PATTERN, EMAIL_PATTERN
-from cs.projections.searches import CONTACT_FIELDS
 from harness.every_row import check_every
 from harness.in_process import in_memory
 from harness.outside import tools
 
 SCHEMAS: Json = DOCUMENT["components"]["schemas"]
+#: The page for callers.
+PAGE = (Path(__file__).parents[2] / "docs" / "http-api.md").read_text()
+BLOCKS = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)]
 #: The tables of contract text 4; 500, and 429 on usage, are those of sections 7 and 8; 400
 #: for the document is what the web server says of a request that is not even HTTP.
 SPEC_STATUSES = {
@@ -54,13 +57,11 @@ def test_every_error_code_has_an_example_at_its_status_and_nowhere_else() -> Non
         for value in examples(response["content"]["application/json"])
     }
 
-    assert shown == set(STATUS.items())
-
-
-def test_the_codes_of_the_schema_are_the_codes_of_the_service() -> None:
-    code = SCHEMAS["Error"]["properties"]["error"]["properties"]["code"]
-
-    assert code["enum"] == list(STATUS)
+    codes = SCHEMAS["Error"]["properties"]["error"]["properties"]["code"]["enum"]
+    assert sorted(code for code, _ in shown) == sorted(codes)
+    in_the_page = re.findall(r"^\| (\d{3}) \| `(\w+)` \|", PAGE, re.MULTILINE)
+    of_no_operation = {("invalid_request", 405)}
+    assert shown | of_no_operation == {(code, int(status)) for status, code in in_the_page}
 
 
 def _bodies() -> list[tuple[str, Json, Any]]:
@@ -140,9 +141,8 @@ def test_a_search_without_one_of_its_fields_is_not_described(example: str) -> No
 def test_every_field_of_a_contact_is_optional_but_in_a_done_search_present() -> None:
     """Contract text 2.2 has them optional in the schema; contract S3 sends them all."""
     assert "required" not in SCHEMAS["Contact"]
-    assert tuple(SCHEMAS["Contact"]["properties"]) == (*CONTACT_FIELDS, "extras")
     done = SCHEMAS["SearchDone"]["properties"]["contacts"]["items"]
-    assert tuple(done["required"]) == CONTACT_FIELDS
+    assert [*SCHEMAS["Contact"]["properties"]] == [*done["required"], "extras"]
 
 
 def test_no_description_limits_the_number_of_contacts() -> None:
@@ -189,3 +189,53 @@ def _stranger(app: Any) -> httpx.AsyncClient:
 def _header_faults(response: Json, answer: httpx.Response) -> list[str]:
     """Return what is wrong besides the body, of which only the start is described."""
     return [fault for fault in undescribed(response, answer) if not fault.startswith("$")]
+
+
+# The page for callers says what the description says.
+
+
+@pytest.mark.parametrize("reason", SCHEMAS["Reason"]["enum"])
+def test_every_reason_has_a_row(reason: str) -> None:
+    assert f"| `{reason}` |" in PAGE
+
+
+def test_every_header_of_keyed_answers_is_named() -> None:
+    of_the_document = {"Access-Control-Allow-Origin"}
+    missing = [name for name in DOCUMENT["components"]["headers"] if f"`{name}" not in PAGE]
+
+    assert set(missing) == of_the_document
+    assert "`Idempotency-Key`" in PAGE
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_answer_shown_is_as_described(block: Any) -> None:
+    name = "Error" if "error" in block else "Search"
+
+    assert answer_schema({"$ref": f"#/components/schemas/{name}"}).is_valid(block)
+
+
+def test_both_meanings_of_at_capacity_are_reported_by_how_long_to_wait() -> None:
+    soon = str(int(LOOKUPS_RETRY_AFTER.total_seconds()))
+    (row,) = re.findall(r"^\| 503 \| `at_capacity` .*$", PAGE, re.MULTILINE)
+    described = DOCUMENT["components"]["responses"]["Unavailable"]["description"]
+
+    assert f"`Retry-After: {soon}`" in row
+    assert f"`Retry-After` is {soon}" in described
+    for each in (row, described):
+        assert "24 hours" in each
+        assert "Branch on `Retry-After`" in each
+
+
+async def test_a_named_copy_is_not_sent_again() -> None:
+    """RFC 9110 section 13.1.2."""
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        etag = (await client.get("/openapi.json")).headers["ETag"]
+
+        async def status(*named: str) -> int:
+            headers = httpx.Headers([("If-None-Match", each) for each in named])
+            return (await client.get("/openapi.json", headers=headers)).status_code
+
+        assert await status("*") == 304
+        assert await status('"other"', f"W/{etag}") == 304
+        assert await status('"other"', f"x{etag}") == 200
+        assert await status(etag.replace('"', "")) == 200

@@ -1,7 +1,10 @@
-"""Every refusal and failure that the service really answers with is described."""
+"""What the description shows as messages is what the service answers, each and no other."""
 
+import httpx
 import pytest
 
+from api.failing import Failing, failing
+from api.openapi_document import RESTARTING, any_quota, faults, messages_of
 from harness.in_process import in_memory
 from harness.outside import tools
 
@@ -34,3 +37,29 @@ async def test_a_value_of_a_wrong_type_is_named_with_types_of_json(
     assert answer.status_code == 400
     told = answer.json()["error"]["message"]
     assert told.partition(";")[0] == message
+
+
+def is_described(answers: list[httpx.Response]) -> set[str]:
+    """Return the messages of *answers*, each as its call describes it."""
+    for answer in answers:
+        called = answer.request.url.path.removeprefix("/v1")
+        assert faults(answer.request.method.lower(), called, answer) == []
+    assert {answer.status_code for answer in answers} == {500}
+    return {any_quota(answer.json()["error"]["message"]) for answer in answers}
+
+
+async def test_every_failure_on_our_side() -> None:
+    async def post(service: Failing, **headers: str) -> httpx.Response:
+        return await service.call("POST", "/contacts", json={"brand": "Acme"}, headers=headers)
+
+    async with failing() as service:
+        service.break_log("the disk is full")
+        away = await post(service)
+        service.break_log("no answer within 5 s", late=True)
+        in_doubt = [await post(service, **{"Idempotency-Key": "once"}), await post(service)]
+        service.mistake_checks()
+        mistaken = await service.call("GET", "/usage")
+
+    anywhere = is_described([away, mistaken]) | {RESTARTING}
+    assert anywhere == messages_of("ServerError")
+    assert anywhere | is_described(in_doubt) == messages_of("SearchServerError")

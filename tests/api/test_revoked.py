@@ -1,4 +1,4 @@
-"""A secret that was rotated or revoked opens nothing from that moment on, on any node.
+"""New secrets work at once; a rotated or revoked one opens nothing from then on, on any node.
 
 The nodes here do not follow the log: what they hear of keys stands still.
 """
@@ -11,9 +11,11 @@ import httpx
 import pytest
 
 from api.frozen import Frozen, Node
-from cs.api.waiting import KeyLimiter
-from cs.domain.api_key import hash_key
-from cs.operations.operator import NewSecret
+from cs.domain.api_key import hash_key, make_key
+from cs.domain.codec import AnyEvent
+from cs.domain.key import KeyIssued, KeyRotated
+from cs.eventlog.port import RecordedEvent
+from domain.acme_run import AT
 
 ONCE = {"Idempotency-Key": "once"}
 ACME = {"brand": "Acme"}
@@ -50,7 +52,7 @@ CALLS: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
-async def prepared(frozen: Frozen, nodes: int) -> tuple[NewSecret, dict[str, str]]:
+async def prepared(frozen: Frozen, nodes: int) -> tuple[Any, dict[str, str]]:
     """Start *nodes*; return a key they know and the ids of its searches."""
     key, other = await frozen.new_key(), await frozen.new_key()
     await frozen.start(nodes)
@@ -75,7 +77,7 @@ def is_turned_away(answer: httpx.Response) -> bool:
     )
 
 
-async def shut(frozen: Frozen, key: NewSecret, how: str) -> None:
+async def shut(frozen: Frozen, key: Any, how: str) -> None:
     """Rotate or revoke *key*, in another process as far as the nodes know."""
     if how == "rotated":
         await frozen.operator.rotate_key(key.id)
@@ -108,7 +110,7 @@ async def test_every_route_of_every_node_turns_an_old_secret_away(
     assert await let_in(shared, how, 2) == {}
 
 
-async def held(node: Node, key: NewSecret) -> asyncio.Task[httpx.Response]:
+async def held(node: Node, key: Any) -> asyncio.Task[httpx.Response]:
     """Make a call that is held."""
     before = node.api.held
     call = asyncio.create_task(
@@ -167,7 +169,7 @@ async def test_a_call_that_finds_the_line_full_goes_by_what_was_last_read(
     (node,) = embedded.nodes
     await shut(embedded, key, "rotated")
     assert is_turned_away(await node.call(key.key, "GET", "/usage"))
-    node.api.read_limiter = node.api.search_limiter = KeyLimiter(0, 0)
+    node.fill_the_line()
 
     for method, path in [("GET", "/usage"), ("GET", "/nothing"), ("POST", "/contacts")]:
         node.api.keys.remember(key.id, hash_key(key.key))
@@ -188,3 +190,53 @@ async def test_an_old_secret_costs_its_key_no_check(embedded: Frozen) -> None:
     answer = await node.call(new.key, "GET", "/usage")
 
     assert 'checks";r=119' in answer.headers["RateLimit"]
+
+
+async def test_events_that_come_again_turn_no_newer_secret_away(embedded: Frozen) -> None:
+    await embedded.start(1)
+    (node,) = embedded.nodes
+    ring = node.api.keys
+    head = await embedded.log.head()
+    issued = KeyIssued(label="", quota=1, secret_hash="s1", last4="", at=AT)
+    rotations = [KeyRotated(secret_hash=f"s{n}", last4="", at=AT) for n in (2, 3)]
+    events: list[AnyEvent] = [issued, *rotations]
+    recorded = [
+        RecordedEvent(head + n, "key-key_1", n, event) for n, event in enumerate(events, 1)
+    ]
+
+    ring.on_events(recorded)
+    ring.on_events(recorded[1:2])
+
+    assert [ring.known(secret) for secret in ("s1", "s2", "s3")] == [None, None, "key_1"]
+
+
+async def new_ones_work(frozen: Frozen, nodes: int) -> None:
+    before, gone = await frozen.new_key(), await frozen.new_key()
+    await frozen.operator.revoke_key(gone.id)
+    await frozen.start(nodes)
+    created = await frozen.new_key()
+    rotated = await frozen.operator.rotate_key(before.id)
+    wrong = make_key(b"nobody" * 4)
+    for node in frozen.nodes:
+        ring = node.api.keys
+        for secret, status in [
+            (created.key, 200),
+            (rotated.key, 200),
+            (before.key, 401),
+            (gone.key, 401),
+            (wrong, 401),
+        ]:
+            async with asyncio.timeout(20):
+                answer = await node.call(secret, "GET", "/usage")
+            assert answer.status_code == status, secret
+        assert ring.known(hash_key(before.key)) is None
+        assert ring.known(hash_key(rotated.key)) == before.id
+
+
+@pytest.mark.slow
+async def test_a_new_key_and_a_new_secret_work_at_once(embedded: Frozen) -> None:
+    await new_ones_work(embedded, 1)
+
+
+async def test_a_new_key_and_a_new_secret_work_at_once_on_every_node(shared: Frozen) -> None:
+    await new_ones_work(shared, 2)

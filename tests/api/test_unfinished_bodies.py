@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from cs.api.waiting import TimeLimits
 from system.overload.http_service import OverHttp, over_http
 
 pytestmark = pytest.mark.slow
@@ -51,7 +50,7 @@ async def test_a_caller_that_hangs_up_in_mid_body_is_no_failure_of_the_service()
 
 async def test_a_body_that_does_not_come_is_refused_and_its_connection_closed() -> None:
     async with over_http() as over:
-        over.service.api.time_limits = TimeLimits(body_s=0.1)
+        over.shorten_bodies(0.1)
         async with half_a_body(over) as (reader, _), asyncio.timeout(5):
             answer = (await reader.read()).decode()  # to its end: it is closed
 

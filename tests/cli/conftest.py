@@ -5,7 +5,7 @@ import pytest
 
 from cli.command import Here
 from cs.cli.app import build
-from cs.sandbox.certificates import Authority
+from harness.clients import certificates
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def bound_to() -> Callable[[Sequence[str]], list[str]]:
 @pytest.fixture
 def ca_file(tmp_path: Path) -> Path:
     """The certificate of an authority that was made just now."""
-    return Authority(tmp_path).ca_file
+    return certificates(tmp_path).ca_file
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """What headers say of the limits, in both forms."""
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cs.api.rate_limit_headers import daily_headers
 from cs.client.limits import Limits, Window, read_limits, read_retry_after
-from cs.domain.key import INITIAL
-from cs.runtime.clock import SystemClock
+from harness.on_port import memory_service
 
 numbers = st.none() | st.integers(0, 10**15 - 1)
 names = st.text("abcdefgh-", min_size=1, max_size=8)
@@ -43,9 +42,11 @@ def item(name: str, **numbers: int | None) -> str:
 
 
 def test_what_our_service_sends_is_read() -> None:
-    sent = daily_headers(INITIAL, SystemClock().now())
+    with memory_service(1) as service:
+        key = {"Authorization": f"Bearer {service.keys[0]}"}
+        sent = httpx.get(f"{service.base_url}/usage", headers=key, trust_env=False).headers
 
-    found = read_limits({name.lower(): value for name, value in sent.items()})
+    found = read_limits(sent)
 
     assert found is not None
     assert (found.limit, found.remaining) == (60, 60)

@@ -13,17 +13,14 @@ import pytest
 from msgspec import inspect
 
 from cli.command import ran
-from cs.assembly.folder import open_folder
 from cs.domain.brand.events import LookupFinished
 from cs.domain.causation import OperatorCause
 from cs.domain.codec import TOPICS
 from cs.domain.personal import Personal
-from cs.eventlog.port import NO_STREAM, Append, EventLog
-from cs.eventlog.postgres import PostgresEventLog
-from cs.runtime.data_folder import DataFolder
+from cs.eventlog.port import NO_STREAM, Append
 from domain.golden_files import golden_events
 from harness.in_process import on_folder
-from harness.memory_keys import MemoryKeyStore
+from harness.on_data import log_on, plant
 from postgres.migrated import migrated
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text()
@@ -49,19 +46,16 @@ def of_an_export() -> list[str]:
     return [query for block in blocks for query in block.split(";") if query.strip()]
 
 
-async def filled(log: EventLog) -> None:
-    for category, stream in STREAMS.items():
-        cause = OperatorCause(command="keys create") if category == "key" else None
-        await log.append([Append(stream, NO_STREAM, golden_events(category), cause)])
+CREATED = OperatorCause(command="keys create")
+APPENDS = [
+    Append(each, NO_STREAM, golden_events(name), CREATED if name == "key" else None)
+    for name, each in STREAMS.items()
+]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    async def fill() -> None:
-        async with open_folder(DataFolder(tmp_path / "cs-data")) as data:
-            await filled(data.log)
-
-    asyncio.run(fill())
+    plant(tmp_path / "cs-data", *APPENDS)
     return tmp_path / "cs-data"
 
 
@@ -122,8 +116,8 @@ async def as_analyst(dsn: str) -> list[list[tuple[Any, ...]]]:
 def test_every_query_answers_alike_on_both_stores(folder: Path, every_database: str) -> None:
     async def run() -> list[list[tuple[Any, ...]]]:
         async with migrated(every_database) as pool:
-            async with PostgresEventLog(pool, MemoryKeyStore()) as log:
-                await filled(log)
+            async with log_on(pool) as log:
+                await log.append(APPENDS)
             return await as_analyst(every_database)
 
     embedded = on_sqlite(folder)

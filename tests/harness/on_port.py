@@ -1,11 +1,13 @@
 """An application, or the whole service in memory, on a port of this machine from a thread."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import (
     AbstractAsyncContextManager,
+    ExitStack,
     asynccontextmanager,
     contextmanager,
     nullcontext,
@@ -20,6 +22,34 @@ from harness.in_process import in_memory
 from harness.outside import tools
 
 START_S = 60.0
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where an application is served."""
+
+    url: str
+    address: tuple[str, int]
+    listening: socket.socket
+
+
+@asynccontextmanager
+async def ports_of(
+    *apps: ASGIApp, draining: asyncio.Event | None = None
+) -> AsyncIterator[list[Port]]:
+    """Serve *apps* in this loop until left, each on a port of its own, as one process does."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(listen("127.0.0.1", 0)) for _ in apps]
+        pairs = [*zip(apps, sockets, strict=True)]
+        async with serving(pairs, draining or asyncio.Event()):
+            yield [Port(address(each), each.getsockname(), each) for each in sockets]
+
+
+@asynccontextmanager
+async def port_of(app: ASGIApp, draining: asyncio.Event | None = None) -> AsyncIterator[Port]:
+    """Serve one application in this loop until left."""
+    async with ports_of(app, draining=draining) as (port,):
+        yield port
 
 
 @contextmanager
@@ -48,11 +78,9 @@ async def _serve(
 ) -> None:
     left, loop = asyncio.Event(), asyncio.get_running_loop()
     try:
-        with listen("127.0.0.1", 0) as listening:
-            async with opened as app, serving([(app, listening)], asyncio.Event()):
-                url = address(listening)
-                started.set_result((url, partial(loop.call_soon_threadsafe, left.set)))
-                await left.wait()
+        async with opened as app, port_of(app) as port:
+            started.set_result((port.url, partial(loop.call_soon_threadsafe, left.set)))
+            await left.wait()
     except BaseException as error:
         if started.done():
             raise

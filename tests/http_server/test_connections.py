@@ -10,7 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from cs.http_server.serving import address, listen, serving
+from harness.on_port import port_of
 
 CALL = b"GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
 HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -83,13 +83,12 @@ async def cut_off(reader: asyncio.StreamReader) -> None:
 
 @asynccontextmanager
 async def port(app: App) -> AsyncIterator[Port]:
-    with listen("127.0.0.1", 0) as listening:
-        at = Port(address(listening), listening.getsockname())
-        async with serving([(app, listening)], app.go), asyncio.timeout(20):
-            try:
-                yield at
-            finally:
-                at.close()
+    async with port_of(app, app.go) as served, asyncio.timeout(20):
+        at = Port(served.url, served.address)
+        try:
+            yield at
+        finally:
+            at.close()
 
 
 @pytest.fixture

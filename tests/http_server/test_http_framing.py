@@ -4,14 +4,12 @@ Who sends one through a proxy could have the rest of it read as somebody else's 
 """
 
 import asyncio
-import socket
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from cs.http_server.serving import listen, serving
+from harness.on_port import port_of
 
 FIRST = b"POST /a HTTP/1.1\r\nHost: x\r\n"
 BODY = b"5\r\nhello\r\n0\r\n\r\n"
@@ -109,20 +107,14 @@ class Asked:
         await send({"type": "http.response.body", "body": b""})
 
 
-@pytest.fixture
-def listening() -> Iterator[socket.socket]:
-    with listen("127.0.0.1", 0) as found:
-        yield found
-
-
-async def answers_to(listening: socket.socket, app: Asked, sent: bytes) -> bytes:
+async def answers_to(app: Asked, sent: bytes) -> bytes:
     """Return all that comes back until the other side closes, or resets the connection.
 
     It resets if there is more than it has read, as TCP does; what it wrote arrives before.
     """
     answers = b""
-    async with serving([(app, listening)], asyncio.Event()), asyncio.timeout(10):
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
+    async with port_of(app) as port, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection(*port.address)
         try:
             writer.write(sent)
             with suppress(ConnectionResetError):
@@ -135,11 +127,11 @@ async def answers_to(listening: socket.socket, app: Asked, sent: bytes) -> bytes
 
 @pytest.mark.parametrize("how", REFUSED)
 async def test_a_call_whose_end_is_in_doubt_is_refused_and_the_connection_closed(
-    listening: socket.socket, how: str
+    how: str,
 ) -> None:
     app = Asked()
 
-    told = await answers_to(listening, app, REFUSED[how] + HIDDEN)
+    told = await answers_to(app, REFUSED[how] + HIDDEN)
 
     assert b"HTTP/1.1 200" not in told
     assert "/hidden" not in app.paths
@@ -152,13 +144,11 @@ async def test_a_call_whose_end_is_in_doubt_is_refused_and_the_connection_closed
 
 
 @pytest.mark.parametrize("how", TAKEN)
-async def test_a_call_whose_end_is_plain_is_taken_and_so_is_the_next(
-    listening: socket.socket, how: str
-) -> None:
+async def test_a_call_whose_end_is_plain_is_taken_and_so_is_the_next(how: str) -> None:
     app = Asked()
     last = HIDDEN.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 
-    told = await answers_to(listening, app, TAKEN[how] + last)
+    told = await answers_to(app, TAKEN[how] + last)
 
     assert told.count(b"HTTP/1.1 200") == 2
     assert app.paths == ["/a", "/hidden"]

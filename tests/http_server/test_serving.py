@@ -13,13 +13,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from cs.http_server.errors import CannotListen
-from cs.http_server.serving import (
-    CLOSE_S,
-    address,
-    listen,
-    serving,
-)
+from harness.on_port import port_of, ports_of
 
 LENGTH = (b"content-length", b"0")
 
@@ -31,6 +25,8 @@ class Held:
         self.draining = asyncio.Event()
         self.asked = asyncio.Event()
         self.answered = False
+        #: Is awaited before a held call is answered.
+        self.last: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["path"] != "/now":
@@ -44,6 +40,8 @@ class Held:
         await self.draining.wait()
         for _ in range(3):  # an answer takes some reading, in threads
             await asyncio.to_thread(threading.get_ident)
+        if self.last is not None:
+            await self.last
 
 
 async def call(url: str) -> int:
@@ -55,20 +53,17 @@ async def call(url: str) -> int:
 async def test_held_calls_are_answered_however_it_ends(error: BaseException | None) -> None:
     app = Held()
 
-    async def serve_until_asked(listening: socket.socket) -> None:
-        async with serving([(app, listening)], app.draining):
+    calls = []
+    with suppress(BaseExceptionGroup, asyncio.CancelledError):
+        async with port_of(app, app.draining) as port:
+            calls.append(asyncio.create_task(call(port.url)))
             await app.asked.wait()
             if error is not None:
                 raise error
 
-    with listen("127.0.0.1", 0) as listening:
-        calling = asyncio.create_task(call(address(listening)))
-        with suppress(BaseExceptionGroup, asyncio.CancelledError):
-            await serve_until_asked(listening)
-
-        assert app.answered
-        async with asyncio.timeout(5):
-            assert await calling == 202
+    assert app.answered
+    async with asyncio.timeout(5):
+        assert await calls[0] == 202
 
 
 class Endless:
@@ -98,14 +93,13 @@ async def test_the_grace_of_calls_that_do_not_end_counts_from_the_first_moment(
     """Uvicorn would count from when it has begun to close, a second of its own."""
     monkeypatch.setattr("cs.http_server.serving.GRACE_S", 0.05)
     app = Endless()
-    with listen("127.0.0.1", 0) as listening:
-        calling = asyncio.create_task(call(address(listening)))
-        async with serving([(app, listening)], asyncio.Event()):
-            await app.asked.wait()
-            left_at = time.monotonic()
+    async with port_of(app) as port:
+        calling = asyncio.create_task(call(port.url))
+        await app.asked.wait()
+        left_at = time.monotonic()
 
-        assert await calling == 500
-    assert app.cancelled_at - left_at < CLOSE_S
+    assert await calling == 500
+    assert app.cancelled_at - left_at < 1
 
 
 ANSWERED = b"GET /now HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
@@ -119,20 +113,19 @@ async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
     """What was sent last ended what uvicorn counts by itself."""
     monkeypatch.setattr("cs.http_server.connections.HEAD_S", 1)
     app = Held()
-    with listen("127.0.0.1", 0) as listening:
-        calling = asyncio.create_task(call(address(listening)))
-        async with serving([(app, listening)], app.draining), asyncio.timeout(10):
-            await app.asked.wait()
-            reader, writer = await asyncio.open_connection(*listening.getsockname())
-            writer.write(sent[:-1])
-            if sent.startswith(ANSWERED):
-                await reader.readuntil(b"\r\n\r\n")
-            writer.write(sent[-1:])
+    async with port_of(app, app.draining) as port, asyncio.timeout(10):
+        calling = asyncio.create_task(call(port.url))
+        await app.asked.wait()
+        reader, writer = await asyncio.open_connection(*port.address)
+        writer.write(sent[:-1])
+        if sent.startswith(ANSWERED):
+            await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent[-1:])
 
-            await reader.read()  # to its end
-            writer.close()
-            assert not calling.done()
-        assert await calling == 202
+        await reader.read()  # to its end
+        writer.close()
+        assert not calling.done()
+    assert await calling == 202
 
 
 class Long:
@@ -198,38 +191,37 @@ async def test_a_caller_who_does_not_read_is_left(
     """Neither its connection nor a call of it stays; whoever waits for an answer does."""
     monkeypatch.setattr("cs.http_server.connections.IDLE_S", 1)
     app, held = Long(length), Held()
-    with listen("127.0.0.1", 0) as listening, listen("127.0.0.1", 0) as other:
-        calling = asyncio.create_task(call(address(other)))
-        async with (
-            serving([(app, listening), (held, other)], held.draining),
-            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
-            asyncio.timeout(20),
-        ):
-            await held.asked.wait()
-            await client.get("/now")
-            before = sockets()
-            async with deaf(listening, sent):
-                while not app.begun:
-                    await client.get("/now")
-                assert sockets() == before + 2, "the caller's end and ours"
+    async with (
+        ports_of(app, held, draining=held.draining) as (port, other),
+        httpx.AsyncClient(base_url=port.url, trust_env=False) as client,
+        asyncio.timeout(20),
+    ):
+        calling = asyncio.create_task(call(other.url))
+        await held.asked.wait()
+        await client.get("/now")
+        before = sockets()
+        async with deaf(port.listening, sent):
+            while not app.begun:
+                await client.get("/now")
+            assert sockets() == before + 2, "the caller's end and ours"
 
-                while sockets() != before + 1 or app.begun != app.ended:
-                    await client.get("/now")
-            assert not calling.done()
-        assert await calling == 202
+            while sockets() != before + 1 or app.begun != app.ended:
+                await client.get("/now")
+        assert not calling.done()
+    assert await calling == 202
 
 
 async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None:
     offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": ""}
-    with listen("127.0.0.1", 0) as listening, capture_logs() as lines:
+    with capture_logs() as lines:
         async with (
-            serving([(Long(1), listening)], asyncio.Event()),
-            httpx.AsyncClient(base_url=address(listening), trust_env=False) as client,
+            port_of(Long(1)) as port,
+            httpx.AsyncClient(base_url=port.url, trust_env=False) as client,
         ):
             assert (await client.get("/", headers=offer)).status_code == 200
             assert not lines
 
-            with socket.create_connection(listening.getsockname()) as caller:
+            with socket.create_connection(port.address) as caller:
                 caller.sendall(b"no HTTP\r\n\r\n")
                 while not lines:
                     await client.get("/now")
@@ -237,8 +229,21 @@ async def test_another_protocol_that_a_caller_offers_is_nothing_to_log() -> None
     assert lines[0]["said"] == "Invalid HTTP request received."
 
 
-def test_a_taken_port_is_reported_with_the_setting_it_comes_from() -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(CannotListen, match=f"port {port} .* in use; .* --admin-port"):
-            listen("127.0.0.1", port, what="admin_port")
+async def test_no_connection_is_taken_that_would_not_be_served() -> None:
+    """Refused from the moment the service leaves, also while calls are still open."""
+    app, refused = Held(), []
+
+    async def knock(url: str) -> None:
+        await app.draining.wait()
+        async with httpx.AsyncClient(trust_env=False) as late:
+            with pytest.raises(httpx.ConnectError):
+                await late.get(url)
+        refused.append(url)
+
+    async with port_of(app, app.draining) as port:
+        calling = asyncio.create_task(call(port.url))
+        app.last = asyncio.create_task(knock(port.url))
+        await app.asked.wait()
+
+    assert await calling == 202
+    assert len(refused) == 1

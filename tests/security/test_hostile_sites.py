@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from cs import sandbox
-from cs.outside.http import MAX_BYTES
 from harness.api_keys import new_keys
 from harness.served import Served
 from security.hostile_site import HostileSite, Send, at_once, hostile_site, in_single_bytes
@@ -30,6 +29,8 @@ WARM = "Hostilerana"
 #: A busy machine may be slow once; a service that a site can stop is slow each time.
 TRIES = [[f"Hostile{letter}{n}rana" for letter in "abcdefgh"] for n in ("co", "mi", "lu")]
 
+#: More of a page is not read.
+MAX_BYTES = 2 << 20
 HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 
+from cs.api.waiting import TimeLimits
 from cs.assembly.one_process import RunningService
 from cs.domain.contact import BrandFacts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
@@ -101,6 +102,9 @@ class OverHttp:
         )
         record: dict[str, Any] = read.json()
         return record
+
+    def shorten_bodies(self, body_s: float) -> None:
+        self.service.api.time_limits = TimeLimits(body_s=body_s)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Return when *condition* holds, asking the service for something in between."""
