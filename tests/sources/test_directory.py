@@ -11,12 +11,12 @@ import pytest
 from cs.domain.contact import BrandFacts, Query
 from cs.domain.names.brand_names import canonical_domain
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
-from cs.plugins.sources import BrandAnswer, BrandMatch, SourceStatus
-from cs.sources.brand.brand_index import BrandIndex, IndexedBrand, IndexedSource
-from cs.sources.brand.directory import BUNDLED, bundled
+from cs.plugins.sources import BrandAnswer, BrandMatch, BrandSource, SourceStatus
+from sources.indexes import asked as ask
+from sources.indexes import rebuilt, well_known
 
 Line = dict[str, Any]
-Write = Callable[..., IndexedSource]
+Write = Callable[..., BrandSource]
 
 HOTELS: tuple[Line, ...] = (
     {"n": "Canopy", "d": "hilton.com", "q": "Q1"},
@@ -44,52 +44,43 @@ DELTAS: tuple[Line, ...] = (
 
 @pytest.fixture(name="holding")
 def _holding(tmp_path: Path) -> Write:
-    def write(*lines: Line) -> IndexedSource:
-        file = tmp_path / "brands.sqlite"
-        with BrandIndex(file, writing=True) as index:
-            index.put([_brand(**line) for line in lines], well_known=True)
-            index.compact()
-        return bundled(file)
+    def write(*lines: Line) -> BrandSource:
+        return well_known(tmp_path / "brands.sqlite", *(_brand(**line) for line in lines))
 
     return write
 
 
-def _brand(n: str, q: str | None = None, **line: Any) -> IndexedBrand:
+def _brand(n: str, q: str | None = None, **line: Any) -> Line:
     pages = {"ig": "instagram.com/", "tt": "tiktok.com/@", "li": "linkedin.com/company/"}
     ig, tt, li = (
         f"https://www.{at}{line[page]}" if page in line else None for page, at in pages.items()
     )
-    return IndexedBrand(
-        key=q or f"{n}|{line.get('d', '')}",
-        name=n,
-        domain=line.get("d"),
-        linkedin=li,
-        instagram=ig,
-        tiktok=tt,
-        parent=line.get("p"),
-        aliases=tuple(line.get("a", ())),
-        other_domains=tuple(line.get("x", ())),
-    )
+    return {
+        "key": q or f"{n}|{line.get('d', '')}",
+        "name": n,
+        "domain": line.get("d"),
+        "linkedin": li,
+        "instagram": ig,
+        "tiktok": tt,
+        "parent": line.get("p"),
+        "aliases": tuple(line.get("a", ())),
+        "other_domains": tuple(line.get("x", ())),
+    }
 
 
 class TestBundledDirectory(BrandSourceContract):
     @pytest.fixture
     def case(self, holding: Write, tmp_path: Path) -> BrandSourceCase:
-        text = tmp_path / "text.sqlite"
+        damaged = well_known(text := tmp_path / "text.sqlite")
         text.write_bytes(b"no index" * 99)
-        broken = (tmp_path / "gone.sqlite", text)
+        missing = well_known(gone := tmp_path / "gone.sqlite")
+        gone.unlink()
         return BrandSourceCase(
             source=holding(*GAP),
             known=Query(brand="Gap"),
             unknown=Query(brand="Nobody"),
-            broken=tuple(bundled(file) for file in broken),
+            broken=(damaged, missing),
         )
-
-
-async def ask(
-    directory: IndexedSource, brand: str | None = None, domain: str | None = None
-) -> BrandAnswer:
-    return await directory.find(Query(brand, domain), None)
 
 
 def told(answer: BrandAnswer) -> list[tuple[str, str | None, float]]:
@@ -227,21 +218,17 @@ async def test_a_short_alias_counts_only_where_the_site_is_called_so(holding: Wr
 @pytest.mark.slow
 def test_the_bundled_file_is_whole_canonical_and_as_the_rules_make_it(tmp_path: Path) -> None:
     made = tmp_path / "brands.sqlite"
-    with BrandIndex(BUNDLED, immutable=True) as index:
-        brands = list(index)
-    with BrandIndex(made, writing=True) as index:
-        index.put(brands, well_known=True)
+    bundled_file, brands = rebuilt(made)
 
     domains = {domain for brand in brands for domain in brand.domains}
     assert len(brands) == 13_820
     assert all(canonical_domain(domain) == domain for domain in domains)
     assert not {"bank.in", "com.ru"} & domains
-    with closing(sqlite3.connect(made)) as new, closing(sqlite3.connect(BUNDLED)) as bundled:
+    with (
+        closing(sqlite3.connect(made)) as new,
+        closing(sqlite3.connect(bundled_file)) as bundled,
+    ):
         for table in ("name", "site", "large"):
-            every = (
-                f"SELECT * FROM {table} ORDER BY 1, 2, 3"
-                if table != "large"
-                else ("SELECT * FROM large ORDER BY 1")
-            )
+            every = f"SELECT * FROM {table} ORDER BY {'1' if table == 'large' else '1, 2, 3'}"
             is_new = new.execute(every).fetchall() == bundled.execute(every).fetchall()
             assert is_new, "run dev/build_brands.py"

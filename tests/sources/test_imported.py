@@ -3,15 +3,17 @@
 import asyncio
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cs.domain.contact import Query
+from cli.command import Here
+from cs.domain.contact import BrandFacts, Query
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
+from cs.plugins.contracts.stand_in import StandIn, source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import SourceStatus
-from cs.sources.brand.brand_index import BrandIndex, IndexChanges, IndexedBrand
-from cs.sources.brand.imported import COMPANIES, company_of, imported
-from cs.sources.tables.table_file import FIELDS, TableFile, columns_of
+from harness.clients import plugin
 
 #: The free company dataset of People Data Labs, as it is and as it was in 2019.
 PDL = """country,founded,id,industry,linkedin_url,locality,name,region,size,website
@@ -34,98 +36,110 @@ WIKIDATA = (
 )
 
 
-def test_columns_are_known_by_their_names(tmp_path: Path) -> None:
-    found = {}
-    for name, text in {"pdl": PDL, "2019": PDL_2019, "wikidata": WIKIDATA}.items():
-        file = tmp_path / f"{name}.csv.gz"
-        file.write_bytes(gzip.compress(text.encode()))
-        rows = list(TableFile(file, COMPANIES).read(company_of))
-        found[name] = [row for _, row in rows if isinstance(row, IndexedBrand)]
-        assert [number for number, row in rows if isinstance(row, str)] == (
-            [4, 5] if name == "pdl" else []
-        )
+class Companies:
+    """Imports companies into a data folder, and asks the source over them."""
 
+    def __init__(self, here: Here, folder: Path) -> None:
+        self._here, self._folder = here, folder
+        self.source = source_over(folder / "data" / "brands.sqlite")
+
+    def read(self, text: str, *options: str) -> dict[str, Any]:
+        (file := self._folder / "companies.csv.gz").write_bytes(gzip.compress(text.encode()))
+        data = f"--data-dir={self._folder / 'data'}"
+        return self._here("brands", "import", str(file), "--json", *options, data).rows[0]
+
+    def find(
+        self, brand: str | None = None, domain: str | None = None, surest: float = 0.0
+    ) -> list[BrandFacts]:
+        """Return who is found with a score above *surest*."""
+        answer = asyncio.run(self.source.find(Query(brand, domain), None))
+        return [match.facts for match in answer.matches if match.score > surest]
+
+
+def source_over(file: Path) -> Any:
+    context = source_context(StandIn(lambda _: None), file=str(file))
+    return plugin(Group.BRAND_SOURCES, "imported", context)
+
+
+@pytest.fixture
+def companies(here: Here, tmp_path: Path) -> Companies:
+    return Companies(here, tmp_path)
+
+
+#: Acme Home of two sizes, and twins.
+FILE = """id,name,website,size,linkedin
+1,Acme Home,acmehome.com,10001+,linkedin.com/company/acme
+2,Acme Home Inc.,acmehome.example,11-50,
+t0,Twin Ltd,twin0.example,51-200,
+t1,Twin Ltd,twin1.example,51-200,
+"""
+
+
+def test_columns_are_known_by_their_names(companies: Companies) -> None:
+    companies.read(WIKIDATA)
+    assert companies.find("Acme Home") == [
+        BrandFacts(
+            name="Acme Home",
+            domain="acmehome.com",
+            parent_company="Acme AB",
+            instagram="https://www.instagram.com/acmehome",
+            tiktok="https://www.tiktok.com/@acme.home",
+            mail_domains=("acmehome.com",),
+        )
+    ]
+    problems = companies.read(PDL)["problems"]
+    assert [line for line, _ in problems] == [4, 5]
     page = "https://www.linkedin.com/company/"
-    assert found == {
-        "pdl": [
-            IndexedBrand(
-                "p1", "acme home", "acmehome.com", "sweden", 10001, f"{page}acme-home"
-            ),
-            IndexedBrand("p2", "Müller & Söhne GmbH", "mueller.example", "germany", 51),
-        ],
-        "2019": [
-            IndexedBrand("ibm.com", "ibm", "ibm.com", "united states", 716906, f"{page}ibm"),
-        ],
-        "wikidata": [
-            IndexedBrand(
-                "http://www.wikidata.org/entity/Q1",
-                "Acme Home",
-                "acmehome.com",
-                instagram="https://www.instagram.com/acmehome",
-                tiktok="https://www.tiktok.com/@acme.home",
-                parent="Acme AB",
-            )
-        ],
+    assert f"{page}acme-home" in {
+        each.linkedin_company_url for each in companies.find(domain="acmehome.com")
     }
-    assert columns_of(["\ufeffLEI", "Entity.LegalName"], FIELDS["companies"]) == {
-        "id": "\ufeffLEI",
-        "name": "Entity.LegalName",
-    }
+    (mueller,) = companies.find("Mueller & Soehne")
+    assert (mueller.name, mueller.domain) == ("Müller & Söhne GmbH", "mueller.example")
+    companies.read(PDL_2019)
+    (ibm,) = companies.find("IBM")
+    assert (ibm.domain, ibm.linkedin_company_url) == ("ibm.com", f"{page}ibm")
+    lei = companies.read("\ufeffLEI,Entity.LegalName\n", "--dry-run")["columns"]
+    assert lei == {"id": "LEI", "name": "Entity.LegalName"}
 
 
-BIG = IndexedBrand(
-    "1",
-    "Acme Home",
-    "acmehome.com",
-    size=10_001,
-    linkedin="https://www.linkedin.com/company/acme",
-)
-SMALL = IndexedBrand("2", "Acme Home Inc.", "acmehome.example", size=11)
+def test_a_newer_edition_replaces_what_it_has_and_a_dry_run_nothing(
+    companies: Companies,
+) -> None:
+    newer = "id,name,website,size\n1,Acme Living,acmeliving.com,10001+\n9,Nova,nova.example,\n"
+    companies.read(FILE)
+    before = companies.find("Nova"), companies.find("Acme Living")
+    dry = companies.read(newer, "--dry-run")
+    assert (companies.find("Nova"), companies.find("Acme Living")) == before
+    done, again = companies.read(newer), companies.read(newer)
 
-
-@pytest.fixture(name="file")
-def _file(tmp_path: Path) -> Path:
-    file = tmp_path / "brands.sqlite"
-    twins = [IndexedBrand(f"t{n}", "Twin Ltd", f"twin{n}.example", size=51) for n in range(2)]
-    with BrandIndex(file, writing=True) as index:
-        index.put([BIG, SMALL, *twins])
-    return file
-
-
-def test_a_newer_edition_replaces_what_it_has_and_a_dry_run_nothing(file: Path) -> None:
-    renamed = IndexedBrand("1", "Acme Living", "acmeliving.com", size=10_001)
-    new = IndexedBrand("9", "Nova", "nova.example")
-
-    with BrandIndex(file, writing=True) as index:
-        dry = index.put([renamed, SMALL, new], dry_run=True)
-        assert index.with_form(["acmeliving"]) == []
-        assert index.put([renamed, SMALL, new]) == dry == IndexChanges(1, 1, 1)
-        assert index.put([renamed, SMALL, new]) == IndexChanges(unchanged=3)
-        found = (
-            index.with_form(["acmeliving"]),
-            index.with_form(["acmehome"]),
-            index.at("acmehome.com"),
-        )
-        assert len(index) == 5
-
-    assert found == ([renamed], [SMALL], [])
+    for counts in (dry, done):
+        assert (counts["new"], counts["updated"], counts["unchanged"]) == (1, 1, 0)
+    assert again["unchanged"] == 2
+    (nova,) = companies.find("Nova")
+    assert nova.domain == "nova.example", "seen by a source that is open"
+    (living,) = companies.find(domain="acmeliving.com")
+    assert living.name == "Acme Living"
+    assert companies.find(domain="acmehome.com") == []
 
 
 class TestImported(BrandSourceContract):
     @pytest.fixture
-    def case(self, file: Path, tmp_path: Path) -> BrandSourceCase:
+    def case(self, companies: Companies, tmp_path: Path) -> BrandSourceCase:
+        companies.read(FILE)
         broken = tmp_path / "broken.sqlite"
         broken.write_bytes(b"no database" * 99)
         return BrandSourceCase(
-            source=imported(file),
+            source=companies.source,
             known=Query(brand="Acme Home"),
             unknown=Query(brand="Nobody"),
-            broken=(imported(broken),),
+            broken=(source_over(broken),),
         )
 
 
-async def test_a_name_is_found_as_people_write_it_and_the_largest_is_meant(file: Path) -> None:
-    source = imported(file)
+def test_a_name_is_found_as_people_write_it_and_the_largest_is_meant(
+    companies: Companies,
+) -> None:
+    companies.read(FILE)
     asked = {
         "acme home": 1,
         "AcmeHome GmbH": 1,
@@ -135,43 +149,22 @@ async def test_a_name_is_found_as_people_write_it_and_the_largest_is_meant(file:
     }
 
     for brand, sure in asked.items():
-        answer = await source.find(Query(brand=brand), None)
-        found = [m.facts.domain for m in answer.matches if m.score > 0.7]
-        assert found == ["acmehome.com"] * sure, brand
-    twins = await source.find(Query(brand="Twin"), None)
-    assert [round(m.score, 3) for m in twins.matches] == [0.415, 0.415]
+        found = companies.find(brand, surest=0.7)
+        assert [each.domain for each in found] == ["acmehome.com"] * sure, brand
+    twins = (asyncio.run(companies.source.find(Query("Twin"), None))).matches
+    assert [round(match.score, 3) for match in twins] == [0.415, 0.415]
 
 
-async def test_a_domain_is_found_by_itself_and_below(file: Path) -> None:
-    source = imported(file)
+def test_a_domain_is_found_by_itself_and_below(companies: Companies) -> None:
+    companies.read(FILE)
+    hosts = ("acmehome.com", "shop.acmehome.com", "acmehome.myshopify.com")
+    found = [[each.name for each in companies.find(domain=host)] for host in hosts]
 
-    answers = [
-        await source.find(Query(domain=host), None)
-        for host in ("acmehome.com", "shop.acmehome.com", "acmehome.myshopify.com")
-    ]
-
-    names = [[m.facts.name for m in answer.matches] for answer in answers]
-    assert names == [["Acme Home"], ["Acme Home"], []]
+    assert found == [["Acme Home"], ["Acme Home"], []]
 
 
-async def test_nothing_imported_is_not_configured(tmp_path: Path) -> None:
-    source = imported(tmp_path / "none.sqlite")
-
-    answer = await source.find(Query(brand="Acme"), None)
+def test_nothing_imported_is_not_configured(companies: Companies) -> None:
+    answer = asyncio.run(companies.source.find(Query("Acme"), None))
 
     assert answer.ended is SourceStatus.NOT_CONFIGURED
-    assert "cs brands import" in (source.missing or "")
-
-
-async def test_a_refresh_is_seen_by_a_source_that_is_open(file: Path) -> None:
-    source = imported(file)
-    before = await source.find(Query(brand="Nova"), None)
-
-    def refresh() -> None:
-        with BrandIndex(file, writing=True) as index:
-            index.put([IndexedBrand("9", "Nova", "nova.example")])
-
-    await asyncio.to_thread(refresh)
-    after = await source.find(Query(brand="Nova"), None)
-
-    assert [len(answer.matches) for answer in (before, after)] == [0, 1]
+    assert "cs brands import" in companies.source.missing

@@ -1,53 +1,48 @@
 from datetime import date
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from cs.directory.person import DirectoryPerson, DirectoryRow
-from cs.directory.store import DirectoryUnavailable, IndexEntries
 from cs.domain.contact import BrandFacts, Sighting
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
+from cs.plugins.contracts.stand_in import StandIn, source_context
+from cs.plugins.entry_points import Group
 from cs.plugins.sources import SourceStatus
-from cs.sources.people_directory.source import (
-    DirectorySource,
-    is_meant,
-    places_asked,
-    places_of,
-)
-from harness.memory_directory import MemoryDirectory
+from harness.clients import plugin
+from harness.memory_directory import AwayDirectory, MemoryDirectory
 
 ACME = BrandFacts(name="Acme", domain="acme.example", mail_domains=("acme.example",))
-ALL = frozenset(DirectoryPerson.__struct_fields__)
-ADA = DirectoryPerson(
-    full_name="Ada Kern",
-    title="Head of Influencer Marketing",
-    headline="Cats. Coffee. Code.",
-    company="ACME, Inc.",
-    profile="https://www.linkedin.com/in/ada-kern",
-    email="ada.kern@acme.example",
-    location="Berlin",
-    as_of=date(2026, 1, 1),
-)
-BEN = DirectoryPerson(
-    full_name="Ben Holt",
-    headline="Software Engineer",
-    domain="acme.example",
-    email="ben@acme.example",
-    as_of=date(2026, 6, 1),
-)
+JANUARY = date(2026, 1, 1)
+ADA = {
+    "title": "Head of Influencer Marketing",
+    "headline": "Cats. Coffee. Code.",
+    "company": "ACME, Inc.",
+    "profile": "https://www.linkedin.com/in/ada-kern",
+    "email": "ada.kern@acme.example",
+    "location": "Berlin",
+}
+BEN = {
+    "headline": "Software Engineer",
+    "domain": "acme.example",
+    "email": "ben@acme.example",
+}
 
 
-def index(person: DirectoryPerson) -> IndexEntries:
-    return IndexEntries(places_of(person), ("00" * 32,))
+@pytest.fixture
+def kept() -> MemoryDirectory:
+    return MemoryDirectory(b"k" * 32)
 
 
-async def directory(*people: DirectoryPerson) -> MemoryDirectory:
-    kept = MemoryDirectory(b"k" * 32)
-    await kept.put([DirectoryRow(each, ALL) for each in people], index)
-    return kept
+def source_over(directory: MemoryDirectory) -> Any:
+    context = replace(source_context(StandIn(lambda _: None)), directory=directory)
+    return plugin(Group.PEOPLE_SOURCES, "directory", context)
 
 
-async def test_people_are_reported_those_in_a_role_first() -> None:
-    source = DirectorySource(await directory(ADA, BEN))
+async def test_people_are_reported_those_in_a_role_first(kept: MemoryDirectory) -> None:
+    await kept.add("Ada Kern", JANUARY, **ADA)
+    await kept.add("Ben Holt", date(2026, 6, 1), **BEN)
+    source = source_over(kept)
 
     answer = await source.find(ACME, limit=5)
 
@@ -57,7 +52,7 @@ async def test_people_are_reported_those_in_a_role_first() -> None:
             full_name="Ada Kern",
             headline="Head of Influencer Marketing",
             company="ACME, Inc.",
-            linkedin_url=ADA.profile,
+            linkedin_url=ADA["profile"],
             location="Berlin",
             addresses=("ada.kern@acme.example",),
             source="directory",
@@ -71,20 +66,18 @@ async def test_people_are_reported_those_in_a_role_first() -> None:
         ),
     )
     assert (await source.find(ACME, limit=1)).people == answer.people[:1]
-    assert (await source.find(BrandFacts(name="Bolt"), limit=5)).ended is (
-        SourceStatus.NO_RESULTS
-    )
     assert source.missing is None
 
 
-async def test_an_empty_one_says_what_fills_it_and_a_new_import_is_seen() -> None:
-    kept = await directory()
-    source = DirectorySource(kept)
+async def test_an_empty_one_says_what_fills_it_and_a_new_import_is_seen(
+    kept: MemoryDirectory,
+) -> None:
+    source = source_over(kept)
 
     before = await source.find(ACME, limit=5)
     assert before.ended is SourceStatus.NOT_CONFIGURED
     assert source.missing == before.why == (await source.check()).why
-    await kept.put([DirectoryRow(ADA, ALL)], index)
+    await kept.add("Ada Kern", JANUARY, **ADA)
 
     assert (await source.find(ACME, limit=5)).ended is SourceStatus.USED
     checked = await source.check()
@@ -94,25 +87,22 @@ async def test_an_empty_one_says_what_fills_it_and_a_new_import_is_seen() -> Non
     )
 
 
-class Away(MemoryDirectory):
-    async def look(self) -> bool:
-        raise DirectoryUnavailable("the disk is full")
-
-
 async def test_one_that_is_away_has_failed() -> None:
-    answer = await DirectorySource(Away(b"k" * 32)).find(ACME, limit=5)
+    answer = await source_over(AwayDirectory(b"k" * 32)).find(ACME, limit=5)
 
     assert (answer.ended, answer.why) == (SourceStatus.FAILED, "the disk is full")
 
 
 class TestDirectorySource(PeopleSourceContract):
     @pytest.fixture
-    async def case(self) -> PeopleSourceCase:
+    async def case(self, kept: MemoryDirectory) -> PeopleSourceCase:
+        await kept.add("Ada Kern", JANUARY, **ADA)
+        await kept.add("Ben Holt", JANUARY, **BEN)
         return PeopleSourceCase(
-            source=DirectorySource(await directory(ADA, BEN)),
+            source=source_over(kept),
             known=ACME,
             unknown=BrandFacts(name="Bolt", domain="bolt.example"),
-            broken={"away": DirectorySource(Away(b"k" * 32))},
+            broken={"away": source_over(AwayDirectory(b"k" * 32))},
         )
 
 
@@ -124,48 +114,37 @@ SONS = BrandFacts(
     parent_company="Holdall Group",
     mail_domains=("mail-acme.example",),
 )
+DELTA = BrandFacts(name="Delta", domain="delta.com")
+#: A brand, what is known of somebody, and whether they are found for it.
+MEANT: list[tuple[BrandFacts, dict[str, str], bool]] = [
+    (SONS, {"company": "ACME and Sons, Inc."}, True),
+    (SONS, {"company": "The Acme & Sons GmbH"}, True),
+    (SONS, {"company": "Holdall"}, True),
+    (SONS, {"domain": "acme.example"}, True),
+    (SONS, {"domain": "eu.shop.acme.example"}, True),
+    (SONS, {"email": "ada@mail-acme.example"}, True),
+    (SONS, {"company": "Acme & Sons Robotics"}, False),
+    (SONS, {"company": "Acme"}, False),
+    (SONS, {"domain": "sons.example"}, False),
+    (SONS, {"domain": "acme.myshopify.com"}, False),
+    (SONS, {"email": "ada@gmail.com"}, False),
+    # A namesake with a site of its own is not meant.
+    (DELTA, {"company": "Delta", "domain": "deltafaucet.com"}, False),
+    (DELTA, {"company": "Delta", "domain": "delta.com"}, True),
+    (DELTA, {"company": "Delta", "domain": "news.delta.com"}, True),
+    (DELTA, {"company": "Delta", "domain": "delta.de"}, True),
+    (DELTA, {"company": "Delta"}, True),
+    (BrandFacts(name="Delta"), {"company": "Delta", "domain": "deltafaucet.com"}, True),
+]
 
 
-def person(**fields: str | None) -> DirectoryPerson:
-    return DirectoryPerson(full_name="Ada", as_of=date(2026, 11, 1), **fields)
+async def test_a_company_is_found_as_brands_are() -> None:
+    wrong = []
+    for brand, fields, found in MEANT:
+        kept = MemoryDirectory(b"k" * 32)
+        await kept.add("Ada Kern", JANUARY, **fields)
+        answer = await source_over(kept).find(brand, limit=5)
+        if bool(answer.people) is not found:
+            wrong.append((brand.name, fields))
 
-
-def test_a_company_is_found_as_brands_are() -> None:
-    asked = places_asked(SONS)
-    for found in (
-        {"company": "ACME and Sons, Inc."},
-        {"company": "The Acme & Sons GmbH"},
-        {"company": "Holdall"},
-        {"domain": "acme.example"},
-        {"domain": "eu.shop.acme.example"},
-        {"email": "ada@mail-acme.example"},
-    ):
-        there = person(**found)
-        assert asked & places_of(there), found
-        assert is_meant(SONS, there), found
-    for other in (
-        {"company": "Acme & Sons Robotics"},
-        {"company": "Acme"},
-        {"domain": "sons.example"},
-        {"domain": "acme.myshopify.com"},
-        {"email": "ada@gmail.com"},
-    ):
-        assert not asked & places_of(person(**other)), other
-
-
-def test_a_namesake_with_a_site_of_its_own_is_not_meant() -> None:
-    delta = BrandFacts(name="Delta", domain="delta.com")
-
-    told = {
-        site: is_meant(delta, person(company="Delta", domain=site))
-        for site in ("deltafaucet.com", "delta.com", "news.delta.com", "delta.de", None)
-    }
-
-    assert told == {
-        "deltafaucet.com": False,
-        "delta.com": True,
-        "news.delta.com": True,
-        "delta.de": True,
-        None: True,
-    }
-    assert is_meant(BrandFacts(name="Delta"), person(domain="deltafaucet.com"))
+    assert wrong == []

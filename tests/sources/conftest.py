@@ -1,0 +1,3 @@
+from cli.conftest import here
+
+__all__ = ["here"]
