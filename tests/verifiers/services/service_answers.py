@@ -6,9 +6,48 @@ Bodies hold the fields that are used and some that are not, as the services send
 import json
 from typing import Any
 
-from cs.domain.mail.mailbox import Verdict
+from msgspec.structs import replace
+
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.outside.port import ApiClient, Response
+from cs.paid_calls.budgets import Budgets
+from cs.paid_calls.current_work import set_current_lookup
+from cs.paid_calls.register import PaidCalls
+from cs.plugins.contracts.stand_in import Answer, verifier_context
+from cs.plugins.entry_points import Group
+from cs.plugins.hosted import HostedVerifier
+from harness.clients import plugin
+from harness.in_memory import memory_budgets, memory_calls
 
 V = Verdict
+KEY = "k3y-of-ours"
+
+
+def verifier(name: str, client: ApiClient, key: str = KEY) -> HostedVerifier[Any]:
+    """Return the verifier of the service *name*, asking through *client*."""
+    burst = 25 if name != "hunter" else 10
+    context = verifier_context(
+        client, url="https://api.test/v9", key=key, calls_per_s=10.0, burst=burst
+    )
+    context = replace(context, budgets=memory_budgets(), paid=PaidCalls(memory_calls()))
+    made: HostedVerifier[Any] = plugin(Group.VERIFIERS, name, context)
+    return made
+
+
+def budgets_of(verifier: HostedVerifier[Any]) -> Budgets:
+    return verifier.service._budgets
+
+
+async def checked(verifier: HostedVerifier[Any]) -> Evidence:
+    """Return what *verifier* finds out about one address, in one lookup."""
+    with set_current_lookup("brand-a.1"):
+        async with verifier.open("acme.test", DomainFacts()) as check:
+            return await check.check("ada@acme.test")
+
+
+def saying(status: int, body: bytes, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
 
 
 def _json(value: object) -> bytes:

@@ -1,45 +1,20 @@
 """Verification services: what each of their answers is made of, and what they cost."""
 
-from importlib import import_module
-from typing import Any
-
 import pytest
-from msgspec.structs import replace
 
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
-from cs.outside.port import ApiClient, Response, Unreachable
-from cs.paid_calls.current_work import set_current_lookup
-from cs.paid_calls.register import PaidCalls
-from cs.plugins.contracts.stand_in import (
-    Answer,
-    ServiceRequest,
-    StandIn,
-    out_of_order,
-    verifier_context,
-)
+from cs.domain.mail.mailbox import DomainFacts, Verdict
+from cs.outside.port import Response, Unreachable
+from cs.plugins.contracts.stand_in import Answer, ServiceRequest, StandIn, out_of_order
 from cs.plugins.contracts.verifier import VerifierCase, VerifierContract
-from cs.plugins.hosted import HostedVerifier
-from harness.in_memory import memory_budgets, memory_calls
-from verifiers.services.service_answers import ANSWERS, PLAIN
-
-KEY = "k3y-of-ours"
-
-
-def verifier(name: str, client: ApiClient, key: str = KEY) -> HostedVerifier[Any]:
-    burst = 25 if name != "hunter" else 10
-    context = verifier_context(
-        client, url="https://api.test/v9", key=key, calls_per_s=10.0, burst=burst
-    )
-    context = replace(context, budgets=memory_budgets(), paid=PaidCalls(memory_calls()))
-    made: HostedVerifier[Any] = import_module(f"cs.verifiers.services.{name}").from_context(
-        context
-    )
-    return made
-
-
-def saying(status: int, body: bytes, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
+from verifiers.services.service_answers import (
+    ANSWERS,
+    KEY,
+    PLAIN,
+    budgets_of,
+    checked,
+    saying,
+    verifier,
+)
 
 
 def registry(name: str) -> Answer:
@@ -53,12 +28,6 @@ def registry(name: str) -> Answer:
         return saying(200, yes if "ada" in about else no)(asked)  # type: ignore[return-value]
 
     return answer
-
-
-async def checked(verifier: HostedVerifier[Any]) -> Evidence:
-    with set_current_lookup("brand-a.1"):
-        async with verifier.open("acme.test", DomainFacts()) as check:
-            return await check.check("ada@acme.test")
 
 
 @pytest.fixture(params=sorted(PLAIN))
@@ -136,7 +105,7 @@ async def test_an_answer_that_is_not_ready_is_asked_for_again_and_paid_once() ->
     hunter = verifier("hunter", client)
 
     found = [await checked(hunter) for _ in range(3)]
-    (spent,) = await hunter.service._budgets.spending()
+    (spent,) = await budgets_of(hunter).spending()
 
     assert [each.reason for each in found] == ["pending", *["said-valid"] * 2]
     assert len(client.asked) == 2

@@ -3,25 +3,22 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
-from ipaddress import IPv4Network
+from typing import Any
 
-from msgspec.structs import replace
-
-from cs.domain.mail.mailbox import DomainFacts, Evidence
-from cs.outside.guard import Guard
-from cs.outside.resolver import DnsResolver
+from cs.domain.mail.mailbox import DomainFacts, Evidence, Verdict
+from cs.plugins.entry_points import Group
 from cs.plugins.verifiers import VerifierContext
-from cs.verifiers.smtp.identity import SmtpSettings
-from cs.verifiers.smtp.verifier import SmtpVerifier
+from cs.verifiers.smtp.rereading import reread
+from harness.clients import dns_resolver, guard, plugin
 from verifiers.smtp.dns_server import Zone, dns_server
 from verifiers.smtp.smtp_servers import Answer, Script, ServerRecord, smtp_server
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
 #: Long enough for a busy machine, short enough for a test that meets a silent server.
-QUICK = SmtpSettings(address_s=5.0, connect_s=1.0, reply_s=0.4)
+QUICK: dict[str, Any] = {"address_s": 5.0, "connect_s": 1.0, "reply_s": 0.4}
 #: For tests in which nobody is silent.
-PATIENT = SmtpSettings(address_s=120.0, connect_s=30.0, reply_s=30.0)
+PATIENT: dict[str, Any] = {"address_s": 120.0, "connect_s": 30.0, "reply_s": 30.0}
 
 
 class Clock:
@@ -67,32 +64,25 @@ class World:
         self.zone.add(DOMAIN, MX=[*records, f"{preference} mx{number}.{DOMAIN}."])
         return number
 
-    def verifier(
-        self,
-        settings: SmtpSettings = QUICK,
-        *,
-        allow: str = "127.77.0.0/16",
-        **identity: str,
-    ) -> SmtpVerifier:
-        """Return a verifier with *settings*, and who we are by *identity*."""
-        own = {"helo": "out.verify.test", "mail_from": "check@verify.test", **identity}
-        return SmtpVerifier(
-            VerifierContext(
-                settings={},
-                resolver=DnsResolver(self.zone.address, timeout_s=max(2.0, settings.reply_s)),
-                guard=Guard(allow_networks=(IPv4Network(allow),) if allow else ()),
-                now=lambda: NOW,
-                monotonic=self.clock,
-                tell_operator=lambda name, why: self.told.append((name, why)),
-            ),
-            replace(settings, port=self.port or 2525, **own),
+    def verifier(self, *, allow: str = "127.77.0.0/16", **settings: Any) -> Any:
+        """Return a verifier with *settings*, otherwise a quick one with a name."""
+        own = {"helo": "out.verify.test", "mail_from": "check@verify.test"}
+        settings = {**QUICK, **own, "port": self.port or 2525, **settings}
+        context = VerifierContext(
+            settings=settings,
+            resolver=dns_resolver(self.zone.address, max(2.0, settings["reply_s"])),
+            guard=guard(*([allow] if allow else [])),
+            now=lambda: NOW,
+            monotonic=self.clock,
+            tell_operator=lambda name, why: self.told.append((name, why)),
         )
+        return plugin(Group.VERIFIERS, "smtp", context)
 
     async def check(
         self,
         *locals_: str,
         known: DomainFacts | None = None,
-        verifier: SmtpVerifier | None = None,
+        verifier: Any = None,
     ) -> tuple[list[Evidence], DomainFacts]:
         """Check addresses at the domain in one go; also what was learned."""
         verifier = verifier or self.verifier()
@@ -103,6 +93,12 @@ class World:
     async def check_one(self, local: str = "jo") -> Evidence:
         (found,), _ = await self.check(local)
         return found
+
+
+def read_again(evidence: Evidence) -> tuple[Verdict, str] | None:
+    """Return how the rules of today read the conversation in *evidence*."""
+    again = reread(evidence)
+    return None if again is None else (again.verdict, again.reason)
 
 
 @asynccontextmanager

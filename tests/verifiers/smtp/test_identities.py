@@ -1,44 +1,22 @@
 """Who we are to mail servers: several identities, SOCKS5, and a rest for who is refused."""
 
+from collections import Counter
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cs.domain.mail.mailbox import Verdict
-from cs.domain.mail.reply_meaning import STATEMENTS, ReplyKind
+from cs.plugins.entry_points import BrokenPlugin
 from cs.plugins.verifiers import DomainFacts
-from cs.verifiers.smtp.identity import (
-    REFUSALS,
-    REST_S,
-    Identity,
-    SenderHealth,
-    parse_identity,
-)
-from cs.verifiers.smtp.rereading import reread
-from cs.verifiers.smtp.verifier import REFUSES_US
-from verifiers.smtp.mail_world import DOMAIN, World
+from verifiers.smtp.mail_world import DOMAIN, World, read_again
 from verifiers.smtp.server_cases import PLAIN
 from verifiers.smtp.smtp_servers import Script, people
 from verifiers.smtp.socks_server import socks_server
 
-ONE, TWO = Identity("one.us.test", "check@us.test"), Identity("two.us.test", "check@us.test")
+#: Mail domains in a row that hear a refusal about us before we rest, and for how long.
+REFUSALS, REST_S = 3, 1_800.0
+TWO = "two.us.test check@us.test"
 ABOUT_US = "550 5.7.1 Service unavailable, client host [127.0.0.1] blocked using a list"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("mail.us.test", Identity("mail.us.test", "")),
-        ("mail.us.test jo@us.test", Identity("mail.us.test", "jo@us.test")),
-        ("mail.us.test socks5://h:1", Identity("mail.us.test", "", "socks5://h:1")),
-        (
-            " mail.us.test  jo@us.test socks5://u:p@h:1 ",
-            Identity("mail.us.test", "jo@us.test", "socks5://u:p@h:1"),
-        ),
-    ],
-)
-def test_an_identity_is_read(text: str, expected: Identity) -> None:
-    assert parse_identity(text) == expected
+REFUSES_US = (Verdict.UNKNOWN, "refuses-us")
 
 
 @pytest.mark.parametrize(
@@ -54,11 +32,32 @@ def test_an_identity_is_read(text: str, expected: Identity) -> None:
         "mail.us.test jo@us.test socks5://u:secret\u2100@h:1",
     ],
 )
-def test_what_is_no_identity_is_refused_without_its_password(text: str) -> None:
-    with pytest.raises(ValueError, match=r"identity|sender|proxy") as caught:
-        parse_identity(text)
+def test_what_is_no_identity_is_refused_without_its_password(text: str, world: World) -> None:
+    with pytest.raises(BrokenPlugin, match=r"identity|sender|proxy") as caught:
+        world.verifier(identities=(text,))
 
     assert "secret" not in str(caught.value)
+
+
+async def test_each_identity_has_its_name_sender_and_proxy(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+    async with socks_server() as proxy:
+        identities = ("two.us.test jo@us.test", f" three.us.test  {proxy.url} ", "four.us.test")
+        brands = Brands(world, identities=identities)
+        for number in range(40):
+            assert await brands.ask(number) == (Verdict.DELIVERABLE, "recipient-accepted")
+
+    greeted = {
+        (session[0].removeprefix("EHLO "), session[1].removeprefix("MAIL FROM:"))
+        for session in heard.sessions
+    }
+    assert greeted == {
+        ("one.us.test", "<check@verify.test>"),
+        ("two.us.test", "<jo@us.test>"),
+        ("three.us.test", "<>"),
+        ("four.us.test", "<>"),
+    }
+    assert proxy.asked
 
 
 async def test_mail_servers_are_reached_through_a_proxy_by_their_address(world: World) -> None:
@@ -103,18 +102,18 @@ async def test_no_proxy_there(world: World) -> None:
 class Brands:
     """Mail domains behind one host, and who they are asked by."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, identities: tuple[str, ...] = ()) -> None:
         self.world = world
-        self.verifier = world.verifier(helo="one.us.test")
+        self.verifier = world.verifier(helo="one.us.test", identities=identities)
 
-    async def ask(self, number: int) -> tuple[Verdict, str]:
+    async def ask(self, number: int, host: str = f"mx1.{DOMAIN}") -> tuple[Verdict, str]:
         domain = f"brand{number}.test"
-        self.world.zone.add(domain, MX=[f"5 mx1.{DOMAIN}."])
+        self.world.zone.add(domain, MX=[f"5 {host}."])
         async with self.verifier.open(domain, DomainFacts()) as check:
             found = await check.check(f"jo@{domain}")
-        again = reread(found)
-        assert again is None or (again.verdict, again.reason) == (found.verdict, found.reason)
-        return found.verdict, found.reason
+        seen = (found.verdict, found.reason)
+        assert read_again(found) in {None, seen}
+        return seen
 
 
 async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: World) -> None:
@@ -125,7 +124,7 @@ async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: 
     asked = len(heard.sessions)
 
     assert found[:REFUSALS] == [(Verdict.UNKNOWN, "about-us")] * REFUSALS
-    assert found[REFUSALS:] == [(Verdict.UNKNOWN, REFUSES_US)] * 2
+    assert found[REFUSALS:] == [REFUSES_US] * 2
     assert asked == REFUSALS
     ((name, why),) = world.told
     assert name == "acme.test as one.us.test"
@@ -133,7 +132,7 @@ async def test_an_operator_that_refuses_us_is_left_alone_and_asked_again(world: 
 
     world.clock.seconds += REST_S
     assert await brands.ask(90) == (Verdict.UNKNOWN, "about-us")  # one tries again
-    assert await brands.ask(91) == (Verdict.UNKNOWN, REFUSES_US)
+    assert await brands.ask(91) == REFUSES_US
     assert len(world.told) == 1
 
 
@@ -152,36 +151,38 @@ async def test_it_is_reported_when_they_accept_us_again(world: World) -> None:
     assert world.told[1:] == [("acme.test as one.us.test", None)]
 
 
-ALL = [ONE, TWO, Identity("three.us.test", "")]
-KINDS = st.sampled_from(sorted(ReplyKind))
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), KINDS, st.integers(0, 4_000)), max_size=60))
-def test_a_domain_keeps_its_identity_unless_that_one_rests(
-    history: list[tuple[int, ReplyKind, int]],
+async def test_a_domain_keeps_its_identity_as_a_greylist_knows_who_has_asked(
+    world: World,
 ) -> None:
-    now, told = 0.0, dict[str, str | None]()
-    health = SenderHealth(ALL, lambda: now, told.__setitem__)
-    favourites = {
-        n: SenderHealth(ALL, lambda: 0.0).choose(f"b{n}.test", "mx.a.test") for n in range(6)
+    heard = await world.exchanger(people("jo"))
+    brands = Brands(world, identities=(TWO,))
+    for _ in range(2):
+        for number in range(12):
+            await brands.ask(number)
+
+    names = dict[str, set[str]]()
+    for session in heard.sessions:
+        for line in session:
+            if line.startswith("RCPT"):
+                names.setdefault(line.rpartition("@")[2], set()).add(session[0])
+    assert {len(each) for each in names.values()} == {1}
+    assert len(set.union(*names.values())) == 2
+
+
+async def test_the_other_identity_asks_while_one_rests_and_other_operators_are_asked(
+    world: World,
+) -> None:
+    heard = await world.exchanger(Script(people("jo"), mail=ABOUT_US))
+    brands = Brands(world, identities=(TWO,))
+
+    found = [await brands.ask(number) for number in range(12)]
+    greeted = Counter(session[0] for session in heard.sessions)
+    world.zone.add("mx.elsewhere.test", A=["127.77.25.1"])
+
+    refused = (Verdict.UNKNOWN, "about-us")
+    assert greeted == {"EHLO one.us.test": REFUSALS, "EHLO two.us.test": REFUSALS}
+    assert found == [refused] * 2 * REFUSALS + [REFUSES_US] * (12 - 2 * REFUSALS)
+    assert {name for name, _ in world.told} == {
+        f"acme.test as {number}.us.test" for number in ("one", "two")
     }
-    refused: dict[str, set[int]] = {each.helo: set() for each in ALL}
-    for brand, kind, seconds in history:
-        now += seconds
-        chosen = health.choose(f"b{brand}.test", "mx.a.test")
-        if isinstance(chosen, float):
-            assert 0 < chosen <= REST_S
-            assert all(len(each) >= REFUSALS for each in refused.values())
-            continue
-        if not any(len(each) >= REFUSALS for each in refused.values()):
-            assert chosen == favourites[brand]
-        health.note(chosen, f"b{brand}.test", "mx.a.test", kind)
-        if kind in STATEMENTS:
-            refused[chosen.helo].clear()
-        elif kind in {ReplyKind.ABOUT_US, ReplyKind.SENDER}:
-            refused[chosen.helo].add(brand)
-    resting = {
-        f"a.test as {helo}" for helo, brands in refused.items() if len(brands) >= REFUSALS
-    }
-    assert {name for name, why in told.items() if why is not None} == resting
-    assert isinstance(health.choose("b0.test", "mx.elsewhere.test"), Identity)
+    assert await brands.ask(99, host="mx.elsewhere.test") == refused

@@ -14,7 +14,7 @@ async def verdicts(case: RealCase) -> tuple[Verdict, ...]:
                 await world.exchanger(script, preference=10 * number)
         for name, records in (case.records or {}).items():
             world.zone.records[name] = dict(records)
-        verifier = world.verifier(PATIENT, mail_from=case.mail_from)
+        verifier = world.verifier(**PATIENT, mail_from=case.mail_from)
         found, _ = await world.check("jo", "al", verifier=verifier)
         return tuple(each.verdict for each in found)
 

@@ -2,23 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
-from ipaddress import IPv4Network
+from contextlib import asynccontextmanager
 
 import pytest
 
 from cs.domain.mail.mailbox import DomainFacts, Verdict
-from cs.outside.guard import Guard
-from cs.outside.resolver import DnsResolver
-from cs.plugins.verifiers import VerifierContext
-from cs.verifiers.smtp.exchanger import Exchanger
-from cs.verifiers.smtp.identity import SESSIONS, Identity, SmtpSettings
-from cs.verifiers.smtp.mail_route import MxAddress
-from cs.verifiers.smtp.verifier import SmtpVerifier
 from harness.loopback_server import loopback_server
-from verifiers.smtp.dns_server import dns_server
-from verifiers.smtp.mail_world import DOMAIN, NOW, Clock
-from verifiers.smtp.smtp_servers import Script, Waits, people, smtp_server
+from verifiers.smtp.mail_world import DOMAIN, World
+from verifiers.smtp.smtp_servers import Script, Waits, people
 
 HOST = "127.77.25.1"
 
@@ -62,33 +53,25 @@ class Busy:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sessions", [1, SESSIONS])
+@pytest.mark.parametrize("sessions", [1, 2])
 async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once(
-    sessions: int,
+    sessions: int, world: World
 ) -> None:
     busy = Busy()
     domains = [f"brand{n}.test" for n in range(100)]
-    async with dns_server() as zone, busy.listening() as port:
-        zone.add("mx.host.test", A=[HOST])
+    async with busy.listening() as world.port:
+        world.zone.add("mx.host.test", A=[HOST])
         for domain in domains:
-            zone.add(domain, MX=["10 mx.host.test."])
-        verifier = SmtpVerifier(
-            VerifierContext(
-                settings={},
-                resolver=DnsResolver(zone.address, timeout_s=5),
-                guard=Guard(allow_networks=(IPv4Network("127.77.0.0/16"),)),
-                now=lambda: NOW,
-                monotonic=Clock(),
-            ),
-            # Of one address, waiting for a place not counted: all together take longer.
-            SmtpSettings(
-                helo="out.verify.test", port=port, address_s=10, connect_s=10, sessions=sessions
-            ),
+            world.zone.add(domain, MX=["10 mx.host.test."])
+        # Of one address, waiting for a place not counted: all together take longer.
+        verifier = world.verifier(
+            address_s=10.0, connect_s=10.0, reply_s=10.0, sessions=sessions
         )
 
         async def verdict(domain: str) -> Verdict:
             async with verifier.open(domain, DomainFacts()) as check:
-                return (await check.check(f"jo@{domain}")).verdict
+                found: Verdict = (await check.check(f"jo@{domain}")).verdict
+                return found
 
         verdicts = await asyncio.gather(*map(verdict, domains))
 
@@ -97,27 +80,18 @@ async def test_a_hundred_domains_behind_one_host_meet_it_in_few_sessions_at_once
     assert busy.sessions >= len(domains)
 
 
-async def test_a_check_that_is_cancelled_during_a_good_bye_leaves_no_session_behind() -> None:
+async def test_a_check_that_is_cancelled_during_a_good_bye_leaves_no_session_behind(
+    world: World,
+) -> None:
     heard_quit = asyncio.Event()
-    script = Script(people("jo"), quit=Waits("221 2.0.0 Bye", heard_quit))
-    async with smtp_server(script, HOST, 0) as (_, port):
-        slots = asyncio.Semaphore(1)
-        exchanger = Exchanger(
-            MxAddress("mx.host.test", HOST, port),
-            DOMAIN,
-            Identity("out.verify.test", "check@verify.test"),
-            SmtpSettings(),
-            lambda _who, _text: None,
-            slots=slots,
-            pause_timeout=nullcontext,
-            heard=lambda _kind: None,
-        )
-        await exchanger.ask(f"jo@{DOMAIN}")
+    await world.exchanger(Script(people("jo"), quit=Waits("221 2.0.0 Bye", heard_quit)))
+    verifier = world.verifier(reply_s=9.0, sessions=1)
 
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):  # the check's time is over while it says good-bye
-                await exchanger.hang_up()
-        heard_quit.set()
-        await exchanger.abort()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.2):  # the check's time is over while it says good-bye
+            await world.check("jo", verifier=verifier)
+    heard_quit.set()
 
-        assert not slots.locked(), "or this host is asked by a session fewer for good"
+    async with asyncio.timeout(5):  # or this host is asked by a session fewer for good
+        async with verifier.open(DOMAIN, DomainFacts()) as check:
+            assert (await check.check(f"jo@{DOMAIN}")).verdict is Verdict.DELIVERABLE

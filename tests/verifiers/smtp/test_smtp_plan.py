@@ -4,13 +4,13 @@ import asyncio
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import DomainFacts, Verdict
-from cs.verifiers.smtp.identity import SmtpSettings
-from cs.verifiers.smtp.probe import BELIEVED_S
-from cs.verifiers.smtp.rereading import ReadVerdict, reread
-from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World
+from cs.domain.mail.syntax import is_mailbox
+from cs.plugins.contracts.stand_in import StandIn, verifier_context
+from cs.plugins.entry_points import Group
+from harness.clients import plugin
+from verifiers.smtp.mail_world import DOMAIN, NOW, QUICK, World, read_again
 from verifiers.smtp.server_cases import PLAIN, PROBES, everybody, greylists_first, one_a_session
 from verifiers.smtp.smtp_servers import (
     OK,
@@ -24,6 +24,8 @@ from verifiers.smtp.smtp_servers import (
 )
 
 V = Verdict
+#: A refused probe is believed for so many seconds.
+BELIEVED_S = 6 * 3600.0
 
 
 @pytest.mark.slow  # it waits for two seconds
@@ -31,7 +33,7 @@ async def test_a_server_that_thinks_before_each_recipient_is_waited_for(world: W
     """As one does that takes 12 s for each where replies are given 10."""
 
     def thinks(rcpt: Rcpt) -> Reply:
-        return Thinks(str(people("jo")(rcpt)), 1.2 * QUICK.reply_s)
+        return Thinks(str(people("jo")(rcpt)), 1.2 * QUICK["reply_s"])
 
     await world.exchanger(thinks)
 
@@ -40,8 +42,13 @@ async def test_a_server_that_thinks_before_each_recipient_is_waited_for(world: W
     assert [each.verdict for each in found] == [V.DELIVERABLE, V.UNDELIVERABLE]
 
 
+def test_smtp_needs_a_name_of_ours() -> None:
+    assert plugin(Group.VERIFIERS, "smtp", verifier_context(StandIn(lambda _: None))) is None
+
+
 def test_the_time_for_an_address_is_enough_for_four_answers_of_12_s() -> None:
-    settings = SmtpSettings()
+    context = verifier_context(StandIn(lambda _: None), helo="out.verify.test")
+    settings = plugin(Group.VERIFIERS, "smtp", context).settings
 
     assert settings.reply_s * 1.5 > 12
     assert settings.address_s > 4 * 12 + settings.connect_s
@@ -200,7 +207,23 @@ async def test_a_server_that_takes_one_session_at_once_gets_one_at_once(
         V.DELIVERABLE,
     ]
     assert all(heard.sessions)
-    assert reread(found[0]) == ReadVerdict(V.DELIVERABLE, "recipient-accepted")
+    assert read_again(found[0]) == (V.DELIVERABLE, "recipient-accepted")
+
+
+async def test_a_salt_makes_the_probes_this_installations_own(world: World) -> None:
+    heard = await world.exchanger(PLAIN)
+
+    async def probed(salt: str) -> set[str]:
+        heard.sessions.clear()
+        await world.check("jo", verifier=world.verifier(salt=salt))
+        return {name for names in heard.recipients() for name in names} - {f"jo@{DOMAIN}"}
+
+    plain, again, ours = await probed(""), await probed(""), await probed("ours")
+
+    assert plain
+    assert plain == again
+    assert plain.isdisjoint(ours)
+    assert all(is_mailbox(name) for name in plain | ours)
 
 
 async def test_a_refused_probe_is_remembered_for_hours(world: World) -> None:
@@ -316,18 +339,18 @@ async def test_broken_encryption_is_tried_once(world: World) -> None:
 
 async def test_an_address_takes_no_longer_than_its_limit(world: World) -> None:
     await world.exchanger(Script(PLAIN, banner=SILENCE))
-    settings = SmtpSettings(address_s=0.2, connect_s=9.0, reply_s=9.0)
+    verifier = world.verifier(address_s=0.2, connect_s=9.0, reply_s=9.0)
 
     async with asyncio.timeout(2):
-        found, _ = await world.check("jo", "al", "bo", verifier=world.verifier(settings))
+        found, _ = await world.check("jo", "al", "bo", verifier=verifier)
 
     assert {(e.verdict, e.reason) for e in found} == {(V.UNKNOWN, "timeout")}
 
 
 async def test_cancelling_drops_the_connection(world: World) -> None:
     heard = await world.exchanger(everybody(SILENCE))
-    settings = SmtpSettings(address_s=9.0, reply_s=9.0)
-    checking = asyncio.create_task(world.check("jo", verifier=world.verifier(settings)))
+    verifier = world.verifier(address_s=9.0, reply_s=9.0)
+    checking = asyncio.create_task(world.check("jo", verifier=verifier))
     async with asyncio.timeout(2):
         while not heard.recipients() or not heard.recipients()[0]:
             await asyncio.wait({checking}, timeout=0.01)
@@ -354,9 +377,9 @@ async def test_a_check_that_was_cut_off_does_not_spoil_the_next(world: World) ->
         return SILENCE if rcpt.local == "al" else PLAIN(rcpt)
 
     await world.exchanger(slow_for_al)
-    settings = replace(QUICK, address_s=0.3, reply_s=9.0)
+    verifier = world.verifier(address_s=0.3, reply_s=9.0)
 
-    found, _ = await world.check("jo", "al", "jo", verifier=world.verifier(settings))
+    found, _ = await world.check("jo", "al", "jo", verifier=verifier)
 
     assert [e.verdict for e in found] == [V.DELIVERABLE, V.UNKNOWN, V.DELIVERABLE]
 
@@ -371,6 +394,9 @@ async def test_the_conversation_is_in_the_evidence(world: World) -> None:
     after = said.index(("C", f"RCPT TO:<jo@{DOMAIN}>")) + 1
     assert said[after] == ("S", "250 2.1.5 Ok")
     assert evidence.at == NOW
+    times = [line.at_ms for line in evidence.conversation]
+    assert times == sorted(times)
+    assert times[0] == 0
 
 
 async def test_evidence_names_nobody_else(world: World) -> None:
