@@ -3,14 +3,23 @@
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from cs.assembly.plugins import StagePlugins, open_plugins
+from cs.assembly.sandbox_plugins import sandbox_notices
+from cs.assembly.sandbox_world import with_played_providers
+from cs.assembly.settings_of_plugins import of_source, of_verifier
+from cs.domain.service import World
 from cs.domain.stages.table import installed_rows
 from cs.plugins.new_package import PackageKind, new_package
+from cs.plugins.plugin_settings import SettingValues
+from cs.settings import Settings, load
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -47,6 +56,37 @@ def write_points(site: Path, points: Mapping[str, Mapping[str, str]]) -> None:
         for group, each in points.items()
     )
     (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def opened(
+    environment: Mapping[str, str], world: World = "live", *, providers_url: str | None = None
+) -> AbstractAsyncContextManager[StagePlugins]:
+    """Open the plug-ins that a service with the settings of *environment* asks.
+
+    With *providers_url* the world plays the providers with a key there.
+    """
+    settings = load(environment=environment)
+    if providers_url is not None:
+        plugins = with_played_providers(settings.plugins, providers_url)
+        settings = replace(settings, plugins=plugins)
+    return open_plugins(settings, world=world)
+
+
+def notices(
+    environment: Mapping[str, str], asked: Sequence[str], *, providers: bool = False
+) -> list[str]:
+    """Return what a sandbox with the settings of *environment* says at its start."""
+    return sandbox_notices(load(environment=environment), asked, providers=providers)
+
+
+def given_to_source(settings: Settings, name: str) -> SettingValues:
+    """Return the settings that the source *name* is made with."""
+    return of_source(settings, name)
+
+
+def given_to_verifier(settings: Settings, name: str) -> SettingValues:
+    """Return the settings that the verifier *name* is made with."""
+    return of_verifier(settings, name)
 
 
 @pytest.fixture

@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 from cli.command import Here
-from cs.assembly.plugins import open_plugins
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.plugins.new_package import PackageKind, new_package
 from cs.plugins.sources import SourceStatus
-from cs.settings import load
 from outside.loopback_web import pages, serve
-from plugins.installed import DOCS, Install, documented, install_written
+from plugins.installed import DOCS, Install, documented, install_written, opened
 
 #: A package of a brand source as `cs new` writes it, by file.
 SHOP = {
@@ -47,14 +45,12 @@ async def test_a_written_source_asks_with_what_it_was_given(install: Install) ->
 
     found = b'{"brands": [{"name": "Acme", "domain": "acme.example"}]}'
     async with serve(pages({"/brands": found})) as shop:
-        settings = load(
-            environment={
-                "CS_BRAND_SOURCES": "shop",
-                "CS_SOURCES__SHOP__URL": shop.url,
-                "CS_SOURCES__SHOP__KEY": "s3cret",
-            }
-        )
-        async with open_plugins(settings) as tools:
+        environment = {
+            "CS_BRAND_SOURCES": "shop",
+            "CS_SOURCES__SHOP__URL": shop.url,
+            "CS_SOURCES__SHOP__KEY": "s3cret",
+        }
+        async with opened(environment) as tools:
             (source,) = tools.brand_sources
             answer = await source.find(Query(brand="Acme"), None)
 
@@ -69,15 +65,13 @@ async def test_the_documented_verifier_asks_with_what_it_was_given(install: Inst
     install(files, points)
 
     async with serve(pages({"/v1/check": b'{"result": "valid"}'})) as provider:
-        settings = load(
-            environment={
-                "CS_VERIFIERS": "oracle",
-                "CS_VERIFIERS__ORACLE__URL": f"{provider.url}/v1",
-                "CS_VERIFIERS__ORACLE__KEY": "s3cret",
-                "CS_VERIFIERS__ORACLE__USD_PER_CALL": "0.25",
-            }
-        )
-        async with open_plugins(settings) as tools:
+        environment = {
+            "CS_VERIFIERS": "oracle",
+            "CS_VERIFIERS__ORACLE__URL": f"{provider.url}/v1",
+            "CS_VERIFIERS__ORACLE__KEY": "s3cret",
+            "CS_VERIFIERS__ORACLE__USD_PER_CALL": "0.25",
+        }
+        async with opened(environment) as tools:
             (verifier,) = tools.verifiers
             async with verifier.open("acme.example", DomainFacts()) as check:
                 evidence = await check.check("ada@acme.example")

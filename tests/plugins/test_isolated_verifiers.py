@@ -1,9 +1,10 @@
-"""A verifier that raises knows nothing, says why, and keeps nobody from asking the next."""
+"""A verifier that raises knows nothing, and says why."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
@@ -12,12 +13,11 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.pipeline.verification import ask
 from cs.plugins.isolated import FAILED, IsolatedVerifier
 from cs.plugins.plugin_settings import SettingValues
 from plugins.test_isolated_sources import PEOPLE, RAISED
-from verifiers.smtp.mail_world import NOW
 
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 GIVEN = SettingValues({"token": "s3cret"}, frozenset({"token"}))
 ADDRESS = "jo@acme.test"
 KNOWN = DomainFacts(greylists=True)
@@ -74,15 +74,6 @@ async def test_what_it_raises_is_unknown_with_the_cause_in_the_evidence(
     text = found.conversation[0].text
     assert text.startswith((f"[{type(error).__name__}", "[RuntimeError"))  # StopIteration
     assert logs[0]["event"] == "verifier_failed"
-
-
-async def test_the_next_verifier_is_asked_all_the_same() -> None:
-    first = IsolatedVerifier(Raising(ValueError(), "check"), lambda: NOW)
-    second = IsolatedVerifier(Raising(ValueError(), "close"), lambda: NOW)
-    async with first.open("acme.test", KNOWN) as one, second.open("acme.test", KNOWN) as two:
-        found = await ask([one, two], ADDRESS)
-
-    assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.DELIVERABLE]
 
 
 async def test_no_secret_stands_in_evidence_or_log() -> None:

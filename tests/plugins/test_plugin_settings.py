@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cs.assembly.settings_of_plugins import of_source, of_verifier
 from cs.settings import BadSettings, load
-from plugins.installed import Install
+from plugins.installed import Install, given_to_source, given_to_verifier
 
 MODULE = """
 from pathlib import Path
@@ -100,7 +99,7 @@ def test_a_list_of_verifiers_stands_next_to_their_tables(tmp_path: Path) -> None
     settings = load(file, environment={})
 
     assert settings.verifiers == ("smtp",)
-    assert of_verifier(settings, "smtp")["salt"] == "ours"
+    assert given_to_verifier(settings, "smtp")["salt"] == "ours"
 
 
 @pytest.mark.parametrize(
@@ -178,11 +177,11 @@ def test_secrets_are_never_printed() -> None:
 
     settings = load(environment=environment)
 
-    assert of_source(settings, "acme-eu")["client_secret"] == "s3cret"
+    assert given_to_source(settings, "acme-eu")["client_secret"] == "s3cret"
     for printed in (
         repr(settings),
-        repr(of_source(settings, "acme-eu")),
-        repr(of_verifier(settings, "smtp")),
+        repr(given_to_source(settings, "acme-eu")),
+        repr(given_to_verifier(settings, "smtp")),
         repr(settings.shown()),
     ):
         assert "4711" not in printed
@@ -203,10 +202,13 @@ def test_older_names_at_the_top_are_what_a_table_does_not_say() -> None:
 
     before, after = load(environment=older), load(environment=older | tables)
 
-    assert of_source(before, "searxng")["url"] == "http://old.example"
-    assert of_source(after, "searxng")["url"] == "http://new.example"
-    assert (of_verifier(before, "smtp")["port"], of_verifier(after, "smtp")["port"]) == (
+    assert given_to_source(before, "searxng")["url"] == "http://old.example"
+    assert given_to_source(after, "searxng")["url"] == "http://new.example"
+    assert (
+        given_to_verifier(before, "smtp")["port"],
+        given_to_verifier(after, "smtp")["port"],
+    ) == (
         2525,
         2526,
     )
-    assert of_verifier(after, "smtp")["helo"] == "out.verify.example"
+    assert given_to_verifier(after, "smtp")["helo"] == "out.verify.example"

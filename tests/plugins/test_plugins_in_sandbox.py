@@ -2,17 +2,10 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from cs.assembly.plugins import open_plugins
-from cs.assembly.sandbox_plugins import sandbox_notices
-from cs.assembly.sandbox_world import providers_url, with_played_providers
-from cs.runtime.redaction import MASK
-from cs.sandbox import ADAPTERS
-from cs.settings import load
 from harness.served import served
-from plugins.installed import Install
+from plugins.installed import Install, notices, opened
 
 #: Names one person at every brand whose web site answers.
 TEAM = """
@@ -100,6 +93,9 @@ GIVEN = {
     "CS_VERIFIERS": "oracle",
     "CS_SOURCES__TEAM__PERSON": "Zoe Quill",
     "CS_VERIFIERS__ORACLE__BELIEVES": "zoe",
+    # The made-up world stands in for these.
+    "CS_SOURCES__WIKIDATA__URL": "https://real.example/w/api.php",
+    "CS_VERIFIERS__SMTP__HELO": "real.example",
 }
 
 
@@ -176,57 +172,52 @@ def test_a_source_that_ignores_its_cancellation_keeps_no_process_from_ending(
 
 @pytest.mark.usefixtures("site")
 async def test_what_tells_of_the_real_world_is_left_out_of_a_sandbox() -> None:
-    async with open_plugins(load(environment={}), world="sandbox") as tools:
+    async with opened({}, "sandbox") as tools:
         assert tools.names == ["website", "wikidata", "searxng", "team", "smtp", "oracle"]
-    named = load(environment={"CS_BRAND_SOURCES": "directory,website"})
-    async with open_plugins(named, world="sandbox") as tools:
-        assert [source.name for source in tools.brand_sources] == ["website"]
-    only = load(environment={"CS_BRAND_SOURCES": "directory"})
-    async with open_plugins(only, world="sandbox") as tools:
-        assert [source.name for source in tools.brand_sources] == ["website", "wikidata"]
+    for named, asked in {
+        "directory,website": ["website"],
+        "directory": ["website", "wikidata"],
+    }.items():
+        async with opened({"CS_BRAND_SOURCES": named}, "sandbox") as tools:
+            assert [source.name for source in tools.brand_sources] == asked
 
 
 def test_the_start_says_which_do_not_run_and_why() -> None:
-    settings = load(
-        environment={
-            "CS_BRAND_SOURCES": "directory,wikidata",
-            "CS_SOURCES__WIKIDATA__URL": "https://real.example/w/api.php",
-            "CS_VERIFIERS__SMTP__HELO": "real.example",
-        }
-    )
+    environment = {
+        "CS_BRAND_SOURCES": "directory,wikidata",
+        "CS_SOURCES__WIKIDATA__URL": "https://real.example/w/api.php",
+        "CS_VERIFIERS__SMTP__HELO": "real.example",
+    }
+    asked = ["wikidata", "searxng", "smtp"]
 
-    assert sandbox_notices(settings, ["wikidata", "searxng", "smtp"]) == [
+    assert notices(environment, asked) == [
         "not asked here, as it tells of the real world: directory",
         "settings that the made-up world replaces: sources.wikidata, verifiers.smtp",
     ]
-    assert sandbox_notices(load(environment={}), ["wikidata", "searxng", "smtp"]) == []
+    assert notices({}, asked) == []
 
 
 async def test_what_would_be_charged_is_left_out_unless_the_world_plays_it() -> None:
-    named = load(
-        environment={
-            "CS_SOURCES__HUNTER__KEY": "ours",
-            "CS_SOURCES__HUNTER__USD_PER_DAY": "3",
-            "CS_VERIFIERS__ZEROBOUNCE__KEY": "ours",
-            "CS_VERIFIER_ORDER": "zerobounce,smtp",
-        }
-    )
-    url = "http://127.0.0.1:9"
-    plugins = with_played_providers(named.plugins, url)
-    played = msgspec.structs.replace(named, plugins=plugins)
+    named = {
+        "CS_SOURCES__HUNTER__KEY": "ours",
+        "CS_SOURCES__HUNTER__USD_PER_DAY": "3",
+        "CS_VERIFIERS__ZEROBOUNCE__KEY": "ours",
+        "CS_VERIFIER_ORDER": "zerobounce,smtp",
+    }
+    sources = {"apollo", "brave", "hunter", "pdl", "serper"}
+    verifiers = "hunter kickbox millionverifier neverbounce reacher smtp zerobounce"
 
-    async with open_plugins(named, world="sandbox") as tools:
+    async with opened(named, "sandbox") as tools:
         assert {"hunter", "zerobounce"}.isdisjoint(tools.names)
-    async with open_plugins(played, world="sandbox") as tools:
+    async with opened(named, "sandbox", providers_url="http://127.0.0.1:9") as tools:
         assert {source.name for source in tools.brand_sources} > {"pdl", "serper"}
-        assert {source.name for source in tools.people_sources} > ADAPTERS["sources"].keys()
-        assert {each.name for each in tools.verifiers} == {"smtp", *ADAPTERS["verifiers"]}
-    assert plugins.sources["hunter"]["usd_per_day"] == 3
-    assert plugins.sources["hunter"].shown()["key"] == MASK
-    assert providers_url(played) == url
+        assert {source.name for source in tools.people_sources} > sources
+        assert {each.name for each in tools.verifiers} == {*verifiers.split()}
+        (hunter,) = (each for each in tools.people_sources if each.name == "hunter")
+        assert (await hunter.check()).usd_per_day == 3  # type: ignore[attr-defined]
     left_out = "not asked here, as it would be charged: hunter, zerobounce"
     replaced = "settings that the made-up world replaces: sources.hunter, verifiers.zerobounce"
-    assert sandbox_notices(named, ["smtp"]) == [left_out]
-    assert sandbox_notices(named, ["smtp"], providers=True) == [replaced]
-    capped = load(environment={"CS_SOURCES__HUNTER__USD_PER_DAY": "3"})
-    assert sandbox_notices(capped, ["smtp"], providers=True) == [], "caps count"
+    assert notices(named, ["smtp"]) == [left_out]
+    assert notices(named, ["smtp"], providers=True) == [replaced]
+    capped = {"CS_SOURCES__HUNTER__USD_PER_DAY": "3"}
+    assert notices(capped, ["smtp"], providers=True) == [], "caps count"

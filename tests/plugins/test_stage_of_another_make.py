@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 from runpy import run_path
@@ -10,11 +11,7 @@ from typing import Any
 import pytest
 
 from cli.command import Here
-from cs.assembly.plugins import build_stage, open_plugins, unusable_settings
-from cs.plugins.entry_points import Group
 from cs.plugins.new_package import PackageKind
-from cs.plugins.registry import load_plugins
-from cs.settings import BadSettings, load
 from harness.served import served
 from plugins.installed import Install, install_written
 from plugins.played import on_loopback
@@ -125,54 +122,27 @@ def test_a_worker_on_kafka_runs_it_in_place_of_ours(site: Path, clustered: Clust
     assert is_ranked_by_weights(found.json())
 
 
-async def test_it_is_made_with_its_settings_and_asks_nobody_of_ours(
-    site: Path, tmp_path: Path
-) -> None:
-    del site
-    file = tmp_path / "site" / "cs.toml"
-
-    async with open_plugins(load(file, environment={})) as plugins:
-        assert [stage.name for stage in plugins.stages] == ["ranking"]
-        assert build_stage("ranking", plugins) is plugins.stages[0]
-        assert "verifiers" not in unusable_settings(plugins)
-
-
 @pytest.mark.usefixtures("site")
-def test_the_check_of_settings_names_it(here: Here, tmp_path: Path) -> None:
+def test_the_check_of_settings_names_it_and_what_it_lacks(here: Here, tmp_path: Path) -> None:
     file = tmp_path / "site" / "cs.toml"
 
     assert here("config", "check", "--json").rows[0]["stages"] == []
     used = here("config", "check", "--json", f"--config={file}").rows[0]
     assert used["stages"] == ["ranking"]
-
-
-@pytest.mark.usefixtures("site")
-async def test_one_that_is_not_installed_or_lacks_a_setting_ends_the_start() -> None:
-    for environment, message in (
-        ({"CS_STAGES": "verification"}, "stages: 'verification' is not installed"),
-        ({"CS_STAGES": "ranking"}, "stage 'ranking' .* cannot be used: .*`url`"),
+    for stages, message in (
+        ("verification", r"stages: 'verification' is not installed"),
+        ("ranking", r"stage 'ranking' .* cannot be used: .*`url`"),
     ):
-        with pytest.raises(BadSettings, match=message):
-            async with open_plugins(load(environment=environment)):
-                raise AssertionError
+        assert re.search(message, here("config", "check", CS_STAGES=stages).error(2))
 
 
-async def test_a_stage_that_the_service_has_not_is_refused(install: Install) -> None:
+def test_a_stage_that_the_service_has_not_is_refused(here: Here, install: Install) -> None:
     module = (
         "class Fifth:\n    name = 'fifth'\n    async def handle(self, work, report): ...\n"
         "def made(context): return Fifth()\n"
     )
     install({"acme_fifth.py": module}, {"cs.stages": {"fifth": "acme_fifth:made"}})
 
-    with pytest.raises(BadSettings, match="no stage is called so; there are brand-resolution"):
-        async with open_plugins(load(environment={"CS_STAGES": "fifth"})):
-            raise AssertionError
+    message = here("config", "check", CS_STAGES="fifth").error(2)
 
-
-def test_the_registry_makes_none_unless_it_is_named(site: Path) -> None:
-    del site
-
-    def context(name: str) -> Any:
-        raise AssertionError(name)
-
-    assert load_plugins(Group.STAGES, context, enabled=()) == ()
+    assert "no stage is called so; there are brand-resolution" in message

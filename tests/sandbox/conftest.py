@@ -7,16 +7,21 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import here
 from cs.sandbox.run import open_sandbox
+from cs.sandbox.shapes import World
 from sandbox.small_world import Clock, Running, Sandbox, world_of
+
+__all__ = ["here"]
 
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Sandbox:
     @asynccontextmanager
-    async def running(**parts: Any) -> AsyncIterator[Running]:
-        clock = Clock()
-        async with open_sandbox(world_of(**parts), folder=tmp_path, clock=clock) as addresses:
+    async def running(world: World | None = None, **parts: Any) -> AsyncIterator[Running]:
+        clock, folder = Clock(), tmp_path / "world"
+        chosen = world or world_of(**parts)
+        async with open_sandbox(chosen, folder=folder, clock=clock) as addresses:
             yield Running(addresses, clock)
 
     return running

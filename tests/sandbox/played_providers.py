@@ -5,48 +5,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from cs.outside.guard import Guard
 from cs.outside.port import Response
-from cs.outside.resolver import DnsResolver
-from cs.plugins.sources import SourceContext
-from cs.plugins.verifiers import VerifierContext
+from cs.plugins.contracts.stand_in import source_context, verifier_context
+from cs.plugins.entry_points import Group
 from cs.sandbox import ADAPTERS, KEY
 from cs.sandbox.providers.server import ProviderServer
 from cs.sandbox.servers import HttpRequest
 from cs.sandbox.shapes import World
-from cs.sources.brand import company_enrich, search_panel
-from cs.sources.people import apollo, brave, hunter, people_data_labs, serper
-from cs.verifiers.services import (
-    hunter as hunter_verifier,
-)
-from cs.verifiers.services import (
-    kickbox,
-    millionverifier,
-    neverbounce,
-    reacher,
-    zerobounce,
-)
+from harness.clients import plugin
 from harness.in_memory import memory_budgets
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 BASE = "http://127.0.0.1:9"
-PEOPLE: Mapping[str, Any] = {
-    "brave": brave,
-    "serper": serper,
-    "hunter": hunter,
-    "pdl": people_data_labs,
-    "apollo": apollo,
-}
-BRANDS: Mapping[str, Any] = {"pdl": company_enrich, "serper": search_panel}
-VERIFIERS: Mapping[str, Any] = {
-    "hunter": hunter_verifier,
-    "kickbox": kickbox,
-    "millionverifier": millionverifier,
-    "neverbounce": neverbounce,
-    "reacher": reacher,
-    "zerobounce": zerobounce,
-}
+PEOPLE = ADAPTERS["sources"].keys()
+BRANDS = ("pdl", "serper")
+VERIFIERS = ADAPTERS["verifiers"].keys()
 
 
 class PlayedProviders:
@@ -99,32 +74,19 @@ class PlayedProviders:
         return bill
 
     def people(self, name: str) -> Any:
-        return PEOPLE[name].from_context(self._source_context(name))
+        return self._source(Group.PEOPLE_SOURCES, name)
 
     def brands(self, name: str) -> Any:
-        return BRANDS[name].from_context(self._source_context(name))
+        return self._source(Group.BRAND_SOURCES, name)
+
+    def _source(self, group: Group, name: str) -> Any:
+        url = f"{BASE}/{name}"
+        context = source_context(self, url=url, key=self._key, burst=1000)
+        context = replace(context, now=lambda: NOW, budgets=self.budgets)
+        return plugin(group, name, context)
 
     def verifier(self, name: str) -> Any:
-        context = VerifierContext(
-            settings={
-                "url": f"{BASE}/{name}{ADAPTERS['verifiers'][name]}",
-                "key": self._key,
-                "burst": 10,
-            },
-            fetcher=self,
-            resolver=DnsResolver(("127.0.0.1", 1), timeout_s=0.1),
-            guard=Guard(),
-            now=lambda: NOW,
-            monotonic=lambda: 0.0,
-            budgets=self.budgets,
-        )
-        return VERIFIERS[name].from_context(context)
-
-    def _source_context(self, name: str) -> SourceContext:
-        return SourceContext(
-            trusted=self,
-            guarded=self,
-            settings={"url": f"{BASE}/{name}", "key": self._key, "burst": 1000},
-            now=lambda: NOW,
-            budgets=self.budgets,
-        )
+        url = f"{BASE}/{name}{ADAPTERS['verifiers'][name]}"
+        context = verifier_context(self, url=url, key=self._key, burst=10)
+        context = replace(context, now=lambda: NOW, budgets=self.budgets)
+        return plugin(Group.VERIFIERS, name, context)

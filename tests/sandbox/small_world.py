@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import dns.asyncquery
@@ -10,6 +11,7 @@ import msgspec
 
 from cs.sandbox.run import Addresses
 from cs.sandbox.shapes import World
+from cs.sandbox.world import WorldSearch, listing, load
 from sandbox.raw_smtp import RawSmtp, smtp
 
 ACME: dict[str, Any] = {
@@ -63,6 +65,12 @@ Sandbox = Callable[..., AbstractAsyncContextManager[Running]]
 def world_of(**parts: Any) -> World:
     """Return a world of *parts*, as a file would say them; Acme if no brands are named."""
     return msgspec.convert({"brands": [ACME], **parts}, World)
+
+
+def searches_of(file: Path | None = None) -> tuple[World, list[WorldSearch]]:
+    """Return the world in *file*, the bundled one if ``None``, and what is searched in it."""
+    world = load(file)
+    return world, listing(world)
 
 
 def acme_with(**parts: Any) -> dict[str, Any]:

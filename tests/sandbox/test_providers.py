@@ -7,7 +7,6 @@ from cs.domain.contact import BrandFacts
 from cs.domain.mail.mailbox import DomainFacts, Verdict
 from cs.domain.source_cost import MICROS
 from cs.plugins.sources import Query, SourceStatus
-from cs.sandbox.providers.server import PRICES
 from sandbox.played_providers import BRANDS, PEOPLE, VERIFIERS, PlayedProviders
 from sandbox.small_world import acme_with, world_of
 
@@ -163,8 +162,8 @@ async def test_what_adapters_count_is_what_the_providers_charge() -> None:
     played = PlayedProviders(world(**{**ALL_KNOWN, "zerobounce": {"unknown": 1}}))
     for name, brand in product(PEOPLE, (ACME, BETA, BrandFacts(name="None", domain="no.test"))):
         await played.people(name).find(brand, limit=10)
-    for name, brand in product(BRANDS, ("Acme", "Nobody")):
-        await played.brands(name).find(Query(brand, None), None)
+    for name, text in product(BRANDS, ("Acme", "Nobody")):
+        await played.brands(name).find(Query(text, None), None)
     for name, local in product(VERIFIERS, ("jo.ek", "nobody")):
         await verdict(played, name, f"{local}@acme.test")
 
@@ -174,7 +173,7 @@ async def test_what_adapters_count_is_what_the_providers_charge() -> None:
     for line, sold in lines.items():
         charged[line.partition("_")[0]] += round(sold["usd"] * MICROS)
 
-    assert set(lines) == set(PRICES)
+    assert set(lines) == {*FULL, "pdl_company", *ALL_KNOWN}
     assert lines["zerobounce"]["units"] == 0, "what it cannot tell of is free there"
     assert counted == charged
 

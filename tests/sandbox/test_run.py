@@ -7,9 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cs.sandbox.run import open_sandbox
-from cs.sandbox.world import load
-from sandbox.small_world import ACME, Sandbox, acme_with, world_of
+from sandbox.small_world import ACME, Sandbox, acme_with, searches_of
 
 BUNDLED_STARTS_WITHIN_S = 1.0
 
@@ -62,30 +60,29 @@ def open_files() -> int:
     return sum(link != Path("/dev/null") for link in links)
 
 
-async def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    folder = tmp_path / "world"
+async def test_nothing_is_left_behind(sandbox: Sandbox, tmp_path: Path) -> None:
     files_before, tasks_before = open_files(), asyncio.all_tasks()
-    async with open_sandbox(world_of(), folder=folder) as addresses:
-        host, _, port = addresses.dns.partition(":")
+    async with sandbox() as world:
+        host, _, port = world.addresses.dns.partition(":")
         _, idle = await asyncio.open_connection(host, int(port))
     idle.transport.abort()
     await idle.wait_closed()
 
-    assert files_in(folder) == []
+    assert files_in(tmp_path / "world") == []
     assert asyncio.all_tasks() == tasks_before
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(host, int(port))
     assert open_files() <= files_before
 
 
-async def test_bundled_world_starts_in_well_under_a_second(tmp_path: Path) -> None:
-    world = load()
+async def test_bundled_world_starts_in_well_under_a_second(sandbox: Sandbox) -> None:
+    bundled, _ = searches_of()
     start = time.process_time()
-    async with open_sandbox(world, folder=tmp_path) as addresses:
+    async with sandbox(bundled) as world:
         took = time.process_time() - start
         async with httpx.AsyncClient(trust_env=False) as client:
             query = {"q": 'site:linkedin.com/in "Veltrana" influencer', "format": "json"}
-            found = await client.get(f"{addresses.searxng_url}/search", params=query)
+            found = await client.get(f"{world.addresses.searxng_url}/search", params=query)
 
     assert took < BUNDLED_STARTS_WITHIN_S
     assert found.json()["results"]

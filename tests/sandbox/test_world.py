@@ -1,13 +1,12 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from cs.sandbox import WorldError
-from cs.sandbox.shapes import Outcome
-from cs.sandbox.world import WorldSearch, listing, load
-from sandbox.small_world import ACME, acme_with
+from cli.command import Here
+from sandbox.small_world import ACME, acme_with, searches_of
 
 
 def saved(folder: Path, **parts: Any) -> Path:
@@ -16,38 +15,31 @@ def saved(folder: Path, **parts: Any) -> Path:
     return file
 
 
-def refusal(file: Path) -> str:
-    with pytest.raises(WorldError) as refused:
-        load(file)
-    return str(refused.value)
+@pytest.fixture
+def refusal(here: Here, tmp_path: Path) -> Callable[[Path], str]:
+    """Return why a service in a world of a file does not start."""
+
+    def start(file: Path) -> str:
+        where = ("--port=0", "--admin-port=0", f"--data-dir={tmp_path / 'data'}")
+        return here("serve", "--sandbox", str(file), *where).error()
+
+    return start
 
 
 def test_listing_says_what_can_be_searched_and_what_comes_of_it(tmp_path: Path) -> None:
-    world = load(
-        saved(
-            tmp_path, searches=[{"brand": "Nowhere", "outcome": "no_linkedin", "tags": ["x"]}]
-        )
-    )
+    nowhere = {"brand": "Nowhere", "outcome": "no_linkedin", "tags": ["x"]}
+    _, (acme, other) = searches_of(saved(tmp_path, searches=[nowhere]))
 
-    assert listing(world) == [
-        WorldSearch(
-            brand="Acme",
-            domain="acme.test",
-            outcome="done",
-            verified=("jo.ek@acme.test",),
-            asked_by=("brand", "domain", "both"),
-        ),
-        WorldSearch(
-            brand="Nowhere",
-            domain=None,
-            outcome="no_linkedin",
-            tags=("x",),
-            asked_by=("brand",),
-        ),
-    ]
+    assert (acme.brand, acme.domain, acme.outcome) == ("Acme", "acme.test", "done")
+    assert (acme.verified, acme.asked_by) == (("jo.ek@acme.test",), ("brand", "domain", "both"))
+    assert (other.brand, other.domain, other.outcome) == ("Nowhere", None, "no_linkedin")
+    assert (other.tags, other.asked_by) == (("x",), ("brand",))
 
 
-def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+Refusal = Callable[[Path], str]
+
+
+def test_file_that_is_not_there_is_named(refusal: Refusal, tmp_path: Path) -> None:
     file = tmp_path / "none.json"
 
     assert refusal(file) == f"{file}: cannot be read: No such file or directory"
@@ -66,7 +58,7 @@ def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_file_that_is_no_json_is_refused_with_the_place(
-    tmp_path: Path, text: str, said: str
+    refusal: Refusal, tmp_path: Path, text: str, said: str
 ) -> None:
     file = tmp_path / "mine.json"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -77,7 +69,7 @@ def test_file_that_is_no_json_is_refused_with_the_place(
     assert said in message
 
 
-def test_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+def test_file_that_is_too_large_is_not_read(refusal: Refusal, tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
     file.write_bytes(b" " * (8 * 1024 * 1024 + 1))
 
@@ -132,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("parts", "said"), REFUSED)
 def test_what_is_wrong_is_named_with_file_and_place(
-    tmp_path: Path, parts: dict[str, Any], said: str
+    refusal: Refusal, tmp_path: Path, parts: dict[str, Any], said: str
 ) -> None:
     file = saved(tmp_path, **parts)
 
@@ -152,44 +144,38 @@ FEATURES = (
 )
 
 
-@pytest.fixture(scope="module")
-def bundled() -> list[WorldSearch]:
-    return listing(load())
+WORLD, BUNDLED = searches_of()
+#: Every way in which a search fails.
+FAILURES = {"no_contacts", "no_emails", "no_linkedin", "timeout", "error", "scrape_error"}
 
 
-def test_bundled_world_ends_in_every_way_and_uses_reserved_domains_only(
-    bundled: list[WorldSearch],
-) -> None:
-    world = load()
-    domains = [brand.domain for brand in world.brands] + [mail.domain for mail in world.mail]
+def test_bundled_world_ends_in_every_way_and_uses_reserved_domains_only() -> None:
+    domains = [brand.domain for brand in WORLD.brands] + [mail.domain for mail in WORLD.mail]
 
-    assert {listed.outcome for listed in bundled} == set(get_args(Outcome))
-    assert {tag for listed in bundled for tag in listed.tags} >= {*FEATURES.split()}
+    assert {listed.outcome for listed in BUNDLED} == {"done", *FAILURES}
+    assert {tag for listed in BUNDLED for tag in listed.tags} >= {*FEATURES.split()}
     assert {domain.rpartition(".")[2] for domain in domains} == {"test", "example"}
 
 
-def test_bundled_world_is_fast_where_it_does_not_say_slow(bundled: list[WorldSearch]) -> None:
-    world = load()
+def test_bundled_world_is_fast_where_it_does_not_say_slow() -> None:
     slow_domains = {
         mail.domain
-        for mail in world.mail
+        for mail in WORLD.mail
         if mail.behaviour.delay_s > 0.1
         or mail.behaviour.hint_s > 5
         or mail.behaviour.kind in {"silent", "down"}
         or mail.dns != "answers"
     }
-    late = {brand.domain for brand in world.brands if brand.site.latency_s > 0.1}
+    late = {brand.domain for brand in WORLD.brands if brand.site.latency_s > 0.1}
 
-    said = {listed.domain for listed in bundled if "slow" in listed.tags}
+    said = {listed.domain for listed in BUNDLED if "slow" in listed.tags}
 
     assert slow_domains | late == said
-    assert world.services.searxng.latency_s == world.services.wikidata.latency_s == 0
+    assert WORLD.services.searxng.latency_s == WORLD.services.wikidata.latency_s == 0
 
 
-def test_ambiguous_name_is_found_with_its_domain_and_not_without(
-    bundled: list[WorldSearch],
-) -> None:
-    same = [listed for listed in bundled if listed.brand == "Halden"]
+def test_ambiguous_name_is_found_with_its_domain_and_not_without() -> None:
+    same = [listed for listed in BUNDLED if listed.brand == "Halden"]
 
     assert {(listed.domain is None, listed.outcome) for listed in same} == {
         (True, "no_linkedin"),
@@ -198,8 +184,8 @@ def test_ambiguous_name_is_found_with_its_domain_and_not_without(
     assert all("brand" not in listed.asked_by for listed in same if listed.domain)
 
 
-def test_parent_company_s_mail_is_at_the_parent_s_domain(bundled: list[WorldSearch]) -> None:
-    (child,) = (listed for listed in bundled if "parent-company" in listed.tags)
-    (parent,) = (listed for listed in bundled if listed.brand == child.parent)
+def test_parent_company_s_mail_is_at_the_parent_s_domain() -> None:
+    (child,) = (listed for listed in BUNDLED if "parent-company" in listed.tags)
+    (parent,) = (listed for listed in BUNDLED if listed.brand == child.parent)
 
     assert {address.partition("@")[2] for address in child.verified} == {parent.domain}
