@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import here
 from cs.sandbox.run import open_sandbox
 from cs.sandbox.shapes import World
 from sandbox.small_world import Clock, Running, Sandbox, world_of
-
-__all__ = ["here"]
 
 
 @pytest.fixture

@@ -1,3 +1,0 @@
-from cli.conftest import here
-
-__all__ = ["here"]
