@@ -1,10 +1,11 @@
 """A server that records what the proxy sends, with answers that a test chooses."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from cs.sandbox.dns import Zone, name_server
 from cs.sandbox.servers import listening
 
 Writer = asyncio.StreamWriter
@@ -63,3 +64,20 @@ class RecordingApi:
         await self.answer(writer)
         await writer.drain()
         writer.close()
+
+
+class _Copies(Zone):
+    """Names an address of each copy of the API."""
+
+    def __init__(self, addresses: Sequence[str]) -> None:
+        super().__init__()
+        self.host("api", addresses[0])
+        self._copies = list(addresses)
+
+    def _records(self, name: str, kind: object) -> list[str]:
+        return self._copies if (name, kind) == ("api", 1) else []
+
+
+def names_of_api(addresses: Sequence[str], port: int) -> AbstractAsyncContextManager[object]:
+    """Serve the DNS on *port*, in which the API is at *addresses*."""
+    return name_server(_Copies(addresses).respond, "127.0.0.1", port)

@@ -5,15 +5,13 @@ The ports of the brokers let in who has a user, each where it belongs.
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
-from cs.assembly.shared_settings import kafka_settings
-from cs.bus.kafka.settings import client_options
-from cs.settings import load
 from deploy.compose_files import ONCE, ROLES, project
 from deploy.databases import Databases
 from deploy.running_kafka import Brokers
@@ -83,7 +81,14 @@ async def test_the_ports_between_brokers_refuse_the_user_of_a_role(
     given = SERVICES["ranking"]["environment"]
     for there, here in brokers.here.items():
         given = {name: value.replace(there, here) for name, value in given.items()}
-    known = client_options(kafka_settings(load(environment=given)))
+    password = Path(given["CS_KAFKA_PASSWORD_FILE"])
+    known = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_plain_username": given["CS_KAFKA_USERNAME"],
+        "sasl_plain_password": password.read_text(),  # noqa: ASYNC240
+    }
+    own = brokers.address(port="9092")
+    await knock(bootstrap_servers=own, sasl_mechanism="SCRAM-SHA-512", **known)
     at = brokers.address(port=port)
     with pytest.raises(KafkaError):
-        await knock(**known | {"bootstrap_servers": at, "sasl_mechanism": mechanism})
+        await knock(bootstrap_servers=at, sasl_mechanism=mechanism, **known)

@@ -8,22 +8,13 @@ from typing import Any
 import pytest
 
 from cli.command import ran
-from cs.assembly.folder import open_folder
-from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import ContactsErased, LookupFinished, LookupStarted
 from cs.domain.codec import AnyEvent
-from cs.domain.person import PersonErased
-from cs.eventlog.follow import follow
-from cs.eventlog.port import DamagedEvent, EventLog
-from cs.eventlog.streams import Streams
-from cs.keystore.port import KeyStore
-from cs.operations.erasure import Erasure
-from cs.projections.runner import ViewRunner
-from cs.projections.views import Views
-from cs.runtime.clock import SystemClock
-from cs.runtime.data_folder import DataFolder
+from cs.eventlog.port import DamagedEvent
 from harness.in_process import on_folder
 from harness.outside import ADA, BEN, Mailboxes
+from harness.stores import Stores as Beside
+from harness.stores import opened as beside
 from operations.erasure.service import ADA_PROFILE, Waits, at_zenith, outside
 from system.damage.stores import (
     SqliteStores,
@@ -41,24 +32,18 @@ MAILBOXES = frozenset(
 )
 
 
-def at_two_brands(mailboxes: Mailboxes | None = None) -> StagePlugins:
+def at_two_brands(mailboxes: Mailboxes | None = None) -> Any:
     """Return sources that know Ada and Ben at Acme and at Zenith."""
     return outside(
         (ADA, BEN), (at_zenith(ADA), at_zenith(BEN)), mailboxes or Mailboxes(MAILBOXES)
     )
 
 
-async def erase(
-    log: EventLog, keys: KeyStore, views: Views, profile: str = ADA_PROFILE
-) -> None:
-    """Erase as the command does, while a service runs or not."""
-    reflected = ViewRunner(log, views, keys).catch_up
-    await Erasure(Streams(log), keys, SystemClock(), reflected).erase_profile(profile)
-
-
 async def erase_in(stores: Stores, profile: str = ADA_PROFILE) -> None:
+    """Erase as the command does, while a service runs or not."""
     async with opened(stores) as (log, views):
-        await erase(log, stores.keys, views, profile)
+        other = Beside(log=log, keys=stores.keys, views=views)
+        await other.erasure.erase_profile(profile)
 
 
 def names(answer: Mapping[str, Any]) -> list[str]:
@@ -152,12 +137,12 @@ async def test_a_running_service_drops_the_key_of_the_answer(tmp_path: Path) -> 
         at = await position_of(service.running.streams.log, LookupFinished)
         await SqliteStores(folder).replace(at, b"\xff")
 
-        async with open_folder(DataFolder(folder)) as data:  # of another process
+        async with beside(folder) as other:
             with pytest.raises(DamagedEvent):
-                await erase(data.log, data.keys, data.views)
-        async for page in follow(service.running.streams.log, 0):
-            if any(isinstance(each.event, PersonErased) for each in page):
-                break
+                await other.erasure.erase_profile(ADA_PROFILE)
+        async with asyncio.timeout(20):
+            while not is_damaged(await read(service, key, acme["id"])):
+                pass  # it hears of it in a moment
 
         assert is_damaged(await read(service, key, acme["id"]))
 

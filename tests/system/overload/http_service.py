@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -15,6 +17,8 @@ from cs.api.waiting import TimeLimits
 from cs.assembly.one_process import RunningService
 from cs.domain.contact import BrandFacts
 from cs.eventlog.port import NO_STREAM, Append, Ceiling, EventLog, RecordedEvent
+from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
+from cs.eventlog.table_log import PreparedAppend
 from cs.http_server.serving import address, listen, serving
 from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import Clock
@@ -74,6 +78,22 @@ class CountingLog(MemoryEventLog):
     async def ceiling_opens_at(self, ceiling: Ceiling) -> datetime | None:
         self.reads["ceiling"] += 1
         return await super().ceiling_opens_at(ceiling)
+
+
+class StuckDisk(BatchRecorder):
+    """A disk that writes when it is let."""
+
+    let = Event()
+    began = Event()
+
+    def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
+        self.began.set()
+        assert self.let.wait(20)
+        return super().write(requests)
+
+
+def log_on_a_stuck_disk(file: Path, *, waiting: int) -> SqliteEventLog:
+    return SqliteEventLog(file, MemoryKeyStore(), waiting=waiting, recorder=StuckDisk)
 
 
 @dataclass

@@ -1,36 +1,19 @@
 """Appends waiting for the disk have an end: beyond it 500 at once, with nothing stored."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
 
 from cs.domain.key import SearchAdmitted
-from cs.eventlog.sqlite import BatchRecorder, SqliteEventLog
-from cs.eventlog.table_log import PreparedAppend
-from harness.memory_keys import MemoryKeyStore
-from system.overload.http_service import over_http
-
-
-class StuckRecorder(BatchRecorder):
-    """A disk that writes when it is let."""
-
-    let = Event()
-    began = Event()
-
-    def write(self, requests: Sequence[PreparedAppend]) -> list[int | Exception]:
-        self.began.set()
-        assert self.let.wait(20)
-        return super().write(requests)
+from system.overload.http_service import StuckDisk, log_on_a_stuck_disk, over_http
 
 
 async def test_appends_beyond_the_bound_are_refused_without_a_trace_and_later_ones_accepted(
     tmp_path: Path,
 ) -> None:
-    disk = StuckRecorder
+    disk = StuckDisk
     disk.let.set()
     async with (
-        SqliteEventLog(tmp_path / "log.db", MemoryKeyStore(), waiting=3, recorder=disk) as log,
+        log_on_a_stuck_disk(tmp_path / "log.db", waiting=3) as log,
         over_http(log) as over,
     ):
         keys = await over.keys(12)

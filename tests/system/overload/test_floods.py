@@ -9,15 +9,14 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from cs.api.api import MAX_WAITING_SEARCHES
-from cs.api.keys import READ_THROUGH_PER_S
-from cs.checks.checks import CHECKS_PER_MINUTE
 from cs.domain.api_key import make_key
 from harness.manual_clock import ManualClock
 from system.overload.http_service import ALLOWED, CountingLog, over_http
 
 pytestmark = pytest.mark.slow
 
+#: Calls of a key that may wait at once, unknown keys that are looked up, checks of a key.
+MAX_WAITING_SEARCHES, READ_THROUGH_PER_S, CHECKS_PER_MINUTE = 60, 10, 120
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
