@@ -6,9 +6,9 @@ of two brands differ in other ways: "Lara" is not "Zara", "Dysona" is no Dyson. 
 has a weight by what it is, not by the number of letters alone.  Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import permutations, product
 
 from cs.domain.names.brand_match import name_keys
 
@@ -56,20 +56,16 @@ _FEW, _LONG = 2, 11
 _SAME_CONSONANTS = 0.9
 
 
-def _pairs(groups: Iterable[str]) -> frozenset[tuple[str, str]]:
-    return frozenset((a, b) for group in groups for a in group for b in group if a != b)
-
-
-def _next_keys() -> frozenset[tuple[str, str]]:
-    pairs = [(row[n], row[n + 1]) for row in _ROWS for n in range(len(row) - 1)]
-    for upper, lower in pairwise(_ROWS):
-        for n, key in enumerate(lower):
-            pairs += [(key, other) for other in upper[n : n + 2]]
-    return frozenset(pairs) | frozenset((b, a) for a, b in pairs)
-
-
-_ALIKE = _pairs(_SOUNDS)
-_NEIGHBOURS = _next_keys()
+_ALIKE = frozenset(pair for group in _SOUNDS for pair in permutations(group, 2))
+#: Keys by their places, in widths of a key; each row is half a key further to the right.
+_KEYS = {
+    key: complex(n + row / 2, row)
+    for row, keys in enumerate(_ROWS)
+    for n, key in enumerate(keys)
+}
+_NEIGHBOURS = frozenset(
+    pair for pair in permutations(_KEYS, 2) if abs(_KEYS[pair[0]] - _KEYS[pair[1]]) < 1.2
+)
 
 
 @lru_cache(maxsize=4096)
@@ -142,68 +138,51 @@ def _consonants(text: str) -> str:
 
 def _weight(asked: str, known: str) -> float:
     """Return the least sum of weights that makes *asked* of *known*."""
-    rows = [[0.0] * (len(known) + 1) for _ in range(len(asked) + 1)]
-    for j in range(1, len(known) + 1):
-        rows[0][j] = rows[0][j - 1] + _left_out(known, j - 1)
-    for i in range(1, len(asked) + 1):
-        rows[i][0] = rows[i - 1][0] + _added(asked, i - 1, known[:1])
-        for j in range(1, len(known) + 1):
-            best = min(
-                rows[i - 1][j] + _added(asked, i - 1, known[j - 1 : j + 1]),
-                rows[i][j - 1] + _left_out(known, j - 1),
-                rows[i - 1][j - 1] + _instead(asked, i - 1, known[j - 1]),
-            )
-            if _sounds_as(asked[i - 2 : i], known[j - 1]):
-                best = min(best, rows[i - 2][j - 1] + _LIKE_SOUND)
-            if _sounds_as(known[j - 2 : j], asked[i - 1]):
-                best = min(best, rows[i - 1][j - 2] + _LIKE_SOUND)
-            for apart, weight in ((1, _SWAPPED), (2, _SWAPPED_OVER_ONE)):
-                if _swapped(asked, known, i - 1, j - 1, apart):
-                    best = min(best, rows[i - apart - 1][j - apart - 1] + weight)
-            rows[i][j] = best
-    return rows[-1][-1]
+    least = {(0, 0): 0.0}
+    for i, j in list(product(range(len(asked) + 1), range(len(known) + 1)))[1:]:
+        least[i, j] = min(least[i - a, j - k] + w for a, k, w in _errors(asked, known, i, j))
+    return least[len(asked), len(known)]
 
 
-def _sounds_as(two: str, one: str) -> bool:
-    return len(two) == 2 and _SOUND_OF_TWO.get(two) == one
+def _errors(asked: str, known: str, i: int, j: int) -> Iterator[tuple[int, int, float]]:
+    """Yield the errors that end at letter *i* of *asked* and at letter *j* of *known*.
+
+    Each is the number of letters of *asked* and of *known* in it, and its weight.
+    """
+    if i:
+        at = i - 1
+        is_slip = 0 < at < len(asked) - 1 and (asked[at], asked[at - 1]) in _NEIGHBOURS
+        weight = _NEXT_KEY if is_slip else _EXTRA
+        around = known[max(j - 1, 0) : j + 1]
+        yield 1, 0, _one_more(asked, at, around, weight, _ADDED_AT_END)
+    if j:
+        yield 0, 1, _one_more(known, j - 1, known, _LEFT_OUT, _LEFT_OUT_AT_END)
+    if i and j:
+        yield 1, 1, _instead(asked[i - 1], known[j - 1], _FIRST if i == 1 else 0.0)
+        if _SOUND_OF_TWO.get(asked[i - 2 : i]) == known[j - 1]:
+            yield 2, 1, _LIKE_SOUND
+        if _SOUND_OF_TWO.get(known[j - 2 : j]) == asked[i - 1]:
+            yield 1, 2, _LIKE_SOUND
+    for count, weight in ((2, _SWAPPED), (3, _SWAPPED_OVER_ONE)):
+        if min(i, j) >= count:
+            ours, theirs = asked[i - count : i], known[j - count : j]
+            if ours != theirs and ours == theirs[-1] + theirs[1:-1] + theirs[0]:
+                yield count, count, weight
 
 
-def _swapped(asked: str, known: str, i: int, j: int, apart: int) -> bool:
-    if i < apart or j < apart or asked[i] == known[j]:
-        return False
-    ends = asked[i] == known[j - apart] and asked[i - apart] == known[j]
-    return ends and asked[i - apart + 1 : i] == known[j - apart + 1 : j]
-
-
-def _left_out(known: str, at: int) -> float:
-    if _is_double(known, at):
+def _one_more(text: str, at: int, around: str, weight: float, at_end: float) -> float:
+    """Return the weight of the letter at *at* that only *text* has, in the other *around* it."""
+    letter = text[at]
+    if letter in around and letter in (text[at - 1 : at], text[at + 1 : at + 2]):
         return _DOUBLED
-    if known[at] == _SILENT and 0 < at < len(known) - 1:
+    if letter == _SILENT and 0 < at < len(text) - 1:
         return _SILENT_LETTER
-    ends = _FIRST if at == 0 else _LEFT_OUT_AT_END if at == len(known) - 1 else 0.0
-    return _LEFT_OUT + ends
+    return weight + (_FIRST if at == 0 else at_end if at == len(text) - 1 else 0.0)
 
 
-def _added(asked: str, at: int, around: str) -> float:
-    """Return the weight of one more letter, between or next to the letters *around* it."""
-    if asked[at] in around and _is_double(asked, at):
-        return _DOUBLED
-    if asked[at] == _SILENT and 0 < at < len(asked) - 1:
-        return _SILENT_LETTER
-    ends = _FIRST if at == 0 else _ADDED_AT_END if at == len(asked) - 1 else 0.0
-    neighbour = at > 0 and (asked[at], asked[at - 1]) in _NEIGHBOURS
-    return (_NEXT_KEY if neighbour and not ends else _EXTRA) + ends
-
-
-def _is_double(text: str, at: int) -> bool:
-    return text[at] in (text[at - 1 : at], text[at + 1 : at + 2])
-
-
-def _instead(asked: str, at: int, other: str) -> float:
-    char = asked[at]
+def _instead(char: str, other: str, first: float) -> float:
     if char == other:
         return 0.0
-    first = _FIRST if at == 0 else 0.0
     if (char, other) in _ALIKE:
         return _LIKE_SOUND + first
     if char in _VOWELS and other in _VOWELS:
