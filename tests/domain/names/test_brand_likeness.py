@@ -4,27 +4,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from cs.domain.names.brand_forms import (
-    asked_forms,
-    before_owner,
-    branch_forms,
-    close_forms,
-    core_forms,
-    initials,
-    undecorated,
-    without_legal_forms,
-)
 from cs.domain.names.brand_match import (
     COMPANY,
     DIFFERENT,
     EXACT,
     SPELLING,
+    asked_forms,
+    before_owner,
     begins_with,
     best_likeness,
+    branch_forms,
+    close_forms,
+    core_forms,
+    initials,
     is_house,
     likeness,
     name_keys,
     names_host,
+    undecorated,
+    without_legal_forms,
 )
 from cs.domain.names.other_scripts import transliterated, transliterations
 from cs.domain.names.typos import MOST, is_typo_by_words, typo_distance

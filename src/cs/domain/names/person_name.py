@@ -1,34 +1,18 @@
 """Names of people: what is the name in what they wrote, and how mailboxes spell it."""
 
 import re
+import tomllib
 import unicodedata
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from cs.domain.names.plain_text import BREAK, folded, plain
 
-
-class _PersonWords(msgspec.Struct, frozen=True):
-    """`person_words.toml`."""
-
-    titles: str
-    degrees: str
-    particles: str
-    between_families: str
-    first_of_two: str
-    korean: str
-    chinese: str
-    spellings: dict[str, str]
-
-
-_WORDS = msgspec.toml.decode(
-    Path(__file__).with_name("person_words.toml").read_bytes(), type=_PersonWords
+_TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("person_words.toml").read_text(encoding="utf-8")
 )
-_TITLES, _DEGREES = frozenset(_WORDS.titles.split()), frozenset(_WORDS.degrees.split())
-_PARTICLES, _AND = frozenset(_WORDS.particles.split()), _WORDS.between_families.split()
-_FIRST_OF_TWO = frozenset(_WORDS.first_of_two.split())
-_SPELLINGS = {letter: spelt.split() for letter, spelt in _WORDS.spellings.items()}
+_SPELLINGS = {letter: spelt.split() for letter, spelt in _TABLES.pop("spellings").items()}
+_WORDS = {table: frozenset(words.split()) for table, words in _TABLES.items()}
 _BRACKETS = re.compile(
     r"[(\[{「（][^()\[\]{}「」（）]*[)\]}」）]|[\"“”«»„][^\"“”«»„]*[\"“”«»„]"
 )
@@ -39,6 +23,7 @@ _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f'’ʼ`.\-‐‑·])*", r
 _HANGUL = re.compile(r"[\uac00-\ud7a3]{2,4}")
 _HAN = re.compile(r"[\u3400-\u9fff々]{2,5}")
 _KANA = re.compile("[\u3040-\u30ff]")
+_LOCAL = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _APOSTROPHE = str.maketrans("", "", "'’ʼ`´‘.·")
 _DASHES = str.maketrans("‐‑–—", "----")
 
@@ -73,19 +58,19 @@ def split_name(full_name: str) -> tuple[str | None, str | None]:
     if len(words) == 2 and all(_HAN.fullmatch(w) or _HANGUL.fullmatch(w) for w in words):
         return words[1], words[0]
     words = _family_last(words)
-    if words[0] in _PARTICLES:  # in small letters: the first name is missing
+    if words[0] in _WORDS["particles"]:  # in small letters: the first name is missing
         return None, None
     first, start = words[0], len(words) - 1
-    if start > 2 and words[start - 1] in _AND:
+    if start > 2 and words[start - 1] in _WORDS["between_families"]:
         start -= 2
-    elif start > 1 and _is_first_of_two(words[start - 1]):
-        start -= 1
-    while start > 1 and words[start - 1].casefold() in _PARTICLES:
+    elif start > 1:
+        name = folded(words[start - 1])
+        is_first = name in _WORDS["first_of_two"] or (len(name) > 4 and name.endswith("ez"))
+        start -= is_first
+    while start > 1 and words[start - 1].casefold() in _WORDS["particles"]:
         start -= 1
     last = " ".join(words[start:])
-    if len(_bare(last)) < 2:
-        return first, None
-    return first, last
+    return first, last if len(_bare(last)) > 1 else None
 
 
 def ascii_forms(name: str) -> tuple[str, ...]:
@@ -98,27 +83,20 @@ def ascii_forms(name: str) -> tuple[str, ...]:
     >>> ascii_forms("Müller-Lüdenscheidt")[0]
     'mueller-luedenscheidt'
     """
-    text = plain(name).casefold() if "ß" not in name else plain(name).lower()
-    text = text.translate(_DASHES).translate(_APOSTROPHE)
+    text = plain(name).casefold().translate(_DASHES).translate(_APOSTROPHE)
     text = re.sub(r"\s*-\s*", "-", text).strip("- ").replace(" ", "")
-    forms = [_spelt(text, 0), _spelt(text, 1)]
-    spelt = [form for form in forms if form is not None]
+    spelt = [form for form in (_spelt(text, 0), _spelt(text, -1)) if _LOCAL.fullmatch(form)]
     return tuple(dict.fromkeys([*spelt, *(form.replace("-", "") for form in spelt)]))
 
 
-def _spelt(text: str, choice: int) -> str | None:
-    letters = []
-    for letter in unicodedata.normalize("NFC", text):
-        if letter in _SPELLINGS:
-            letters.append(_SPELLINGS[letter][: choice + 1][-1])
-        else:
-            letters.extend(
-                part
-                for part in unicodedata.normalize("NFKD", letter)
-                if not unicodedata.combining(part)
-            )
-    spelt = "".join(letters)
-    return spelt if re.fullmatch(r"[a-z]+(?:-[a-z]+)*", spelt) else None
+def _spelt(text: str, choice: int) -> str:
+    letters = (
+        _SPELLINGS[letter][choice]
+        if letter in _SPELLINGS
+        else unicodedata.normalize("NFKD", letter)
+        for letter in unicodedata.normalize("NFC", text)
+    )
+    return "".join(part for part in "".join(letters) if not unicodedata.combining(part))
 
 
 def _words(full_name: str) -> list[str]:
@@ -127,12 +105,11 @@ def _words(full_name: str) -> list[str]:
     text = text.translate(_DASHES)
     text = re.split(r"\s[-|/]\s|[|;]|•", text.replace(BREAK.strip(), "•").strip(" •"))[0]
     before, comma, after = text.partition(",")
-    if comma and not _is_degree(after.split(",")[0]):
-        text = f"{after} {before}" if _is_reversed(before, after) else before
-    else:
-        text = before
+    # "Doe, Jane"
+    few = 0 < len(before.split()) <= 3 and 0 < len(after.split()) <= 2 and "," not in after
+    text = f"{after} {before}" if comma and few and not _is_degree(after) else before
     words = [word.strip(",").rstrip("-") for word in text.split()]
-    while words and _bare(words[0]) in _TITLES and len(words) > 1:
+    while words and _bare(words[0]) in _WORDS["titles"] and len(words) > 1:
         words.pop(0)
     while len(words) > 1 and _is_spelt_degree(words):
         words.pop()
@@ -144,7 +121,7 @@ def _words(full_name: str) -> list[str]:
 
 def _is_degree(text: str) -> bool:
     words = text.split()
-    return bool(words) and all(w.casefold().strip(".,®") in _DEGREES for w in words)
+    return bool(words) and all(w.casefold().strip(".,®") in _WORDS["degrees"] for w in words)
 
 
 def _is_spelt_degree(words: list[str]) -> bool:
@@ -154,20 +131,6 @@ def _is_spelt_degree(words: list[str]) -> bool:
     if not _is_degree(last) or (capitals < 2 and "." not in last and last.casefold() != "jr"):
         return False
     return not (len(words) == 2 and len(last) == 2 and words[0].isupper())
-
-
-def _is_reversed(before: str, after: str) -> bool:
-    """Say whether "Doe, Jane" is meant: one or two words on each side."""
-    return (
-        0 < len(before.split()) <= 3
-        and 0 < len(after.split(",", maxsplit=1)[0].split()) <= 2
-        and "," not in after
-    )
-
-
-def _is_first_of_two(word: str) -> bool:
-    name = folded(word)
-    return name in _FIRST_OF_TWO or (len(name) > 4 and name.endswith("ez"))
 
 
 def _bare(word: str) -> str:
@@ -189,9 +152,9 @@ def _family_last(words: list[str]) -> list[str]:
 
 def _split_unspaced(word: str) -> tuple[str | None, str | None]:
     if _HANGUL.fullmatch(word):
-        pairs = _WORDS.korean.split()
+        pairs = _WORDS["korean"]
     elif _HAN.fullmatch(word) and len(word) <= 4 and not _KANA.search(word):
-        pairs = _WORDS.chinese.split()
+        pairs = _WORDS["chinese"]
         if len(word) == 4 and word[:2] not in pairs:
             return None, None  # Japanese, most likely: two and two, or not
     else:

@@ -171,7 +171,7 @@ def _errors(asked: str, known: str, i: int, j: int) -> Iterator[tuple[int, int, 
 
 
 def _one_more(text: str, at: int, around: str, weight: float, at_end: float) -> float:
-    """Return the weight of the letter at *at* that only *text* has, in the other *around* it."""
+    """Return the weight of a letter that only *text* has, *around* it those of the other."""
     letter = text[at]
     if letter in around and letter in (text[at - 1 : at], text[at + 1 : at + 2]):
         return _DOUBLED

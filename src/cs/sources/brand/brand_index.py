@@ -16,13 +16,15 @@ from typing import Any, Self
 
 import msgspec
 
-from cs.domain.names.brand_forms import close_forms, core_forms, initials
 from cs.domain.names.brand_match import (
     FIRM_WORDS,
     LEGAL_FORMS,
     SHOP_WORDS,
     begins_with,
     best_likeness,
+    close_forms,
+    core_forms,
+    initials,
     name_keys,
     names_host,
 )

@@ -9,25 +9,23 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
-from cs.domain.names.brand_forms import (
+from cs.domain.names.brand_match import (
+    COMPANY,
+    EXACT,
     asked_forms,
     before_owner,
+    begins_with,
+    best_likeness,
     branch_forms,
     close_forms,
     core_forms,
     initials,
     is_legal_form,
+    likeness,
+    name_keys,
     undecorated,
     without_legal_forms,
     without_list_mark,
-)
-from cs.domain.names.brand_match import (
-    COMPANY,
-    EXACT,
-    begins_with,
-    best_likeness,
-    likeness,
-    name_keys,
 )
 from cs.domain.names.other_scripts import respellings, transliterations
 from cs.domain.names.typos import MOST, is_typo_by_words

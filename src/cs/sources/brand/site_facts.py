@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from cs.domain.contact import BrandFacts
-from cs.domain.names.brand_forms import initials
 from cs.domain.names.brand_match import (
     COMPANY,
     begins_with,
     best_likeness,
+    initials,
     is_house,
     likeness,
     name_keys,

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cs.directory.person import DirectoryPerson
 from cs.directory.store import DirectoryUnavailable, PeopleDirectory
-from cs.domain.names.brand_forms import close_forms, core_forms
-from cs.domain.names.brand_match import names_host
+from cs.domain.names.brand_match import close_forms, core_forms, names_host
 from cs.domain.names.brand_names import Unacceptable, clean_brand, sites_of
 from cs.domain.names.employer import is_employer
 from cs.domain.roles.role import classify
@@ -123,7 +122,7 @@ def _shown_name(brand: BrandFacts) -> str | None:
         return None
 
 
-# Names meet as those of brands do (`cs.domain.names.brand_forms`): case, accents, legal forms,
+# Names meet as those of brands do (`cs.domain.names.brand_match`): case, accents, legal forms,
 # plurals and words for the firm say nothing.
 
 
