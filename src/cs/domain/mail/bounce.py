@@ -53,7 +53,7 @@ class Bounce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BounceMeaning(msgspec.Struct, frozen=True):
-    """Consequence and stable reason: that of a reply, or one of those below.
+    """Consequence and stable reason: the kind of a reply, or one of those below.
 
     ``status`` is the enhanced code that was judged, of the report or of the server's words.
     """
@@ -63,11 +63,15 @@ class BounceMeaning(msgspec.Struct, frozen=True):
     status: str | None = None
 
 
-#: Reasons where no server's words decide.
-CONTRADICTION = "contradiction"  # report and server say different things
-REPORTED = {word: f"reported-{word.value}" for word in ToolWord}  # only the tool's word
-UNSAID = "unsaid"
-
+#: The reason if report and server say different things.
+_CONTRADICTION = "contradiction"
+#: By the tool's own word, where it is all that is known.
+_BY_WORD = {
+    ToolWord.HARD: BounceMeaning(BounceKind.PERMANENT, "reported-hard"),
+    ToolWord.SOFT: BounceMeaning(BounceKind.TEMPORARY, "reported-soft"),
+    ToolWord.BLOCK: BounceMeaning(BounceKind.OTHER, "reported-block"),
+    None: BounceMeaning(BounceKind.OTHER, "unsaid"),
+}
 #: Kinds of a reply after which the same mail may be taken later.
 _MAY_PASS = frozenset(
     {
@@ -82,11 +86,9 @@ _MAY_PASS = frozenset(
 )
 #: Kinds of a reply without a word about anybody: the tool's own word counts.
 _SAYS_NOTHING = frozenset({ReplyKind.UNKNOWN, ReplyKind.BARE})
-_KIND_OF_WORD = {
-    ToolWord.HARD: BounceKind.PERMANENT,
-    ToolWord.SOFT: BounceKind.TEMPORARY,
-    ToolWord.BLOCK: BounceKind.OTHER,
-}
+#: Of the codes about policy, those about the mailbox itself (RFC 7372 has none; 5.7.13 is
+#: RFC 3463's registry, 5.7.17 and 5.7.18 RFC 7293): shut, or another's by now.
+_OWNER = frozenset({"13", "17", "18"})
 _ENHANCED = re.compile(r"(?<![\w.])[245]\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)")
 #: "550 …", "550-…", also within: "host mx.test said: 550 5.1.1 …", "returned '550 …'".
 _CODE = re.compile(r"(?<![\w.:/-])(?P<code>[245]\d\d)(?:[ -]|$)")
@@ -114,42 +116,29 @@ def bounce_meaning(bounce: Bounce) -> BounceMeaning:
     code, nor a code or words about policy, nor the tool's word that it was a block.
     """
     reply = _reply_of(bounce)
-    found = _by_word(bounce.tool_word) if reply is None else _by_reply(bounce, reply)
+    found = _BY_WORD[bounce.tool_word] if reply is None else _by_reply(bounce, reply)
     status = bounce.status if reply is None else reply.enhanced
     return msgspec.structs.replace(found, status=status)
 
 
 def _by_reply(bounce: Bounce, reply: SmtpReply) -> BounceMeaning:
-    domain = bounce.address.rpartition("@")[2]
-    kind = meaning(reply, stage="rcpt", echoed=(bounce.address, domain)).kind
-    is_silent = kind in _SAYS_NOTHING and not reply.text
-    if is_silent and bounce.tool_word is not None and _leaves_it_open(reply):
-        return _without(bounce, _by_word(bounce.tool_word))
-    if kind in REFUSED and _words_are_about_us(bounce, reply):
-        return BounceMeaning(BounceKind.OTHER, CONTRADICTION)
+    echoed = (bounce.address, bounce.address.rpartition("@")[2])
+    kind = meaning(reply, stage="rcpt", echoed=echoed).kind
+    # No more than a class, or "the mailbox".
+    is_open = reply.enhanced is None or reply.enhanced[1:] in {".0.0", ".2.0"}
+    if kind in _SAYS_NOTHING and not reply.text and bounce.tool_word and is_open:
+        return _without(bounce, _BY_WORD[bounce.tool_word])
     if kind in REFUSED:
+        # Filters refuse spam with 5.1.1, too: words about the sender or the message count,
+        # whatever the codes.  Microsoft says "access denied" with 5.4.1 of a recipient who is
+        # in no directory.
+        words = meaning(SmtpReply(550, None, reply.text), stage="rcpt", echoed=echoed).kind
+        if words in {ReplyKind.ABOUT_US, ReplyKind.SENDER} and reply.enhanced != "5.4.1":
+            return BounceMeaning(BounceKind.OTHER, _CONTRADICTION)
         return _without(bounce, BounceMeaning(BounceKind.PERMANENT, kind.value))
     may_pass = kind in _MAY_PASS or (kind is ReplyKind.UNKNOWN and reply.code < 500)
     follows = BounceKind.TEMPORARY if may_pass else BounceKind.OTHER
     return BounceMeaning(follows, kind.value)
-
-
-def _words_are_about_us(bounce: Bounce, reply: SmtpReply) -> bool:
-    """Say whether the words of *reply* are about the sender or the message, whatever its codes.
-
-    Filters refuse spam with 5.1.1, too.  5.4.1 is not read so: Microsoft says "access denied"
-    there of a recipient who is in no directory.
-    """
-    if reply.enhanced == "5.4.1":
-        return False
-    echoed = (bounce.address, bounce.address.rpartition("@")[2])
-    words = meaning(SmtpReply(550, None, reply.text), stage="rcpt", echoed=echoed)
-    return words.kind in {ReplyKind.ABOUT_US, ReplyKind.SENDER}
-
-
-def _leaves_it_open(reply: SmtpReply) -> bool:
-    """Say whether the enhanced code of *reply* is no more than a class, or "the mailbox"."""
-    return reply.enhanced is None or reply.enhanced[1:] in {".0.0", ".2.0"}
 
 
 def _without(bounce: Bounce, found: BounceMeaning) -> BounceMeaning:
@@ -158,22 +147,11 @@ def _without(bounce: Bounce, found: BounceMeaning) -> BounceMeaning:
         return found
     codes = {*_ENHANCED.findall(bounce.diagnostic), *([bounce.status] if bounce.status else [])}
     if any(code[0] == "4" for code in codes) or (bounce.code or 500) < 500:
-        return BounceMeaning(BounceKind.TEMPORARY, CONTRADICTION)
+        return BounceMeaning(BounceKind.TEMPORARY, _CONTRADICTION)
     about_policy = any(code[1:].startswith(".7.") and code[4:] not in _OWNER for code in codes)
     if about_policy or bounce.tool_word is ToolWord.BLOCK:
-        return BounceMeaning(BounceKind.OTHER, CONTRADICTION)
+        return BounceMeaning(BounceKind.OTHER, _CONTRADICTION)
     return found
-
-
-#: Of the codes about policy, those about the mailbox itself (RFC 7372 has none; 5.7.13 is
-#: RFC 3463's registry, 5.7.17 and 5.7.18 RFC 7293): shut, or another's by now.
-_OWNER = frozenset({"13", "17", "18"})
-
-
-def _by_word(word: ToolWord | None) -> BounceMeaning:
-    if word is None:
-        return BounceMeaning(BounceKind.OTHER, UNSAID)
-    return BounceMeaning(_KIND_OF_WORD[word], REPORTED[word])
 
 
 def _reply_of(bounce: Bounce) -> SmtpReply | None:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ _SPAN = re.compile(
     r"(?<![\w.:#-])(?P<n>\d{1,5})[ -]?"
     r"(?P<unit>s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?:\(s\))?(?![\w.-]*\w)"
 )
+_BETWEEN_SPANS = re.compile(r"[\s,]*(?:and)?\s*")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600}
 #: A hint longer than this is no use to a lookup that lives for minutes.
 _LONGEST_S = 86_400
@@ -82,12 +83,6 @@ def parse(lines: Sequence[bytes]) -> SmtpReply:
     return SmtpReply(int(code), enhanced, text)
 
 
-def repeated_code(text: str) -> str | None:
-    """Return the enhanced code of another server's reply that *text* repeats."""
-    match = _REPEATED.search(text)
-    return match[1] if match else None
-
-
 def decoded(raw: bytes) -> str:
     """Return one line as text: UTF-8, or else Latin-1; control characters made blank."""
     raw = raw.rstrip(b"\r\n")
@@ -129,18 +124,13 @@ def retry_hint(text: str) -> float | None:
     if clock := _CLOCK.search(lower):
         total = int(clock["h"]) * 3600 + int(clock["m"]) * 60 + int(clock["s"])
     else:
-        total = _spans(lower)
+        total, end = 0, None
+        for span in _SPAN.finditer(lower):
+            if end is not None and not _BETWEEN_SPANS.fullmatch(lower, end, span.start()):
+                break
+            total += int(span["n"]) * _UNIT_S[span["unit"][0]]
+            end = span.end()
     return float(total) if 0 < total <= _LONGEST_S else None
-
-
-def _spans(text: str) -> int:
-    total, end = 0, None
-    for span in _SPAN.finditer(text):
-        if end is not None and not re.fullmatch(r"[\s,]*(?:and)?\s*", text[end : span.start()]):
-            break
-        total += int(span["n"]) * _UNIT_S[span["unit"][0]]
-        end = span.end()
-    return total
 
 
 Stage = Literal["banner", "helo", "starttls", "mail", "rcpt", "quit"]
@@ -209,12 +199,14 @@ def meaning(
         sender: Our MAIL FROM.  A refusal that names it, and no recipient, is about it.
     """
     text = _ReplyText(reply.text, (*echoed, sender))
-    rules = _RULES.rcpt if stage == "rcpt" else _RULES.before_rcpt
+    rules = _DATA.rules["rcpt" if stage == "rcpt" else "before-rcpt"]
     code = f"{reply.code} {_detail(reply)}"
     fitting = (rule.kind for rule in rules if rule.fits(code, stage, text))
     kind = next(fitting, ReplyKind.UNKNOWN)
-    if kind in _AGAINST_RECIPIENT and _names_only(reply, sender, echoed):
-        kind = ReplyKind.SENDER
+    if kind in _AGAINST_RECIPIENT and sender:
+        said = reply.text.casefold()
+        names_recipient = any(each.casefold() in said for each in echoed if "@" in each)
+        kind = ReplyKind.SENDER if sender.casefold() in said and not names_recipient else kind
     if kind not in _RETRY_S:
         return ReplyMeaning(kind)
     hint = retry_hint(reply.text) if reply.code // 100 == 4 else None
@@ -224,30 +216,15 @@ def meaning(
 def same_words(one: SmtpReply, other: SmtpReply, echoed: Sequence[str]) -> bool:
     """Say whether two replies say the same, but for what they are about.
 
-    Used to compare a refusal with that of a control address: a server that refuses both
-    in the same words is refusing us.
-    """
-    return (one.code, one.enhanced) == (other.code, other.enhanced) and (
-        gist(one.text, echoed) == gist(other.text, echoed)
-    )
-
-
-def gist(text: str, echoed: Sequence[str]) -> str:
-    """Return what stays of *text* when the server replies so about someone else.
-
+    A server that refuses an address and a control address in the same words is refusing us.
     Queue ids, clocks and counters change from reply to reply, and so does what is *echoed*.
     """
-    read = _without(text[:_READ].casefold(), echoed)
-    return _SPACE.sub(" ", _CHANGING.sub("#", read)).strip()
 
+    def gist(reply: SmtpReply) -> tuple[int, str | None, str]:
+        read = _without(reply.text[:_READ].casefold(), echoed)
+        return reply.code, reply.enhanced, " ".join(_CHANGING.sub("#", read).split())
 
-def _names_only(reply: SmtpReply, sender: str, echoed: Sequence[str]) -> bool:
-    text = reply.text.casefold()
-    return (
-        bool(sender)
-        and sender.casefold() in text
-        and not any(e.casefold() in text for e in echoed if "@" in e)
-    )
+    return gist(one) == gist(other)
 
 
 def _detail(reply: SmtpReply) -> str:
@@ -259,9 +236,9 @@ def _detail(reply: SmtpReply) -> str:
     else:
         detail = reply.enhanced[2:]
     if reply.code // 100 == 5 and detail in _SAYS_NOTHING:
-        repeated = repeated_code(reply.text)
+        repeated = _REPEATED.search(reply.text)
         if repeated is not None:
-            return repeated[2:] if repeated[0] == "5" else "mixed"
+            return repeated[1][2:] if repeated[1][0] == "5" else "mixed"
     return detail
 
 
@@ -269,21 +246,11 @@ def _detail(reply: SmtpReply) -> str:
 _NEAR = 40
 _ADDRESS = re.compile(r"[^\s<>()\[\]\"',;]+@[^\s<>()\[\]\"',;]*")
 _LINK = re.compile(r"(?:https?://|www\.)\S+")
-_SPACE = re.compile(r"\s+")
 _CHANGING = re.compile(r"\w*\d\w*")
 _EMPTY_BRACKETS = re.compile(r"[<(\[\"'][\s<>]*[>)\]\"']:?")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 #: Letters that do not decompose into a letter and a mark, and what replaces them.
 _PLAIN = str.maketrans({"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "’": "'"})
-
-
-class _Topic(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
-    english: tuple[str, ...] = ()
-    foreign: tuple[str, ...] = ()
-    near_mailbox: tuple[str, ...] = ()
-    links: bool = False
-    without: str = ""
-    unless: tuple[str, ...] = ()
 
 
 class _Rule(msgspec.Struct, forbid_unknown_fields=True):
@@ -303,24 +270,36 @@ class _Rule(msgspec.Struct, forbid_unknown_fields=True):
         )
 
 
-class _Rules(msgspec.Struct, rename="kebab"):
-    before_rcpt: tuple[_Rule, ...]
-    rcpt: tuple[_Rule, ...]
+class _Topic:
+    """A topic of ``replies.toml``, compiled."""
+
+    def __init__(
+        self,
+        *,
+        english: Sequence[str] = (),
+        foreign: Sequence[str] = (),
+        near_mailbox: Sequence[str] = (),
+        links: bool = False,
+        without: str = "",
+        unless: Sequence[str] = (),
+    ) -> None:
+        self.english = re.compile(_any_of(english))
+        self.links, self.unless = links, unless
+        self.without = re.compile(_any_of([without])) if without else None
+        other = _folded(_any_of(foreign))
+        if near_mailbox:
+            noun, said = _folded(_any_of(["{mailbox}"])), _folded(_any_of(near_mailbox))
+            near = f".{{0,{_NEAR}}}?"
+            other = f"(?:{noun}){near}(?:{said})|(?:{said}){near}(?:{noun})"
+        self.foreign = re.compile(other) if other else None
 
 
 class _Replies(msgspec.Struct):
-    rules: _Rules
+    """``replies.toml``."""
+
+    rules: dict[str, tuple[_Rule, ...]]
     parts: dict[str, str]
-    topics: dict[str, _Topic]
-
-
-class _Patterns(msgspec.Struct, frozen=True):
-    """A topic, compiled."""
-
-    english: re.Pattern[str]
-    foreign: re.Pattern[str] | None
-    without: re.Pattern[str] | None
-    topic: _Topic
+    topics: dict[str, dict[str, Any]]
 
 
 class _ReplyText:
@@ -335,8 +314,8 @@ class _ReplyText:
 
     def __init__(self, text: str, echoed: Iterable[str]) -> None:
         text = _SENDER_TOLD.sub(" ", _without(text[:_READ].casefold(), echoed))
-        self._with_links = _SPACE.sub(" ", text).strip()
-        self._plain = _SPACE.sub(" ", _LINK.sub(" ", text)).strip()
+        self._with_links = " ".join(text.split())
+        self._plain = " ".join(_LINK.sub(" ", text).split())
         self._known = {"nothing": not _LETTERS.search(self._plain)}
 
     def speaks_of(self, topic: str) -> bool:
@@ -344,13 +323,13 @@ class _ReplyText:
             self._known[topic] = self._finds(_TOPICS[topic])
         return self._known[topic]
 
-    def _finds(self, patterns: _Patterns) -> bool:
-        text = self._with_links if patterns.topic.links else self._plain
-        if patterns.without:
-            text = patterns.without.sub(" ", text)
-        if patterns.english.search(text):
-            return not any(map(self.speaks_of, patterns.topic.unless))
-        return bool(patterns.foreign and patterns.foreign.search(_folded(self._plain)))
+    def _finds(self, topic: _Topic) -> bool:
+        text = self._with_links if topic.links else self._plain
+        if topic.without:
+            text = topic.without.sub(" ", text)
+        if topic.english.search(text):
+            return not any(map(self.speaks_of, topic.unless))
+        return bool(topic.foreign and topic.foreign.search(_folded(self._plain)))
 
 
 def _without(text: str, echoed: Iterable[str]) -> str:
@@ -379,35 +358,17 @@ def _folded(text: str) -> str:
     return "".join(c for c in letters if not unicodedata.combining(c)).translate(_PLAIN)
 
 
-def _compiled(topic: _Topic, parts: dict[str, str]) -> _Patterns:
-    foreign = _folded(_any_of(topic.foreign, parts))
-    if topic.near_mailbox:
-        noun = _folded(_any_of([parts["mailbox"]], parts))
-        said = _folded(_any_of(topic.near_mailbox, parts))
-        near = f".{{0,{_NEAR}}}?"
-        foreign = f"(?:{noun}){near}(?:{said})|(?:{said}){near}(?:{noun})"
-    return _Patterns(
-        english=re.compile(_any_of(topic.english, parts)),
-        foreign=re.compile(foreign) if foreign else None,
-        without=re.compile(_any_of([topic.without], parts)) if topic.without else None,
-        topic=topic,
-    )
-
-
-def _any_of(patterns: Iterable[str], parts: dict[str, str]) -> str:
+def _any_of(patterns: Iterable[str]) -> str:
     """Return a pattern for any of *patterns*, their line breaks removed and parts put in."""
     lines = ("".join(map(str.lstrip, pattern.splitlines())) for pattern in patterns)
-    joined = "|".join(lines)
-    for name, part in parts.items():
-        if f"{{{name}}}" in joined:
-            joined = joined.replace(f"{{{name}}}", _any_of([part], parts))
-    return joined
+    return _PART.sub(lambda part: _any_of([_DATA.parts[part[1]]]), "|".join(lines))
 
 
 _DATA = msgspec.toml.decode(
     Path(__file__).with_name("replies.toml").read_bytes(), type=_Replies
 )
-_RULES = _DATA.rules
-_TOPICS = {name: _compiled(topic, _DATA.parts) for name, topic in _DATA.topics.items()}
+#: A name of a part in a pattern, and no number of repetitions.
+_PART = re.compile(r"\{([a-z-]+)\}")
+_TOPICS = {name: _Topic(**topic) for name, topic in _DATA.topics.items()}
 #: The sender is spoken of, and not refused.
-_SENDER_TOLD = re.compile(_any_of([_DATA.parts["sender-told"]], _DATA.parts))
+_SENDER_TOLD = re.compile(_any_of(["{sender-told}"]))
