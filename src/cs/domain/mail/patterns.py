@@ -3,6 +3,7 @@
 Candidates made here are guesses: they are only ever asked about, never shown.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
@@ -33,18 +34,7 @@ FREQUENCIES: dict[Pattern, float] = {
 }
 #: Template of each; ``{f}`` and ``{l}`` are the initials.
 TEMPLATES: dict[Pattern, str] = {
-    "first.last": "{first}.{last}",
-    "flast": "{f}{last}",
-    "first": "{first}",
-    "last": "{last}",
-    "firstl": "{first}{l}",
-    "firstlast": "{first}{last}",
-    "last.first": "{last}.{first}",
-    "fl": "{f}{l}",
-    "f.last": "{f}.{last}",
-    "first_last": "{first}_{last}",
-    "lastfirst": "{last}{first}",
-    "lastf": "{last}{f}",
+    pattern: re.sub("first|last|f|l", r"{\g<0>}", pattern) for pattern in FREQUENCIES
 }
 #: Spellings of one name that are tried, likeliest first ("mueller", "muller").
 _SPELLINGS = 3
@@ -82,12 +72,16 @@ def candidates(
     Source:
         `FREQUENCIES`.
     """
+    spelt = (*_spellings(first), *_spellings(last))
+    parts = [part for part in spelt if len(part) >= _LEAST_LETTERS]
     found: dict[Address, Pattern | None] = {}
     for address in named:
         lower = address.strip().lower()
         local, _, domain = lower.rpartition("@")
-        if domain == mail_domain and is_mailbox(lower) and _shows(local, first, last):
-            found.setdefault(lower, pattern_of(lower, first, last))
+        if domain == mail_domain and is_mailbox(lower):
+            by = pattern_of(lower, first, last)
+            if by is not None or any(part in local for part in parts):
+                found.setdefault(lower, by)
     made = sorted(
         _made(first, last),
         key=lambda guess: (guess[1] != pattern, -guess[2]),  # stable: ties keep their order
@@ -126,14 +120,6 @@ def named_pattern(
         if (pattern := pattern_of(address, first, last)) is not None
     )
     return max(followed, key=lambda by: (followed[by], FREQUENCIES[by]), default=None)
-
-
-def _shows(local: str, first: str | None, last: str | None) -> bool:
-    """Say whether *local* follows a pattern of the name, or holds one of its parts."""
-    if any(made == local for made, _, _ in _made(first, last)):
-        return True
-    parts = [spelt for name in (first, last) for spelt in _spellings(name)]
-    return any(len(part) >= _LEAST_LETTERS and part in local for part in parts)
 
 
 def pattern_of(address: Address, first: str | None, last: str | None) -> Pattern | None:
