@@ -1,35 +1,47 @@
-"""The history opened from a program."""
+"""The history opened from a program, as docs/analysts.md shows it."""
 
-import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
+from cli.command import Here, environment
 
-from cs.assembly.folder import open_folder
+#: Prints what happened to the keys of a data folder.
+PROGRAM = """
+import asyncio, sys
 from cs.assembly.open_history import open_history
-from cs.domain.codec import AnyEvent
-from cs.eventlog.port import NO_STREAM, Append
-from cs.runtime.data_folder import DataFolder, DataFolderError
-from domain.golden_files import golden_events
+
+async def main():
+    async with open_history(sys.argv[1]) as opened:
+        for stream in sys.argv[2:]:
+            async for recorded in opened.history.stream(stream):
+                print(type(recorded.event).__name__, recorded.event.quota)
+
+asyncio.run(main())
+"""
 
 
-async def events_in(folder: Path) -> list[AnyEvent]:
-    async with open_history(folder) as opened:
-        return [recorded.event async for recorded in opened.history.stream("key-k1")]
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
+    )
 
 
-def test_a_data_folder_is_read(tmp_path: Path) -> None:
-    async def fill() -> None:
-        async with open_folder(DataFolder(tmp_path)) as data:
-            await data.log.append([Append("key-k1", NO_STREAM, golden_events("key"))])
+def test_a_data_folder_is_read(here: Here, tmp_path: Path) -> None:
+    made = here("keys", "create", "--quota=7", "--json", f"--data-dir={tmp_path}").rows[0]
 
-    asyncio.run(fill())
+    ran = run(str(tmp_path), f"key-{made['id']}")
 
-    assert asyncio.run(events_in(tmp_path)) == list(golden_events("key"))
+    assert ran.stdout == "KeyIssued 7\n"
 
 
 def test_a_folder_without_data_is_refused_and_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(DataFolderError, match="nothing"):
-        asyncio.run(events_in(tmp_path / "nothing"))
+    ran = run(str(tmp_path / "nothing"))
 
+    assert ran.stderr.splitlines()[-1].startswith("cs.runtime.data_folder.DataFolderError")
     assert list(tmp_path.iterdir()) == []

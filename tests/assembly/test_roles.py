@@ -8,24 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from bus.kafka.kafka_cases import settings_for
+from bus.kafka.kafka_cases import client_of
 from cs.admin.app import build
+from cs.admin.health import Readiness
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.process import RunningRole
 from cs.assembly.roles import run_process_manager, run_project
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.topics import apply
-from cs.bus.topics import OUTCOMES, TOPICS, encode
+from cs.assembly.shared_settings import insecure_role
+from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Alive, Outcome
 from cs.postgres.pool import open_pool
+from cs.settings import Settings
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 from harness.servers.databases import new_database
 from system.older_keys.forms import OnDatabases
 
+OTHERS = ("cs.outcomes.v1", "cs.dead-letters.v1", "cs.events.v1")
 FORGED = Outcome(
     lookup="brand-0a1b.1", stage="ranking", attempt=1, finding=Alive(), receipt="made-up"
 )
@@ -74,17 +77,17 @@ async def test_outcomes_that_were_forged_are_counted(
     form: OnDatabases, kafka: str, topic_prefix: str
 ) -> None:
     settings = replace(form.settings, kafka=(kafka,), kafka_prefix=topic_prefix)
-    bus_settings = settings_for(kafka, topic_prefix)
-    await apply(bus_settings, TOPICS, partitions=1, replication=1)
+    client = client_of(kafka, topic_prefix)
+    await client.make_topics(*(row.topic for row in STAGES.values()), *OTHERS)
 
     with capture_logs():
         async with (
             run_project(settings, "live"),  # whose views it waits for
             run_process_manager(settings, "live") as role,
-            KafkaBus(bus_settings) as bus,
+            client.bus() as bus,
         ):
             for _ in range(3):
-                await bus.publish(OUTCOMES, key=b"", value=encode(FORGED))
+                await bus.publish("cs.outcomes.v1", key=b"", value=msgspec.json.encode(FORGED))
             while (forged := await told(role, "outcomes_forged")) < 3:
                 pass
 
@@ -100,3 +103,33 @@ def test_the_process_of_a_stage_loads_no_log_and_no_keys() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
 
     assert not set(HOLDS_KEYS) & set(ended.stdout.decode().split())
+
+
+CLEAR = Settings(
+    postgres="postgresql://cs@db.internal,127.0.0.1/cs",
+    keys_postgres="postgresql://cs@127.0.0.1/keys",
+    kafka=("kafka-1:9092", "[::1]:9092"),
+    insecure_postgres=True,
+    insecure_kafka=True,
+)
+CONNECTIONS = {"postgres": ("db.internal",), "kafka": ("kafka-1:9092",)}
+
+
+async def test_readiness_mentions_it_and_is_as_it_was() -> None:
+    assert await Readiness(insecure=CONNECTIONS).check() == (
+        True,
+        {"ready": True, "insecure": CONNECTIONS},
+    )
+    assert await Readiness().check() == (True, {"ready": True})
+
+
+def test_the_log_mentions_what_is_reached_in_clear_at_the_start() -> None:
+    with capture_logs() as lines:
+        assert insecure_role(CLEAR, "live") == CONNECTIONS
+        assert insecure_role(CLEAR, "sandbox") == {}
+        assert insecure_role(Settings(), "live") == {}
+
+    assert [(line["event"], line["setting"], line["hosts"]) for line in lines] == [
+        ("insecure_connection", "postgres", ["db.internal"]),
+        ("insecure_connection", "kafka", ["kafka-1:9092"]),
+    ]

@@ -1,10 +1,12 @@
 """The address of an operator's own language model, as it may be written."""
 
+import asyncio
+
 import pytest
 
-from cs.assembly.plugins import check_opinion_settings
-from cs.settings import BadSettings, Settings, load
+from cs.settings import BadSettings
 from harness.every_row import check_every
+from harness.outside import set_up
 
 GOOD = (
     "http://127.0.0.1:8000/v1",
@@ -34,21 +36,26 @@ BAD = (
 )
 
 
-def settings(url: str, *, insecure: bool = False) -> Settings:
-    given = {"opinion_url": url, "opinion_model": "m", "insecure_opinion": insecure}
-    return load(environment={}, given=given)
+def opened(url: str, *, insecure: bool = False) -> None:
+    """Open what a service asks whose model is at *url*."""
+
+    async def open_and_close() -> None:
+        async with set_up(opinion_url=url, opinion_model="m", insecure_opinion=insecure):
+            pass
+
+    asyncio.run(open_and_close())
 
 
 def test_addresses_that_can_be_asked() -> None:
-    check_every(GOOD, lambda url: check_opinion_settings(settings(url)))
-    check_opinion_settings(settings("http://10.0.0.7/v1", insecure=True))
+    check_every(GOOD, opened)
+    opened("http://10.0.0.7/v1", insecure=True)
 
 
 def test_addresses_that_cannot_are_refused_with_what_to_do_and_no_secret() -> None:
     def refused(row: tuple[str, str]) -> None:
         url, told = row
         with pytest.raises(BadSettings) as caught:
-            check_opinion_settings(settings(url))
+            opened(url)
         assert "opinion_url: " in str(caught.value)
         assert told in str(caught.value)
         assert "secret" not in str(caught.value)

@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.plugins import open_plugins
-from cs.assembly.setup_lines import setup_lines
-from cs.settings import BadSettings, load
+from cs.settings import BadSettings
+from harness.outside import lines_at_start, set_up
 
 NOTHING: dict[str, str] = {}
 ALL = {
@@ -18,9 +17,7 @@ ALL = {
 
 
 async def lines(environment: dict[str, str]) -> dict[str, Any]:
-    settings = load(environment=environment)
-    async with open_plugins(settings) as tools:
-        told = setup_lines(settings, tools)
+    told = await lines_at_start(environment)
     assert len(told) == 5
     assert not any("s3cret" in line for line in told)
     return dict(line.split(": ", 1) for line in told)
@@ -50,9 +47,9 @@ async def test_what_is_set_up_is_reported() -> None:
 
 
 async def test_the_directory_may_have_a_place_in_the_order_before_it_has_people() -> None:
-    settings = load(environment=ALL | {"CS_PEOPLE_SOURCE_ORDER": "directory,searxng"})
+    order = {"CS_PEOPLE_SOURCE_ORDER": "directory,searxng"}
 
-    async with open_plugins(settings) as tools:
+    async with set_up(ALL | order) as tools:
         names = [source.name for source in tools.people_sources]
 
     assert names == ["brave", "directory", "pdl", "searxng"]
@@ -70,8 +67,8 @@ async def test_a_second_opinion_is_reported_with_what_it_may_cost() -> None:
 
 @pytest.mark.parametrize("named", ["url", "model"])
 async def test_a_second_opinion_needs_an_address_and_a_model(named: str) -> None:
-    settings = load(environment={f"CS_OPINION_{named.upper()}": "http://127.0.0.1:1/v1"})
+    half = {f"CS_OPINION_{named.upper()}": "http://127.0.0.1:1/v1"}
     other = {"url": "model", "model": "url"}[named]
     with pytest.raises(BadSettings, match=f"^opinion_{other}: "):
-        async with open_plugins(settings):
+        async with set_up(half):
             raise AssertionError

@@ -2,16 +2,14 @@ import asyncio
 
 import pytest
 
-from contracts.bus import OTHER, TOPIC, BusContract, publish, take, values
-from cs.bus import memory
-from cs.bus.memory import MemoryBus
-from cs.bus.port import BusUnavailable
-from cs.bus.topics import DEAD_LETTERS
+from bus.memory_bus import memory_bus
+from contracts.bus import TOPIC, BusContract, publish, take, values
+from cs.bus.port import Bus, BusUnavailable
 
 
 @pytest.fixture
-def bus() -> MemoryBus:
-    return MemoryBus((topic, group) for topic in (TOPIC, OTHER, DEAD_LETTERS) for group in "ab")
+def bus() -> Bus:
+    return memory_bus()
 
 
 class TestMemoryBus(BusContract):
@@ -19,7 +17,7 @@ class TestMemoryBus(BusContract):
 
 
 async def test_what_a_leaving_member_did_not_finish_goes_to_one_that_waits(
-    bus: MemoryBus,
+    bus: Bus,
 ) -> None:
     await publish(bus, b"1", b"2")
     async with bus.subscribe(TOPIC, group="a") as stays:
@@ -33,7 +31,7 @@ async def test_what_a_leaving_member_did_not_finish_goes_to_one_that_waits(
 
 
 async def test_a_group_it_was_never_told_of_gets_what_comes_after_it_joined(
-    bus: MemoryBus,
+    bus: Bus,
 ) -> None:
     await publish(bus, b"before")
     async with bus.subscribe(TOPIC, group="new") as records:
@@ -42,10 +40,8 @@ async def test_a_group_it_was_never_told_of_gets_what_comes_after_it_joined(
         assert values(await take(records, 1)) == [b"after"]
 
 
-async def test_publishing_waits_for_room(
-    bus: MemoryBus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "WAITING", 2)
+async def test_publishing_waits_for_room() -> None:
+    bus = memory_bus(waiting=2)
     async with bus.subscribe(TOPIC, group="a") as a, bus.subscribe(TOPIC, group="b") as b:
         await publish(bus, b"1", b"2")
         third = asyncio.create_task(publish(bus, b"3"))
@@ -59,10 +55,10 @@ async def test_publishing_waits_for_room(
 
 
 async def test_publishing_gives_up_when_there_is_no_room_in_time(
-    bus: MemoryBus, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(memory, "WAITING", 1)
-    monkeypatch.setattr(memory, "PUBLISH_TIMEOUT_S", 0.01)
+    bus = memory_bus(waiting=1)
+    monkeypatch.setattr("cs.bus.memory.PUBLISH_TIMEOUT_S", 0.01)
     await publish(bus, b"1")
 
     with pytest.raises(BusUnavailable, match=TOPIC):

@@ -3,7 +3,7 @@
 import gzip
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,6 +11,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+from cs.assembly.otel_traces import OtelTraces
+from cs.assembly.process import open_traces
+from cs.metrics.traces import Traces
+from cs.settings import Settings
 
 #: Spans are sent every second.
 ARRIVE_S = 30.0
@@ -124,3 +129,18 @@ def parents_of(spans: list[ReceivedSpan]) -> dict[str, set[str]]:
         assert not span.parent or span.parent in by_id, f"{span.name} hangs on nothing"
         found.setdefault(span.name, set()).add(by_id.get(span.parent, "-"))
     return found
+
+
+def traces_of(settings: Settings) -> AbstractAsyncContextManager[Traces]:
+    """Open the traces of a process with *settings*."""
+    return open_traces(settings, "api")
+
+
+@contextmanager
+def sending(url: str) -> Iterator[Traces]:
+    """Yield traces that are sent to *url* once they are left."""
+    traces = OtelTraces(url, "api")
+    try:
+        yield traces
+    finally:
+        traces.close()

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from cs.bus.memory import MemoryBus
-from cs.bus.port import NO_HEADERS, BusUnavailable, Record
+from cs.bus.port import NO_HEADERS, Bus, BusUnavailable, Record
 from cs.bus.topics import (
     DEAD_LETTERS,
     EVENTS,
@@ -152,7 +152,7 @@ class Loop:
         self.log = log or MemoryEventLog(self.keys)
         self.streams = Streams(self.log)
         self.clock = ManualClock(AT)
-        self.bus = bus or MemoryBus(every_group())
+        self.bus: Bus = bus or MemoryBus(every_group())
         self.others = 0
 
     @cached_property

@@ -8,20 +8,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from bus.asyncapi.asyncapi_document import BOX, answers, described, works
-from cs.bus.headers import work_headers
-from cs.bus.topics import (
-    decode_event,
-    decode_outcome,
-    decode_work,
-    encode,
-    read_document,
-)
+from bus.asyncapi.asyncapi_document import COMMITTED, described
 from cs.domain.codec import TOPICS as EVENT_TYPES
-from cs.domain.codec import from_plain
-from cs.eventlog.sealing import opened
 
-DOCUMENT: dict[str, Any] = json.loads(read_document())
+DOCUMENT: dict[str, Any] = json.loads(COMMITTED.read_bytes())
 MESSAGES = DOCUMENT["components"]["messages"]
 WRONG = jsonschema.ValidationError
 
@@ -33,7 +23,7 @@ def check(message: str, payload: Any) -> None:
 
 
 def test_what_is_committed_is_what_the_types_say_now() -> None:
-    assert read_document() == described()
+    assert COMMITTED.read_bytes() == described()
 
 
 @pytest.mark.slow
@@ -58,26 +48,10 @@ def test_every_message_has_examples_that_fit_its_schema(message: str) -> None:
         assert example["headers"]["schema"] == schema
 
 
-def test_the_examples_are_what_the_service_writes_and_reads() -> None:
-    for stage, work in works().items():
-        (example,) = MESSAGES[f"{stage}-work"]["examples"]
-        assert decode_work(json.dumps(example["payload"]).encode()) == work
-        assert json.loads(encode(work)) == example["payload"]
-        assert example["headers"] == work_headers(work)
-    outcomes = [each["payload"] for each in MESSAGES["outcome"]["examples"]]
-    assert [decode_outcome(json.dumps(each).encode()) for each in outcomes] == [
-        outcome for _, outcome in answers()
-    ]
-
-
 @pytest.mark.parametrize("topic", sorted(EVENT_TYPES))
 def test_events_are_described_as_they_are_stored_without_people(topic: str) -> None:
     for example in MESSAGES[topic]["examples"]:
-        event = decode_event(json.dumps(example["payload"]).encode())
-        state = json.loads(bytes(event.state).replace(BOX.encode(), b""))
-        erased = opened(state, {}, lambda lost: pytest.fail(str(lost)))
-        assert event.topic == topic
-        assert isinstance(from_plain(topic, erased), EVENT_TYPES[topic])
+        assert example["payload"]["topic"] == topic
         assert "Quillfeather" not in json.dumps(example)
 
 

@@ -1,48 +1,92 @@
-"""What the tests of the Kafka bus share: settings, topics, a second process."""
+"""What the tests of the Kafka bus share: clients of a broker, topics, a second process."""
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from contracts.bus import OTHER, TOPIC
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import apply
+from cs.assembly.shared_settings import kafka_settings
+from cs.bus.kafka.availability import check_available
+from cs.bus.kafka.bus import KafkaBus
+from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.subscription import lag
+from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, TopicPlan
+from cs.settings import load
 
 MEMBER = Path(__file__).with_name("kafka_member.py")
 
 
-def settings_for(bootstrap: str, prefix: str = "") -> KafkaSettings:
-    return KafkaSettings(
-        bootstrap_servers=tuple(bootstrap.split(",")), prefix=prefix, session_timeout_s=6.0
+@dataclass(frozen=True)
+class Client:
+    """A client of brokers, with settings of its own."""
+
+    settings: KafkaSettings
+
+    def changed(self, **settings: Any) -> "Client":
+        return Client(replace(self.settings, **settings))
+
+    def bus(self) -> KafkaBus:
+        """Return a bus, to be opened with ``async with``."""
+        return KafkaBus(self.settings)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What aiokafka's own clients take."""
+        return client_options(self.settings)
+
+    async def check(self) -> None:
+        """Look whether the brokers answer this client."""
+        await check_available(self.settings)
+
+    async def make_topics(self, *names: str, partitions: int = 1) -> None:
+        """Make the topics of the contract, or those called *names*."""
+        plans = [TopicPlan(name) for name in names or (TOPIC, OTHER, DEAD_LETTERS)]
+        await apply(self.settings, plans, partitions=partitions, replication=1)
+
+    async def topics_there(self, *names: str) -> int:
+        """Return how many of the topics *names* there are."""
+        return len(await describe(self.settings, [TopicPlan(name) for name in names]))
+
+    async def lag(self, topic: str, group: str) -> Mapping[int, int]:
+        return await lag(self.settings, topic, group)
+
+    @asynccontextmanager
+    async def member(self, group: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """Run a process that joins *group*, prints the values it gets and commits none."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            MEMBER,
+            msgspec.json.encode(self.settings),
+            TOPIC,
+            group,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+
+
+def client_of(bootstrap: str, prefix: str = "", **settings: Any) -> Client:
+    """Return a client of the brokers *bootstrap*, whose topics begin with *prefix*."""
+    servers = tuple(bootstrap.split(","))
+    return Client(
+        KafkaSettings(
+            bootstrap_servers=servers, prefix=prefix, session_timeout_s=6.0, **settings
+        )
     )
 
 
-async def make_topics(settings: KafkaSettings, *, partitions: int) -> None:
-    plans = [TopicPlan(name) for name in (TOPIC, OTHER, DEAD_LETTERS)]
-    await apply(settings, plans, partitions=partitions, replication=1)
-
-
-@asynccontextmanager
-async def member_process(
-    settings: KafkaSettings, group: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run a process that joins *group*, prints the values it gets and commits none."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        MEMBER,
-        msgspec.json.encode(settings),
-        TOPIC,
-        group,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+def client_set_up(environment: Mapping[str, str]) -> Client:
+    """Return the client of a process with *environment*."""
+    return Client(kafka_settings(load(environment=environment)))

@@ -8,7 +8,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFailedError
 
-from bus.kafka.kafka_cases import settings_for
+from bus.kafka.kafka_cases import client_of
 from contracts.bus import take
 from cs.bus.kafka.access import access_of_roles, grant
 from cs.bus.kafka.bus import KafkaBus
@@ -44,7 +44,7 @@ def guarded() -> Iterator[Kafka]:
             folder / "kafka", settings=settings, listeners=[listener], users=USERS
         )
         with running as kafka:
-            everybody = settings_for(kafka.bootstrap, PREFIX)
+            everybody = client_of(kafka.bootstrap, PREFIX).settings
             asyncio.run(grant(everybody, GRANTED))
             topics = of(kafka, "topics")
             applied = asyncio.run(apply(topics, TOPICS, partitions=1, replication=1))
@@ -93,7 +93,7 @@ async def test_the_user_of_the_topics_finds_nothing_left_to_do(guarded: Kafka) -
 
 
 async def test_rights_are_given_again_without_harm_and_only_by_who_may(guarded: Kafka) -> None:
-    await grant(settings_for(guarded.bootstrap, PREFIX), GRANTED)
+    await grant(client_of(guarded.bootstrap, PREFIX).settings, GRANTED)
 
     for role in ROLES:
         with pytest.raises(CannotApply, match="may not give rights: it needs Alter on the"):
@@ -105,7 +105,7 @@ async def test_a_stage_takes_its_work_answers_and_puts_bad_records_aside(
     guarded: Kafka, role: str
 ) -> None:
     name, topic = STAGES[role]
-    async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as issuing:
+    async with KafkaBus(client_of(guarded.bootstrap, PREFIX).settings) as issuing:
         await issuing.publish(topic, key=b"k", value=b"{}")
 
     settings = of(guarded, role)
@@ -123,7 +123,7 @@ async def test_a_process_manager_takes_outcomes_and_knows_how_many_are_left(
 ) -> None:
     settings = of(guarded, "process-manager")
     async with KafkaBus(settings) as bus:
-        async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as stage:
+        async with KafkaBus(client_of(guarded.bootstrap, PREFIX).settings) as stage:
             await stage.publish(OUTCOMES, key=b"k", value=b"{}")
         async with bus.subscribe(OUTCOMES, group=GROUP) as records:
             (record,) = await take(records, 1)
@@ -184,7 +184,7 @@ async def read(consumer: AIOKafkaConsumer, at: TopicPartition) -> None:
 
 @pytest.mark.parametrize("role", [*ROLES, "nobody"])
 async def test_nobody_reads_what_it_need_not(guarded: Kafka, role: str) -> None:
-    async with KafkaBus(settings_for(guarded.bootstrap, PREFIX)) as everybody:
+    async with KafkaBus(client_of(guarded.bootstrap, PREFIX).settings) as everybody:
         for topic in NAMES:
             await everybody.publish(topic, key=b"k", value=b"{}")
     refused = set()

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from cs.bus.kafka.availability import check_available
-from cs.bus.kafka.settings import KafkaSettings
+from bus.kafka.kafka_cases import client_of
 from cs.bus.port import BusRefused
 from harness.loopback_server import loopback_server
 
@@ -45,12 +44,12 @@ async def broker_naming(host: str) -> AsyncIterator[str]:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_broker_that_names_this_machine_is_reached(host: str) -> None:
     async with broker_naming(host) as server:
-        await check_available(KafkaSettings(bootstrap_servers=(server,)))
+        await client_of(server).check()
 
 
 async def test_a_broker_that_sends_us_elsewhere_in_clear_is_refused() -> None:
     async with broker_naming("kafka-1.internal") as server:
         with pytest.raises(BusRefused, match=r"on to kafka-1\.internal.*kafka_tls"):
-            await check_available(KafkaSettings(bootstrap_servers=(server,)))
+            await client_of(server).check()
 
-        await check_available(KafkaSettings(bootstrap_servers=(server,), insecure=True))
+        await client_of(server, insecure=True).check()

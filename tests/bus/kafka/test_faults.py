@@ -2,25 +2,22 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from aiokafka.consumer.fetcher import Fetcher  # type: ignore[import-untyped,unused-ignore]
-from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from bus.kafka.kafka_cases import make_topics, settings_for
+from bus.kafka.kafka_cases import Client, client_of
 from contracts.bus import TOPIC, publish, take, values
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.subscription import KafkaSubscription
-from cs.bus.port import BusStuck, BusUnavailable
+from cs.bus.port import Bus, BusStuck, BusUnavailable, Subscription
 from harness.servers.kafka import Kafka
 from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 
 
-async def publish_with_retries(bus: KafkaBus, value: bytes) -> None:
+async def publish_with_retries(bus: Bus, value: bytes) -> None:
     """Publish *value*, again and again while Kafka is away."""
     while True:
         try:
@@ -31,7 +28,7 @@ async def publish_with_retries(bus: KafkaBus, value: bytes) -> None:
             return
 
 
-async def all_of(records: KafkaSubscription, sent: set[bytes]) -> None:
+async def all_of(records: Subscription, sent: set[bytes]) -> None:
     """Return when everything *sent* has come."""
     missing = set(sent)
     async for record in records:
@@ -45,19 +42,19 @@ async def all_of(records: KafkaSubscription, sent: set[bytes]) -> None:
 async def test_nothing_is_lost_when_the_broker_starts_again(
     own_kafka: Kafka, end: Callable[[Kafka], None]
 ) -> None:
-    settings = replace(settings_for(own_kafka.bootstrap), publish_timeout_s=2.0)
-    await make_topics(settings, partitions=3)
+    client = client_of(own_kafka.bootstrap, publish_timeout_s=2.0)
+    await client.make_topics(partitions=3)
     sent = {b"%d" % n for n in range(300)}
     half = asyncio.Event()
 
-    async def send(bus: KafkaBus) -> None:
+    async def send(bus: Bus) -> None:
         for n, value in enumerate(sorted(sent)):
             await publish_with_retries(bus, value)
             if n == 100:
                 half.set()
 
     async with (
-        KafkaBus(settings) as bus,
+        client.bus() as bus,
         bus.subscribe(TOPIC, group="a") as records,
         asyncio.timeout(90),
         asyncio.TaskGroup() as tasks,
@@ -72,16 +69,16 @@ async def test_nothing_is_lost_when_the_broker_starts_again(
 async def test_a_subscription_while_kafka_is_away_reports_it_and_begins_when_it_comes(
     own_kafka: Kafka,
 ) -> None:
-    settings = settings_for(own_kafka.bootstrap)
-    await make_topics(settings, partitions=1)
+    client = client_of(own_kafka.bootstrap)
+    await client.make_topics()
     await asyncio.to_thread(own_kafka.stop)
 
-    async def read(bus: KafkaBus) -> list[bytes]:
+    async def read(bus: Bus) -> list[bytes]:
         async with bus.subscribe(TOPIC, group="a") as records:
             return values(await take(records, 1))
 
     with capture_logs() as lines:
-        async with KafkaBus(settings) as bus, asyncio.timeout(90):
+        async with client.bus() as bus, asyncio.timeout(90):
             reading = asyncio.create_task(read(bus))
             while not (meanwhile := await bus.measure()).subscriptions or not lines:
                 assert not reading.done()
@@ -102,7 +99,7 @@ async def test_a_subscription_while_kafka_is_away_reports_it_and_begins_when_it_
 
 async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
     (port,) = free_ports(1)
-    async with KafkaBus(settings_for(f"127.0.0.1:{port}")) as bus:
+    async with client_of(f"127.0.0.1:{port}").bus() as bus:
 
         async def read() -> None:
             async with bus.subscribe(TOPIC, group="a", drain_s=60):
@@ -118,9 +115,9 @@ async def test_who_leaves_while_kafka_is_away_leaves_at_once() -> None:
 
 
 async def test_a_broker_that_hangs_is_reported_in_time(own_kafka: Kafka) -> None:
-    settings = replace(settings_for(own_kafka.bootstrap), publish_timeout_s=1.0)
-    await make_topics(settings, partitions=1)
-    async with KafkaBus(settings) as bus:
+    client = client_of(own_kafka.bootstrap, publish_timeout_s=1.0)
+    await client.make_topics()
+    async with client.bus() as bus:
         await publish(bus, b"1")
         own_kafka.suspend()
         try:
@@ -137,13 +134,13 @@ async def test_a_broker_that_hangs_is_reported_in_time(own_kafka: Kafka) -> None
 
 
 @pytest.fixture
-async def watched(kafka: str, topic_prefix: str) -> KafkaSettings:
-    settings = replace(settings_for(kafka, topic_prefix), stuck_after_s=1.0)
-    await make_topics(settings, partitions=1)
-    return settings
+async def watched(kafka: str, topic_prefix: str) -> Client:
+    client = client_of(kafka, topic_prefix, stuck_after_s=1.0)
+    await client.make_topics()
+    return client
 
 
-async def hang(records: KafkaSubscription) -> None:
+async def hang(records: Any) -> None:
     """End what fetches in the client, as if it hung; nothing else there notices."""
     while records.rebalancing:
         await asyncio.to_thread(int)
@@ -155,8 +152,8 @@ async def fetch_nothing(_fetcher: Fetcher) -> None:
     await asyncio.Event().wait()
 
 
-async def test_a_consumer_that_hangs_is_built_again(watched: KafkaSettings) -> None:
-    async with KafkaBus(watched) as bus, bus.subscribe(TOPIC, group="a") as records:
+async def test_a_consumer_that_hangs_is_built_again(watched: Client) -> None:
+    async with watched.bus() as bus, bus.subscribe(TOPIC, group="a") as records:
         await publish(bus, b"1")
         (first,) = await take(records, 1)
         await records.commit(first)
@@ -170,12 +167,12 @@ async def test_a_consumer_that_hangs_is_built_again(watched: KafkaSettings) -> N
 
 
 async def test_a_consumer_that_hangs_again_at_once_ends_the_process(
-    watched: KafkaSettings, monkeypatch: pytest.MonkeyPatch
+    watched: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Fetcher, "_fetch_requests_routine", fetch_nothing)
 
     async def read() -> None:
-        async with KafkaBus(watched) as bus, bus.subscribe(TOPIC, group="a") as records:
+        async with watched.bus() as bus, bus.subscribe(TOPIC, group="a") as records:
             await publish(bus, b"1")
             await take(records, 1)
 
@@ -183,9 +180,9 @@ async def test_a_consumer_that_hangs_again_at_once_ends_the_process(
         await read()
 
 
-async def test_a_quiet_topic_is_no_hang(watched: KafkaSettings) -> None:
+async def test_a_quiet_topic_is_no_hang(watched: Client) -> None:
     async with (
-        KafkaBus(replace(watched, stuck_after_s=0.1)) as bus,
+        watched.changed(stuck_after_s=0.1).bus() as bus,
         bus.subscribe(TOPIC, group="a") as records,
     ):
         moved_at = records._progress_at

@@ -1,32 +1,28 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from bus.kafka.kafka_cases import make_topics, member_process, settings_for
+from bus.kafka.kafka_cases import Client, client_of
 from contracts.bus import TOPIC, BusContract, publish, take, values
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import apply
-from cs.bus.port import BusUnavailable, Record
-from cs.bus.topics import TopicPlan
+from cs.bus.port import Bus, BusUnavailable, Record
 from harness.servers.ports import free_ports
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def settings(kafka: str, topic_prefix: str) -> KafkaSettings:
-    settings = settings_for(kafka, topic_prefix)
-    await make_topics(settings, partitions=12)
-    return settings
+async def client(kafka: str, topic_prefix: str) -> Client:
+    client = client_of(kafka, topic_prefix)
+    await client.make_topics(partitions=12)
+    return client
 
 
 @pytest.fixture
-async def bus(settings: KafkaSettings) -> AsyncIterator[KafkaBus]:
-    async with KafkaBus(settings) as bus:
+async def bus(client: Client) -> AsyncIterator[Bus]:
+    async with client.bus() as bus:
         yield bus
 
 
@@ -34,7 +30,7 @@ class TestKafkaBus(BusContract):
     pass
 
 
-async def test_records_of_many_keys_are_in_order_each(bus: KafkaBus) -> None:
+async def test_records_of_many_keys_are_in_order_each(bus: Any) -> None:
     sent = [(b"key %d" % (n % 50), b"%d" % n) for n in range(500)]
     for key, value in sent:
         await bus.publish(TOPIC, key=key, value=value)
@@ -57,7 +53,7 @@ async def test_records_of_many_keys_are_in_order_each(bus: KafkaBus) -> None:
     assert len({record.partition for record in taken}) == 12
 
 
-async def test_a_partition_pauses_at_64_in_flight_and_goes_on_at_48(bus: KafkaBus) -> None:
+async def test_a_partition_pauses_at_64_in_flight_and_goes_on_at_48(bus: Any) -> None:
     sent = [b"%d" % n for n in range(200)]
     await publish(bus, *sent)
 
@@ -83,7 +79,7 @@ async def test_a_partition_pauses_at_64_in_flight_and_goes_on_at_48(bus: KafkaBu
     assert values(rest) == sent[64:]
 
 
-async def test_measures_tell_what_is_behind(bus: KafkaBus) -> None:
+async def test_measures_tell_what_is_behind(bus: Any) -> None:
     await publish(bus, b"1", b"2", b"3")
     async with bus.subscribe(TOPIC, group="a") as records:
         first, *_ = await take(records, 3)
@@ -98,11 +94,11 @@ async def test_measures_tell_what_is_behind(bus: KafkaBus) -> None:
 
 
 async def test_what_a_killed_process_had_in_flight_comes_to_another_member(
-    bus: KafkaBus, settings: KafkaSettings
+    bus: Any, client: Client
 ) -> None:
     sent = [b"%d" % n for n in range(20)]
     await publish(bus, *sent)
-    async with member_process(settings, "a") as process:
+    async with client.member("a") as process:
         assert process.stdout is not None
         seen = [(await process.stdout.readline()).strip() for _ in sent]
         process.kill()
@@ -115,7 +111,7 @@ async def test_what_a_killed_process_had_in_flight_comes_to_another_member(
 
 
 async def test_work_of_a_partition_taken_away_may_end_late(
-    bus: KafkaBus, monkeypatch: pytest.MonkeyPatch
+    bus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.bus.kafka.subscription.REVOKE_S", 0.05)
     await publish(bus, b"1")
@@ -131,7 +127,7 @@ async def test_work_of_a_partition_taken_away_may_end_late(
     assert [values(each.result()) for each in done] == [[b"1"]]
 
 
-async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: KafkaBus) -> None:
+async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: Any) -> None:
     await publish(bus, b"1", b"2")
     async with bus.subscribe(TOPIC, group="a") as one:
         first, second = await take(one, 2)
@@ -156,9 +152,9 @@ async def test_records_in_flight_are_waited_for_when_a_member_joins(bus: KafkaBu
 
 async def test_a_broker_that_is_not_there_is_reported_in_time() -> None:
     (port,) = free_ports(1)
-    away = replace(settings_for(f"127.0.0.1:{port}"), publish_timeout_s=1.0)
+    away = client_of(f"127.0.0.1:{port}", publish_timeout_s=1.0)
 
-    async with KafkaBus(away) as bus, asyncio.timeout(5):
+    async with away.bus() as bus, asyncio.timeout(5):
         with pytest.raises(BusUnavailable, match=TOPIC):
             await publish(bus, b"1")
         measured = await bus.measure()
@@ -171,7 +167,7 @@ async def test_a_broker_that_is_not_there_is_reported_in_time() -> None:
 
 
 async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it(
-    bus: KafkaBus, settings: KafkaSettings, monkeypatch: pytest.MonkeyPatch
+    bus: Any, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cs.bus.kafka.subscription.TOPIC_S", 0.1)
     late = "cs.late.v1"
@@ -183,15 +179,16 @@ async def test_a_topic_that_is_missing_is_waited_for_and_told_with_what_makes_it
     reading = asyncio.create_task(read())
     while (measured := await bus.measure()).reachable or "no topic" not in f"{measured.why}":
         assert not reading.done()
-    await apply(settings, [TopicPlan(late)], partitions=1, replication=1)
+    await client.make_topics(late)
     await publish(bus, b"1", topic=late)
 
     assert values(await reading) == [b"1"]
-    assert f"{measured.why}".startswith(f"there is no topic '{settings.on_broker(late)}'")
+    missing = client.settings.on_broker(late)
+    assert f"{measured.why}".startswith(f"there is no topic '{missing}'")
     assert "`cs topics apply` makes what is missing" in f"{measured.why}"
 
 
-async def test_a_producer_whose_numbers_are_refused_is_replaced(bus: KafkaBus) -> None:
+async def test_a_producer_whose_numbers_are_refused_is_replaced(bus: Any) -> None:
     await publish(bus, b"1")
     producer = bus._publisher._producer
     assert producer is not None
@@ -205,8 +202,8 @@ async def test_a_producer_whose_numbers_are_refused_is_replaced(bus: KafkaBus) -
         assert values(await take(records, 2)) == [b"1", b"2"]
 
 
-async def test_a_producer_that_no_longer_sends_is_replaced(settings: KafkaSettings) -> None:
-    async with KafkaBus(replace(settings, publish_timeout_s=2.0)) as bus:
+async def test_a_producer_that_no_longer_sends_is_replaced(client: Client) -> None:
+    async with client.changed(publish_timeout_s=2.0).bus() as bus:
         await publish(bus, b"1")
         producer = bus._publisher._producer
         assert producer is not None

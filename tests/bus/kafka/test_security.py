@@ -10,21 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from bus.kafka.kafka_cases import make_topics, settings_for
+from bus.kafka.kafka_cases import Client, client_of, client_set_up
 from contracts.bus import TOPIC, publish, take, values
-from cs.assembly.shared_settings import kafka_settings
-from cs.bus.kafka.availability import check_available
-from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.subscription import lag
-from cs.bus.kafka.topics import describe
 from cs.bus.port import BusRefused, BusUnavailable
-from cs.bus.topics import TopicPlan
-from cs.sandbox.certificates import Authority
-from cs.settings import load
+from harness.clients import certificates
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.kafka_listeners import Listener, sasl, tls
 from harness.servers.own_folder import own_folder
@@ -59,20 +50,20 @@ class SecuredKafka:
     files: dict[str, Path]
     stranger: Path  # an authority that signed nothing here
 
-    def settings(self, way: str, prefix: str = "", **other: object) -> KafkaSettings:
-        """Return the settings of the page for *way*, with this broker's port and files."""
+    def client(self, way: str, prefix: str = "", **other: object) -> Client:
+        """Return the client that the page sets up for *way*, with this broker's files."""
         environment = dict(word.split("=", 1) for word in shlex.split(WAYS[way]))
         environment |= {name: str(f) for name, f in self.files.items() if name in environment}
         environment["CS_KAFKA"] = self.kafka.bootstrap_of(LISTENERS[way])
         environment["CS_KAFKA_PREFIX"] = prefix
         environment["CS_KAFKA_SESSION_TIMEOUT_S"] = "6"
-        return replace(kafka_settings(load(environment=environment)), **other)
+        return client_set_up(environment).changed(**other)
 
 
 @pytest.fixture(scope="module")
 def secured() -> Iterator[SecuredKafka]:
     with own_folder() as folder:
-        authority = Authority(folder)
+        authority = certificates(folder)
         broker, client = folder / "broker.pem", folder / "client.pem"
         for file in (broker, client):
             file.write_bytes(authority.pem(["127.0.0.1"]))
@@ -89,7 +80,7 @@ def secured() -> Iterator[SecuredKafka]:
         }
         elsewhere = folder / "elsewhere"
         elsewhere.mkdir()
-        stranger = Authority(elsewhere).ca_file
+        stranger = certificates(elsewhere).ca_file
         running = running_kafka(folder / "kafka", listeners=listeners, users=USERS)
         with running as kafka:
             yield SecuredKafka(kafka, files, stranger)
@@ -110,11 +101,11 @@ def everything_said() -> Iterator[list[str]]:
         said.extend(repr(line) for line in lines)
 
 
-async def subscribe(settings: KafkaSettings) -> None:
+async def subscribe(client: Client) -> None:
     """Be a member for a moment; who has to wait for Kafka gives up."""
     async with (
         asyncio.timeout(30),
-        KafkaBus(settings) as bus,
+        client.bus() as bus,
         bus.subscribe(TOPIC, group="a"),
     ):
         pass
@@ -128,17 +119,17 @@ def test_the_page_has_an_example_for_every_kind_of_listener() -> None:
 async def test_records_go_through_and_are_committed(
     secured: SecuredKafka, topic_prefix: str, way: str
 ) -> None:
-    await make_topics(settings_for(secured.kafka.bootstrap, topic_prefix), partitions=1)
-    settings = secured.settings(way, topic_prefix)
+    await client_of(secured.kafka.bootstrap, topic_prefix).make_topics()
+    client = secured.client(way, topic_prefix)
 
     with everything_said() as said:
-        async with KafkaBus(settings) as bus:
+        async with client.bus() as bus:
             await publish(bus, b"1", b"2")
             async with bus.subscribe(TOPIC, group="a") as records:
                 taken = await take(records, 2)
                 measured = await bus.measure()
                 await records.commit(taken[0])
-        left = await lag(settings, TOPIC, "a")
+        left = await client.lag(TOPIC, "a")
 
     assert (values(taken), left) == ([b"1", b"2"], {0: 1})
     assert (measured.reachable, measured.why) == (True, None)
@@ -149,21 +140,21 @@ async def test_records_go_through_and_are_committed(
 async def test_a_wrong_password_is_reported_with_the_setting_and_without_the_password(
     secured: SecuredKafka, way: str
 ) -> None:
-    settings = secured.settings(way, password=WRONG)
+    client = secured.client(way, password=WRONG)
 
     with everything_said() as said:
         with pytest.raises(BusRefused, match="kafka_password") as refused:
-            await subscribe(settings)
-        async with KafkaBus(settings) as bus:
+            await subscribe(client)
+        async with client.bus() as bus:
             with pytest.raises(BusUnavailable):
                 await publish(bus, b"1")
             measured = await bus.measure()
         with pytest.raises(BusRefused, match="kafka_password"):
-            await describe(settings, [TopicPlan(TOPIC)])
+            await client.topics_there(TOPIC)
 
     assert "refuses the user 'cs'" in str(refused.value)
     assert measured.why == str(refused.value)
-    printed = [*said, str(refused.value), repr(refused.value.__cause__), repr(settings)]
+    printed = [*said, str(refused.value), repr(refused.value.__cause__), repr(client)]
     assert [line for line in printed if WRONG in line] == []
 
 
@@ -171,29 +162,29 @@ async def test_a_wrong_password_is_reported_with_the_setting_and_without_the_pas
 async def test_a_certificate_that_is_not_trusted_is_reported_with_the_setting(
     secured: SecuredKafka, way: str
 ) -> None:
-    settings = secured.settings(way, ca_file=secured.stranger)
+    client = secured.client(way, ca_file=secured.stranger)
 
     with pytest.raises(BusRefused, match=r"not trusted.*: set kafka_ca_file"):
-        await subscribe(settings)
+        await subscribe(client)
 
 
 async def test_a_host_that_is_not_on_the_certificate_is_reported(secured: SecuredKafka) -> None:
     port = secured.kafka.bootstrap_of("TLS").rpartition(":")[2]
-    settings = secured.settings("SSL", bootstrap_servers=(f"localhost:{port}",))
+    client = secured.client("SSL", bootstrap_servers=(f"localhost:{port}",))
 
     with pytest.raises(BusRefused, match=r"ostname mismatch.*kafka to names on it"):
-        await check_available(settings)
+        await client.check()
 
 
 async def test_a_missing_client_certificate_is_reported(
     secured: SecuredKafka,
 ) -> None:
-    settings = secured.settings(
+    client = secured.client(
         "SSL, and clients have to show a certificate too", certificate_file=None, key_file=None
     )
 
     with pytest.raises(BusRefused, match="look at kafka_certificate_file and"):
-        await check_available(settings)
+        await client.check()
 
 
 @pytest.mark.parametrize(
@@ -215,11 +206,11 @@ async def test_a_port_of_another_kind_is_reported(
     servers = (secured.kafka.bootstrap_of(port),)
 
     with pytest.raises(BusUnavailable, match=reason):
-        await check_available(secured.settings(way, bootstrap_servers=servers))
+        await secured.client(way, bootstrap_servers=servers).check()
 
 
 async def test_a_mechanism_that_is_not_offered_is_reported(secured: SecuredKafka) -> None:
-    settings = secured.settings("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
+    client = secured.client("SASL_PLAINTEXT with SCRAM", sasl_mechanism="SCRAM-SHA-256")
 
     with pytest.raises(BusRefused, match="takes no SCRAM-SHA-256 on this port"):
-        await check_available(settings)
+        await client.check()

@@ -1,11 +1,15 @@
-"""What is submitted while a batch runs forms the next, and each item is answered for itself."""
+"""What tasks of one process share: batches, cancellation and the newest entries."""
 
 import asyncio
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cs.runtime.batcher import Batcher, BatcherClosed, BatcherFull
+from cs.runtime.coordination import run_cancellable
+from cs.runtime.lru import LruDict
 
 SIZE = 8
 
@@ -130,3 +134,75 @@ async def test_where_a_lane_is_cancelled_its_callers_are() -> None:
     answers = await asyncio.gather(*begun, *queued, return_exceptions=True)
 
     assert [type(answer) for answer in answers] == [asyncio.CancelledError] * 3
+
+
+async def fails(told: asyncio.Event) -> None:
+    await told.wait()
+    raise OSError("gone")
+
+
+async def group(told: asyncio.Event) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(fails(told))
+
+
+async def tries_again(told: asyncio.Event, attempts: list[int]) -> None:
+    while True:
+        attempts.append(len(attempts))
+        try:
+            await run_cancellable(group(told))
+        except* OSError:
+            told.clear()
+
+
+@pytest.mark.parametrize("steps", range(12))
+async def test_what_fails_while_it_is_ended_is_not_tried_again(steps: int) -> None:
+    """Some steps after the failure it is tried again already, and ended then.
+
+    Nothing is waited for: ``sleep(0)`` is one step of the loop, so that every moment is tried.
+    """
+    told, attempts = asyncio.Event(), list[int]()
+    trying = asyncio.create_task(tries_again(told, attempts))
+    for _ in range(5):  # until its innermost task waits
+        await asyncio.sleep(0)
+    told.set()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    before = len(attempts)
+
+    trying.cancel()
+    await asyncio.wait([trying], timeout=10)
+
+    assert trying.cancelled()
+    assert len(attempts) == before
+
+
+async def test_what_it_gives_or_raises_comes_through() -> None:
+    async def gives() -> int:
+        return 7
+
+    told = asyncio.Event()
+    told.set()
+    assert await run_cancellable(gives()) == 7
+    with pytest.raises(OSError, match="gone"):
+        await run_cancellable(fails(told))
+
+
+@given(st.integers(0, 4), st.lists(st.tuples(st.sampled_from("sup"), st.integers(0, 6))))
+def test_it_holds_the_most_recently_used(most: int, steps: list[tuple[str, int]]) -> None:
+    entries = LruDict[int, int](most)
+    expected: list[int] = []
+    for what, key in steps:
+        if what == "s":
+            entries[key] = key
+            expected = [*(each for each in expected if each != key), key][-most:]
+            expected = expected if most else []
+        elif what == "u":
+            assert entries.use(key) == (key if key in expected else None)
+            if key in expected:
+                expected = [*(each for each in expected if each != key), key]
+        else:
+            entries.pop(key, None)
+            expected = [each for each in expected if each != key]
+
+        assert list(entries) == expected

@@ -4,18 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import httpx
-import msgspec
 import pytest
 
-from cs.admin.sandbox_clock import MOST, SandboxClock
-from cs.cli.sandbox import SandboxService, sandbox_service
 from cs.domain.brand.events import AttemptFailed, LookupFinished, StageIssued
-from cs.domain.codec import AnyEvent
-from cs.eventlog.follow import follow
-from cs.sandbox.world import load
+from harness.sandbox import Sandbox, sandbox_of
 
 BRAND = {
     "name": "Solbrook",
@@ -32,35 +25,6 @@ BRAND = {
 SECOND = timedelta(seconds=1)
 
 
-class Sandbox:
-    """A service in a world of one brand, and what its log says."""
-
-    def __init__(self, running: SandboxService) -> None:
-        self.running = running
-        self.clock = running.clock
-
-    async def search(self) -> None:
-        key = (await self.running.operator.create_key("test", 5)).key
-        headers = {"Authorization": f"Bearer {key}"}
-        async with httpx.AsyncClient(base_url=self.running.base_url) as client:
-            answer = await client.post("/contacts", json={"brand": "Solbrook"}, headers=headers)
-        answer.raise_for_status()
-
-    async def advance(self, seconds: float) -> None:
-        await self.running.clock_advancer.advance(timedelta(seconds=seconds))
-
-    async def events(self) -> list[AnyEvent]:
-        return [r.event for r in await self.running.service.streams.log.tail(0, 10_000)]
-
-    async def until(self, kind: type[Any], stage: str) -> None:
-        async with asyncio.timeout(30):
-            async for page in follow(self.running.service.streams.log, 0):
-                for recorded in page:
-                    event = recorded.event
-                    if isinstance(event, kind) and event.stage == stage:
-                        return
-
-
 @pytest.fixture
 async def sandbox(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Sandbox]:
     """A service whose one mail server behaves as the test's parameter says."""
@@ -70,10 +34,8 @@ async def sandbox(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterat
         "brands": [{**BRAND, "intends": intends}],
         "mail": [{"domain": "solbrook.test", "behaviour": request.param}],
     }
-    file = tmp_path / "world.json"
-    file.write_bytes(msgspec.json.encode(world))
-    async with sandbox_service(load(file)) as running:
-        yield Sandbox(running)
+    async with sandbox_of(world, tmp_path) as sandbox:
+        yield sandbox
 
 
 silent = pytest.mark.parametrize("sandbox", [{"kind": "silent"}], indirect=True)
@@ -84,14 +46,14 @@ greylisting = pytest.mark.parametrize(
 
 @greylisting
 async def test_a_retry_happens_when_it_is_due_and_not_before(sandbox: Sandbox) -> None:
-    await sandbox.search()
-    await sandbox.advance(0)
+    await sandbox.search("Solbrook")
+    await sandbox.advance(0 * SECOND)
     [failed] = [e for e in await sandbox.events() if isinstance(e, AttemptFailed)]
     assert failed.retry_at is not None
-    left = failed.retry_at - sandbox.clock.now()
-    await sandbox.running.clock_advancer.advance(left - 5 * SECOND)
+    left = failed.retry_at - sandbox.now()
+    await sandbox.advance(left - 5 * SECOND)
     before = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
-    await sandbox.advance(3600)
+    await sandbox.advance(3600 * SECOND)
     [finished] = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
 
     assert before == []
@@ -104,16 +66,16 @@ async def test_a_retry_happens_when_it_is_due_and_not_before(sandbox: Sandbox) -
 async def test_what_is_due_counts_before_anybody_sleeps_for_it(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sleep_until = SandboxClock.sleep_until
+    sleep_until = sandbox.clock.sleep_until
 
-    async def lazily(clock: SandboxClock, when: datetime) -> None:
+    async def lazily(when: datetime) -> None:
         for _ in range(1_000):
             await asyncio.sleep(0)
-        await sleep_until(clock, when)
+        await sleep_until(when)
 
-    monkeypatch.setattr(SandboxClock, "sleep_until", lazily)
-    await sandbox.search()
-    await sandbox.advance(3600)
+    monkeypatch.setattr(sandbox.clock, "sleep_until", lazily)
+    await sandbox.search("Solbrook")
+    await sandbox.advance(3600 * SECOND)
     [finished] = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
 
     assert finished.outcome == "done"
@@ -122,10 +84,10 @@ async def test_what_is_due_counts_before_anybody_sleeps_for_it(
 @pytest.mark.slow
 @silent
 async def test_silence_is_measured_in_real_time(sandbox: Sandbox) -> None:
-    await sandbox.search()
+    await sandbox.search("Solbrook")
     await sandbox.until(StageIssued, "verification")
-    await sandbox.advance(30)
-    await sandbox.advance(30)
+    await sandbox.advance(30 * SECOND)
+    await sandbox.advance(30 * SECOND)
     issued = [e for e in await sandbox.events() if isinstance(e, StageIssued)]
 
     assert [e.attempt for e in issued if e.stage == "verification"] == [1]
@@ -135,23 +97,23 @@ async def test_silence_is_measured_in_real_time(sandbox: Sandbox) -> None:
 @pytest.mark.slow
 @silent
 async def test_work_that_waits_for_real_time_does_not_keep_the_clock(sandbox: Sandbox) -> None:
-    await sandbox.search()
+    await sandbox.search("Solbrook")
     await sandbox.until(StageIssued, "verification")
-    before = sandbox.clock.now()
-    await sandbox.advance(125)
+    before = sandbox.now()
+    await sandbox.advance(125 * SECOND)
     [finished] = [e for e in await sandbox.events() if isinstance(e, LookupFinished)]
 
-    assert sandbox.clock.now() >= before + timedelta(seconds=125)
+    assert sandbox.now() >= before + timedelta(seconds=125)
     assert finished.outcome == "timeout"
 
 
 @silent
 async def test_two_who_move_the_clock_take_turns(sandbox: Sandbox) -> None:
-    before = sandbox.clock.now()
-    await asyncio.gather(sandbox.advance(3600), sandbox.advance(3600))
+    before = sandbox.now()
+    await asyncio.gather(sandbox.advance(3600 * SECOND), sandbox.advance(3600 * SECOND))
 
-    now = sandbox.clock.now()
+    now = sandbox.now()
     assert now >= before + timedelta(hours=2)
     with pytest.raises(ValueError, match="is more than 3660 days ahead"):
-        await sandbox.running.clock_advancer.advance(MOST + SECOND)
-    assert sandbox.clock.now() < now + timedelta(minutes=1), "too far moves nothing"
+        await sandbox.advance(timedelta(days=3660) + SECOND)
+    assert sandbox.now() < now + timedelta(minutes=1), "too far moves nothing"
