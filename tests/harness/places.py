@@ -35,6 +35,7 @@ from cs.postgres.schema import STORES, Store, migrate
 from cs.postgres.sql import PostgresDatabase
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
+from cs.projections.runner import ViewRunner
 from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from harness.servers.databases import new_database
@@ -138,6 +139,10 @@ def views_in(place: Place | None, *versions: Any, **options: Any) -> Views:
     if isinstance(place, Path | None):
         return sqlite_views(place and place / "views.db", shown, **options)
     return postgres_views(place, shown, **options)
+
+
+def runner_of(log: EventLog, views: Views, keys: KeyStore) -> ViewRunner:
+    return ViewRunner(log, views, keys)
 
 
 def directory_in(

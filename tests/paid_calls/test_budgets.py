@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,15 +23,10 @@ from cs.paid_calls.budgets import (
     ServiceLimits,
     ServicePaused,
     Spending,
-    account_away,
     decide,
 )
 from cs.paid_calls.errors import CallsUnavailable
-from cs.postgres.pool import Pool, open_pool
-from cs.postgres.sql import PostgresDatabase
-from postgres.stages_tables import pool
-
-__all__ = ["pool"]
+from harness.places import Place, budgets_in
 
 FREE = ServiceLimits(calls_per_s=1000.0, burst=1000)
 DAILY = msgspec.structs.replace(FREE, micros_per_day=100)
@@ -39,21 +34,18 @@ DAILY = msgspec.structs.replace(FREE, micros_per_day=100)
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "data" / "spending.db"
+    return tmp_path / "spending.db"
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def budgets(request: pytest.FixtureRequest, file: Path) -> Iterator[Budgets]:
-    if request.param == "postgres":
-        yield in_postgres(request.getfixturevalue("pool"))
-    else:
-        budgets = Budgets.in_file(file)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def budgets(place: Place) -> AsyncIterator[Budgets]:
+    async with budgets_in(place) as budgets:
         yield budgets
-        budgets._database.close_file()  # type: ignore[attr-defined]
-
-
-def in_postgres(pool: Pool) -> Budgets:
-    return Budgets(PostgresDatabase(pool, account_away))
 
 
 async def later(budgets: Budgets, days: int) -> None:
@@ -162,67 +154,61 @@ async def test_a_pause_stops_everybody_but_who_finds_out_whether_it_is_over(
 
 
 async def test_what_was_spent_outlives_the_process(file: Path) -> None:
-    async with Budgets.in_file(file) as before:
+    async with budgets_in(file.parent) as before:
         reserved(await reserve(before, "acme", FREE, 70))
         await before.pause("acme", 60, "no-credits")
 
-    async with Budgets.in_file(file) as after:
+    async with budgets_in(file.parent) as after:
         spent = await only(after)
 
     assert (spent.micros_today, spent.paused_why) == (70, "no-credits")
 
 
-async def test_processes_on_one_account_keep_one_cap_and_one_bucket(
-    file: Path, pool: Pool, database: str
-) -> None:
+async def test_processes_on_one_account_keep_one_cap_and_one_bucket(place: Place) -> None:
     ten_s = ServiceLimits(calls_per_s=0.1)
-    async with (
-        Budgets.in_file(file) as one,
-        Budgets.in_file(file) as two,
-        open_pool(database, role="other") as other,
-    ):
-        for workers in ((one, two), (in_postgres(pool), in_postgres(other))):
-            found = await asyncio.gather(
-                *(reserve(workers[n % 2], "acme", DAILY, 30) for n in range(12))
-            )
-            slots = await asyncio.gather(
-                *(reserve(workers[n % 2], "slow", ten_s, 0, patience_s=1000) for n in range(8))
-            )
+    async with budgets_in(place) as one, budgets_in(place) as two:
+        found = await asyncio.gather(
+            *(reserve((one, two)[n % 2], "acme", DAILY, 30) for n in range(12))
+        )
+        slots = await asyncio.gather(
+            *(reserve((one, two)[n % 2], "slow", ten_s, 0, patience_s=1000) for n in range(8))
+        )
 
-            assert sum(isinstance(each, Reservation) for each in found) == 3
-            assert sum(isinstance(each, OverCap) for each in found) == 9
-            delays = sorted(each.delay_s for each in slots if isinstance(each, Reservation))
-            assert [round(delay / 10) for delay in delays] == list(range(8))
+    assert sum(isinstance(each, Reservation) for each in found) == 3
+    assert sum(isinstance(each, OverCap) for each in found) == 9
+    delays = sorted(each.delay_s for each in slots if isinstance(each, Reservation))
+    assert [round(delay / 10) for delay in delays] == list(range(8))
 
 
 async def test_nothing_is_made_before_something_is_reserved(file: Path) -> None:
-    async with Budgets.in_file(file) as budgets:
+    async with budgets_in(file.parent) as budgets:
         assert await budgets.spending() == []
         await budgets.resume("acme")
         assert not budgets._database.exists  # type: ignore[attr-defined]
 
 
-async def test_an_account_that_cannot_be_used_lets_nobody_ask(
-    tmp_path: Path, pool: Pool
-) -> None:
-    damaged, locked = tmp_path / "damaged.db", tmp_path / "locked.db"
-    damaged.write_bytes(b"not a database, and long enough to be looked at" * 100)
-    async with Budgets.in_file(damaged) as budgets:
+async def test_a_file_that_cannot_be_used_lets_nobody_ask(file: Path) -> None:
+    file.write_bytes(b"not a database, and long enough to be looked at" * 100)  # noqa: ASYNC240
+    async with budgets_in(file.parent) as budgets:
         with pytest.raises(CallsUnavailable, match="the account of paid services"):
             await reserve(budgets, "acme", FREE, 1)
-    async with Budgets.in_file(locked, lock_timeout_s=0) as budgets:
+    file.unlink()  # noqa: ASYNC240
+    async with budgets_in(file.parent, lock_timeout_s=0) as budgets:
         await reserve(budgets, "acme", FREE, 1)
-        other = sqlite3.connect(locked, isolation_level=None)
+        other = sqlite3.connect(file, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(CallsUnavailable, match="locked"):
             await reserve(budgets, "acme", FREE, 1)
         other.close()
 
-    budgets = in_postgres(pool)
-    await pool.execute("DROP TABLE services")
+
+@pytest.mark.parametrize("kind", [pytest.param("postgres", marks=pytest.mark.slow)])
+async def test_a_database_that_cannot_be_used_lets_nobody_ask(place: Any) -> None:
+    budgets = budgets_in(place)
+    await place.execute("DROP TABLE services")
     with pytest.raises(CallsUnavailable, match="services"):
         await reserve(budgets, "acme", FREE, 1)
-    pool.terminate()
+    place.terminate()
     for asked in (reserve(budgets, "acme", FREE, 1), budgets.spending()):
         with pytest.raises(CallsUnavailable):
             await asked

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cs.postgres.pool import open_pool
-from cs.postgres.schema import migrate
+from harness.places import open_database
 from outside.loopback_web import Web, WebRequest, reply, serve
 
 HERE = Path(__file__).parent
@@ -84,41 +83,34 @@ async def killed_before_storing(*words: str) -> None:
         assert await process.wait() == -signal.SIGKILL
 
 
-class KilledWorkers:
-    """Inherit, and give a fixture ``where``: where the register of the workers is."""
-
-    async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(
-        self, provider: Provider, where: str
-    ) -> None:
-        words = (where, provider.web.url, "plain")
-        await killed_between_call_and_answer(provider, *words)
-
-        assert [await ended(*words), await ended(*words)] == ["sources-away", "sources-away"]
-
-        assert len(provider.keys) == 1
-
-    async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
-        self, provider: Provider, where: str
-    ) -> None:
-        words = (where, provider.web.url, "takes-key")
-        await killed_between_call_and_answer(provider, *words)
-        await killed_before_storing(*words)
-
-        assert [await ended(*words), await ended(*words)] == ["no_results", "no_results"]
-
-        assert len(provider.keys) == 3
-        assert len(set(provider.keys)) == 1
-
-
-class TestOnSqlite(KilledWorkers):
-    @pytest.fixture
-    def where(self, tmp_path: Path) -> str:
+@pytest.fixture(params=["sqlite", "postgres"])
+async def where(request: pytest.FixtureRequest, tmp_path: Path, database: str) -> str:
+    """Where the register of the workers is."""
+    if request.param == "sqlite":
         return str(tmp_path / "calls.db")
-
-
-class TestOnPostgres(KilledWorkers):
-    @pytest.fixture
-    async def where(self, database: str) -> str:
-        async with open_pool(database, role="test") as pool, pool.acquire() as connection:
-            await migrate(connection, "stages")
+    async with open_database(database, "stages"):
         return database
+
+
+async def test_a_call_under_way_when_its_worker_was_killed_is_not_made_again(
+    provider: Provider, where: str
+) -> None:
+    words = (where, provider.web.url, "plain")
+    await killed_between_call_and_answer(provider, *words)
+
+    assert [await ended(*words), await ended(*words)] == ["sources-away", "sources-away"]
+
+    assert len(provider.keys) == 1
+
+
+async def test_a_provider_that_takes_a_key_is_asked_again_with_the_same_one(
+    provider: Provider, where: str
+) -> None:
+    words = (where, provider.web.url, "takes-key")
+    await killed_between_call_and_answer(provider, *words)
+    await killed_before_storing(*words)
+
+    assert [await ended(*words), await ended(*words)] == ["no_results", "no_results"]
+
+    assert len(provider.keys) == 3
+    assert len(set(provider.keys)) == 1

@@ -3,29 +3,28 @@
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 
-from cs.assembly.databases import shared_calls
 from cs.paid_calls.errors import CallsUnavailable, WrongCallsKey
 from cs.paid_calls.register import (
+    PAGE,
     CallInFlight,
     CallLease,
     CallRegister,
     KnownAnswer,
     LostAnswer,
     PaidCall,
+    forget_expired_calls,
 )
-from cs.postgres.parts import LOCK_PATIENCE_MS
-from cs.postgres.pool import Pool
 from cs.runtime.private_files import DeletedDataRemains
-from postgres.stages_tables import pool
-
-__all__ = ["pool"]
+from cs.runtime.sql import Database
+from harness.places import KEY, Place, calls_in, open_database, stored_bytes
 
 CALL = PaidCall("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 OTHERS = {
@@ -33,14 +32,10 @@ OTHERS = {
     "provider": PaidCall(CALL.lookup, "other", CALL.request),
     "request": PaidCall(CALL.lookup, CALL.provider, b'{"q":"Ada"}'),
 }
-KEY, OTHER_KEY = b"k" * 32, b"n" * 32
+OTHER_KEY = b"n" * 32
 SECRET = b"Ada Kern, ada.kern@acme.example"
 #: Gives a register on the tables of a test, with the key.
 Opened = Callable[[bytes], CallRegister]
-
-
-def key() -> bytes:
-    return KEY
 
 
 @pytest.fixture
@@ -49,20 +44,21 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def opened(request: pytest.FixtureRequest, file: Path) -> Iterator[Opened]:
-    if request.param == "postgres":
-        pool = request.getfixturevalue("pool")
-        yield lambda key: shared_calls(pool, key)
-        return
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def opened(place: Place) -> AsyncIterator[Opened]:
     registers: list[CallRegister] = []
 
-    def in_file(key: bytes) -> CallRegister:
-        registers.append(CallRegister.in_file(file, lambda: key))
+    def of_a_process(key: bytes) -> CallRegister:
+        registers.append(calls_in(place, key))
         return registers[-1]
 
-    yield in_file
+    yield of_a_process
     for each in registers:
-        each._database.close_file()  # type: ignore[attr-defined]
+        await each._database.close()
 
 
 @pytest.fixture
@@ -293,10 +289,10 @@ async def test_a_damaged_answer_is_not_asked_for_again(calls: CallRegister) -> N
 
 
 async def test_a_lease_outlives_the_process_and_runs_out(file: Path) -> None:
-    async with CallRegister.in_file(file, key) as before:
+    async with calls_in(file.parent) as before:
         begun = await begin(before)
 
-    async with CallRegister.in_file(file, key) as after:
+    async with calls_in(file.parent) as after:
         assert isinstance(await begin(after), CallInFlight)
         await after._database.fetch("UPDATE calls SET lease_until = lease_until - 61")
         assert await begin(after) == LostAnswer()
@@ -308,7 +304,7 @@ async def test_a_lease_outlives_the_process_and_runs_out(file: Path) -> None:
 
 
 async def test_the_first_call_makes_the_file_and_only_this_user_reads_it(file: Path) -> None:
-    async with CallRegister.in_file(file, key) as calls:
+    async with calls_in(file.parent) as calls:
         assert (await calls.forget_old(), await calls.erase([CALL.lookup])) == (0, 0)
         assert await calls.remembered([CALL.lookup]) == []
         assert list(file.parent.iterdir()) == []
@@ -340,7 +336,7 @@ async def test_a_register_that_cannot_be_opened_makes_no_call_until_it_can(
 
 
 async def test_while_another_process_reads_erasing_says_what_is_left(file: Path) -> None:
-    async with CallRegister.in_file(file, key, lock_timeout_s=0) as calls:
+    async with calls_in(file.parent, lock_timeout_s=0) as calls:
         await answered(calls, SECRET)
         with closing(sqlite3.connect(file, isolation_level=None)) as reader:
             reader.execute("BEGIN")
@@ -361,7 +357,7 @@ async def test_while_another_process_reads_erasing_says_what_is_left(file: Path)
 
 
 async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
-    async with CallRegister.in_file(file, key, lock_timeout_s=0) as calls:
+    async with calls_in(file.parent, lock_timeout_s=0) as calls:
         holder = sqlite3.connect(file, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
 
@@ -375,38 +371,44 @@ async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
 # In PostgreSQL.
 
 
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Any]:
+    async with open_database(database, "stages") as pool:
+        yield pool
+
+
 async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(
-    pool: Pool, database: str
+    pool: Any, database: str
 ) -> None:
     """A dump reads for minutes; who erases waits for it, and nobody waits for him."""
-    calls = shared_calls(pool, KEY)
+    calls = calls_in(pool)
     await answered(calls, SECRET)
     box = await pool.fetchval("SELECT answer FROM calls")
     async with still_reading(database, "SELECT * FROM calls"):
         erasing = asyncio.create_task(calls.erase([CALL.lookup]))
         while not await pool.fetchval(_WAITS):
             assert not erasing.done()
-        async with asyncio.timeout(LOCK_PATIENCE_MS / 1000 * 20):
+        async with asyncio.timeout(10):
             begun = await begin(calls, OTHERS["lookup"])
             assert isinstance(begun, CallLease)
             await calls.answer(begun, b"said")
         assert not erasing.done()
     assert await erasing == 1
-    assert box not in await in_file(pool)
+    assert box not in await stored_bytes(pool, "", "calls")
     kept = await begin(calls, OTHERS["lookup"])
     assert kept == KnownAnswer(b"said")
 
 
 async def test_what_is_erased_is_gone_also_next_to_a_transaction_that_could_have_seen_it(
-    pool: Pool, database: str
+    pool: Any, database: str
 ) -> None:
-    calls = shared_calls(pool, KEY)
+    calls = calls_in(pool)
     await answered(calls, SECRET)
     box = await pool.fetchval("SELECT answer FROM calls")
     async with still_reading(database, "SELECT * FROM calls_key"):
         assert await calls.erase([CALL.lookup]) == 1
 
-        assert box not in await in_file(pool)
+        assert box not in await stored_bytes(pool, "", "calls")
     assert await calls.erase([CALL.lookup]) == 0
 
 
@@ -422,21 +424,14 @@ async def still_reading(database: str, what: str) -> AsyncIterator[None]:
         await connection.close()
 
 
-async def in_file(pool: Pool) -> bytes:
-    await pool.execute("CHECKPOINT")  # what is in its file is what is in memory
-    return bytes(
-        await pool.fetchval("SELECT pg_read_binary_file(pg_relation_filepath('calls'))")
-    )
-
-
 _WAITS = """
 SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
 
 
-async def test_a_database_that_is_away_makes_no_call(pool: Pool) -> None:
-    calls = shared_calls(pool, KEY)
+async def test_a_database_that_is_away_makes_no_call(pool: Any) -> None:
+    calls = calls_in(pool)
     begun = await begin(calls)
     assert isinstance(begun, CallLease)
     pool.terminate()
@@ -451,6 +446,39 @@ async def test_a_database_that_is_away_makes_no_call(pool: Pool) -> None:
     ):
         with pytest.raises(CallsUnavailable):
             await asked
+
+
+# As time goes by.
+
+
+class Counting(CallRegister):
+    """Notes what was forgotten each time, and is away the first time it is asked."""
+
+    def __init__(self, database: Database, key: Callable[[], bytes]) -> None:
+        super().__init__(database, key)
+        self.went: list[int] = []
+        self.idle = asyncio.Event()
+
+    async def forget_old(self) -> int:
+        if not self.went:
+            self.went.append(0)
+            raise CallsUnavailable("away")
+        self.went.append(await super().forget_old())
+        if self.went[-1] == 0:
+            self.idle.set()
+        return self.went[-1]
+
+
+async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() -> None:
+    calls = Counting.in_file(None, lambda: bytes(32))
+    for number in range(PAGE + 5):
+        await begin(calls, PaidCall(f"brand-a.{number}", "acme", b""))
+    await calls._database.fetch("UPDATE calls SET begun_at = begun_at - 3601")
+
+    async with forget_expired_calls(calls, every_s=0.01), asyncio.timeout(10):
+        await calls.idle.wait()
+
+    assert calls.went[:4] == [0, PAGE, 5, 0]
 
 
 async def older(calls: CallRegister, by_s: float) -> None:

@@ -9,7 +9,6 @@ from random import Random
 
 import pytest
 
-from cs.runtime.private_files import DeletedDataRemains
 from cs.sqlite import database
 from cs.sqlite.database import DatabaseThreads, connect, transaction, wipe
 
@@ -29,11 +28,6 @@ def db(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _numbers(connection: sqlite3.Connection) -> list[int]:
     return [number for (number,) in connection.execute("SELECT number FROM numbers")]
-
-
-def _insert_and_fail(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO numbers VALUES (2)")
-    raise KeyError
 
 
 def test_a_new_file_that_another_process_is_making_is_waited_for(
@@ -60,30 +54,6 @@ def test_a_new_file_is_waited_for_no_longer_than_asked(path: Path) -> None:
     other.close()
 
 
-def test_all_of_a_transaction_is_stored_or_nothing(db: sqlite3.Connection) -> None:
-    with transaction(db):
-        db.execute("INSERT INTO numbers VALUES (1)")
-    with pytest.raises(KeyError), transaction(db):
-        _insert_and_fail(db)
-    with transaction(db):
-        db.execute("INSERT INTO numbers VALUES (3)")
-
-    assert _numbers(db) == [1, 3]
-
-
-def test_a_commit_that_fails_stores_nothing_and_the_connection_goes_on(
-    db: sqlite3.Connection,
-) -> None:
-    def commit() -> None:
-        raise sqlite3.OperationalError("disk full")
-
-    with pytest.raises(sqlite3.OperationalError, match="full"), transaction(db, commit=commit):
-        db.execute("INSERT INTO numbers VALUES (1)")
-
-    assert not db.in_transaction
-    assert _numbers(db) == []
-
-
 def test_a_transaction_holds_the_lock_for_writers_from_its_beginning(
     db: sqlite3.Connection, path: Path
 ) -> None:
@@ -95,26 +65,6 @@ def test_a_transaction_holds_the_lock_for_writers_from_its_beginning(
     with transaction(other):
         pass
     other.close()
-
-
-def test_a_file_that_is_read_is_wiped_when_its_reader_has_ended(
-    db: sqlite3.Connection, path: Path
-) -> None:
-    db.execute("INSERT INTO numbers VALUES (1)")
-    wal = path.with_name("some.db-wal")
-    reader = connect(path, synchronous="FULL")
-    reader.execute("BEGIN")
-    assert _numbers(reader) == [1]
-    db.execute("INSERT INTO numbers VALUES (2)")
-
-    with pytest.raises(DeletedDataRemains) as remains:
-        wipe(db)
-    assert remains.value.files == (str(path),)
-    assert wal.stat().st_size > 0
-    reader.execute("COMMIT")
-    wipe(db)
-    assert wal.stat().st_size == 0
-    reader.close()
 
 
 def test_rows_that_moved_between_pages_leave_no_copies(
