@@ -28,7 +28,7 @@ from cs.domain.key import (
     minute_window,
     settled,
 )
-from cs.domain.messages import in_order, present
+from cs.domain.messages import converted, in_order, present
 from cs.domain.rate_limits import PER_DAY
 from cs.domain.refusal import Refusal
 
@@ -135,17 +135,26 @@ def _admitted_at(ask: AskSearch, situation: Situation, at: datetime) -> Admissio
     _check_windows(key, at)
     for running in key.running:
         if (running.query, running.brand) == (ask.query, ask.brand):
-            return _repeated(ask, running.search, at)
+            repeated = converted(ask, SearchRepeated, search=running.search, at=at)
+            return Admission(kind="repeated", search=running.search, key_events=(repeated,))
     finish = _answer(ask, situation, at)
     if finish is not None:
-        return _cached(ask, key, finish, at)
+        if finish.outcome == "done":
+            _check_last_unit(key)
+        ended = finish.lookup, finish.outcome, finish.verified
+        settlement = settled(ask.search, *ended, cached=True, at=at)
+        return _admission(ask, "cached", finish.lookup, at, settlement)
     if live is None:
         _check_capacity(situation, at)
     _check_in_flight(key)
     _check_last_unit(key)
     if live is not None:
-        return _joined(ask, live.id, at)
-    return _started(ask, situation.brand, at)
+        return _admission(ask, "joined", live.id, at)
+    start = converted(ask, StartLookup, at=at)
+    brand_events = brands.decide(start, situation.brand)
+    started = brand_events[0]
+    assert isinstance(started, LookupStarted)
+    return _admission(ask, "started", started.lookup, at, brand_events=brand_events)
 
 
 def _replayed(ask: AskSearch, key: Key, at: datetime) -> str | None:
@@ -244,64 +253,18 @@ def _answer(ask: AskSearch, situation: Situation, at: datetime) -> Finish | None
     return max(shown, key=lambda f: f.at, default=None)
 
 
-def _repeated(ask: AskSearch, search: str, at: datetime) -> Admission:
-    repeated = SearchRepeated(
-        search=search, idempotency=ask.idempotency, request=ask.request, at=at
-    )
-    return Admission(kind="repeated", search=search, key_events=(repeated,))
-
-
-def _cached(ask: AskSearch, key: Key, finish: Finish, at: datetime) -> Admission:
-    if finish.outcome == "done":
-        _check_last_unit(key)
+def _admission(
+    ask: AskSearch,
+    kind: Kind,
+    lookup: str,
+    at: datetime,
+    *settlement: SearchSettled,
+    brand_events: tuple[BrandEvent, ...] = (),
+) -> Admission:
+    admitted = converted(ask, SearchAdmitted, lookup=lookup, at=at)
     return Admission(
-        kind="cached",
+        kind=kind,
         search=ask.search,
-        key_events=(
-            _admitted(ask, finish.lookup, at),
-            settled(
-                ask.search,
-                finish.lookup,
-                finish.outcome,
-                finish.verified,
-                cached=True,
-                at=at,
-            ),
-        ),
-    )
-
-
-def _joined(ask: AskSearch, lookup: str, at: datetime) -> Admission:
-    return Admission(kind="joined", search=ask.search, key_events=(_admitted(ask, lookup, at),))
-
-
-def _started(ask: AskSearch, brand: Brand, at: datetime) -> Admission:
-    start = StartLookup(
-        stream=ask.stream,
-        nonce=ask.nonce,
-        query=ask.query,
-        deadline=ask.deadline,
-        contacts=ask.contacts,
-        at=at,
-    )
-    brand_events = brands.decide(start, brand)
-    started = brand_events[0]
-    assert isinstance(started, LookupStarted)
-    return Admission(
-        kind="started",
-        search=ask.search,
-        key_events=(_admitted(ask, started.lookup, at),),
+        key_events=(admitted, *settlement),
         brand_events=brand_events,
-    )
-
-
-def _admitted(ask: AskSearch, lookup: str, at: datetime) -> SearchAdmitted:
-    return SearchAdmitted(
-        search=ask.search,
-        brand=ask.brand,
-        query=ask.query,
-        lookup=lookup,
-        idempotency=ask.idempotency,
-        request=ask.request,
-        at=at,
     )

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from cs.domain.contact import Query
-from cs.domain.messages import STANDS_STILL, Command, Event, in_order, present
+from cs.domain.messages import STANDS_STILL, Command, Event, converted, in_order, present
 from cs.domain.rate_limits import DAY, MINUTE, PER_DAY, PER_MINUTE, RateWindow, window
 from cs.domain.refusal import Refusal
 
@@ -220,36 +220,27 @@ def decide(command: KeyCommand, state: Key) -> tuple[KeyEvent, ...]:
 
 def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, ...]:  # noqa: C901 - a match
     match command:
-        case IssueKey(label=label, quota=quota, secret_hash=secret_hash, last4=last4, by=by):
+        case IssueKey(quota=quota, secret_hash=secret_hash):
             if state.secret_hash == secret_hash:
                 return ()
             if state.secret_hash is not None:
                 raise Refusal("key-exists", "a key with this id was already issued")
             if quota < 0:
                 raise Refusal("quota-invalid", f"a quota is 0 or more, not {quota}")
-            return (
-                KeyIssued(
-                    label=label,
-                    quota=quota,
-                    secret_hash=secret_hash,
-                    last4=last4,
-                    by=by,
-                    at=at,
-                ),
-            )
+            return (converted(command, KeyIssued, at=at),)
         case _ if state.secret_hash is None:
             raise Refusal("key-missing", "no key with this id; `cs keys list` shows them all")
-        case RotateKey(secret_hash=secret_hash, last4=last4, by=by):
+        case RotateKey(secret_hash=secret_hash):
             if state.revoked:
                 raise Refusal(
                     "key-revoked", "the key is revoked for good; create a new one instead"
                 )
             if state.secret_hash == secret_hash:
                 return ()
-            return (KeyRotated(secret_hash=secret_hash, last4=last4, by=by, at=at),)
-        case RevokeKey(by=by):
-            return () if state.revoked else (KeyRevoked(by=by, at=at),)
-        case GrantQuota(units=units, by=by):
+            return (converted(command, KeyRotated, at=at),)
+        case RevokeKey():
+            return () if state.revoked else (converted(command, KeyRevoked, at=at),)
+        case GrantQuota(units=units):
             least = state.used + state.reserved
             if state.quota + units < least:
                 raise Refusal(
@@ -257,7 +248,7 @@ def _decided(command: KeyCommand, state: Key, at: datetime) -> tuple[KeyEvent, .
                     f"the quota cannot go below the {least} units that are used or reserved; "
                     f"it is {state.quota}",
                 )
-            return (QuotaGranted(units=units, by=by, at=at),) if units else ()
+            return (converted(command, QuotaGranted, at=at),) if units else ()
         case SettleSearch(search=search, lookup=lookup, outcome=outcome, verified=verified):
             if all(running.search != search for running in state.running):
                 return ()  # settled before

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from cs.domain.mail.bounce import BounceKind
 from cs.domain.mail.mailbox import DomainFacts, Evidence
-from cs.domain.messages import STANDS_STILL, Command, Event, in_order, present
+from cs.domain.messages import STANDS_STILL, Command, Event, converted, in_order, present
 
 #: How long a fact is believed.  A mail server's set-up changes rarely; a week bounds
 #: the harm of a wrong one.
@@ -97,15 +97,8 @@ def report_bounce(
         is_known = command.bounced_at in times
     if is_known:
         return ()
-    reported = BounceReported(
-        mailbox=command.mailbox,
-        bounced_at=command.bounced_at or at,
-        status=command.status,
-        kind=command.kind,
-        why=command.why,
-        pattern=command.pattern,
-        at=at,
-    )
+    bounced_at = command.bounced_at or at
+    reported = converted(command, BounceReported, bounced_at=bounced_at, at=at)
     return in_order([reported], last_at)
 
 

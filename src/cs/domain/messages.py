@@ -6,7 +6,7 @@ two functions ``decide(command, state) -> events`` and ``evolve(state, event) ->
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -45,6 +45,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 E = TypeVar("E", bound=Event)
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def converted(source: msgspec.Struct, kind: type[S], **own: Any) -> S:
+    """Return a *kind* with the fields of *source* that it has, too; *own* fields come first."""
+    shared = set(source.__struct_fields__) & set(kind.__struct_fields__)
+    return kind(**{name: getattr(source, name) for name in shared} | own)
 
 
 def present(now: datetime, last_at: datetime) -> datetime:

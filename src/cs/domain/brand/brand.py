@@ -40,10 +40,10 @@ from cs.domain.contact import Query
 from cs.domain.key import SearchOutcome
 from cs.domain.lookup import rules
 from cs.domain.lookup import state as run
-from cs.domain.lookup.contacts import shared_fields, verifying_reason, without_email
+from cs.domain.lookup.contacts import verifying_reason, without_email
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail_domain import is_refuted
-from cs.domain.messages import STANDS_STILL, in_order, present
+from cs.domain.messages import STANDS_STILL, converted, in_order, present
 from cs.domain.names.brand_names import cache_key
 
 #: Contract text 8: results are reused this long from the finish (contract C7, C8).
@@ -126,21 +126,22 @@ def decide(command: BrandCommand, state: Brand) -> tuple[BrandEvent, ...]:
 
 def _decided(command: BrandCommand, state: Brand, at: datetime) -> tuple[BrandEvent, ...]:  # noqa: C901 - a match
     match command:
-        case StartLookup(stream=stream, nonce=nonce, query=query, deadline=deadline):
+        case StartLookup(stream=stream, nonce=nonce, deadline=deadline):
             if state.live is not None:
                 return ()
             number = state.lookups + 1
-            started = LookupStarted(
-                lookup=lookup_id(stream, number, nonce),
+            lookup = lookup_id(stream, number, nonce)
+            started = converted(
+                command,
+                LookupStarted,
+                lookup=lookup,
                 number=number,
-                query=query,
                 deadline_at=at + deadline,
-                contacts=command.contacts,
                 at=at,
             )
             return rules.begin(started)
-        case ForgetBrand(by=by):
-            return (BrandForgotten(by=by, at=at),) if state.reusable else ()
+        case ForgetBrand():
+            return (converted(command, BrandForgotten, at=at),) if state.reusable else ()
         case EraseContacts():
             return _erased(command, state, at)
         case RecordBounce():
@@ -200,16 +201,10 @@ def _erased(command: EraseContacts, state: Brand, at: datetime) -> tuple[Contact
         if f"{lookup}#{contact.person}" not in gone and contact.full_name is not None
     )
     verified = sum(contact.email is not None for contact in left)
-    return (
-        ContactsErased(
-            lookup=lookup,
-            people=new,
-            verified=verified,
-            contacts=left,
-            aged_out=command.aged_out,
-            at=at,
-        ),
+    erased = converted(
+        command, ContactsErased, people=new, verified=verified, contacts=left, at=at
     )
+    return (erased,)
 
 
 def _bounced(command: RecordBounce, state: Brand, at: datetime) -> tuple[ContactBounced, ...]:
@@ -228,16 +223,15 @@ def _bounced(command: RecordBounce, state: Brand, at: datetime) -> tuple[Contact
         return ()
     contacts = () if live is not None else tuple(without_email(command.contacts, who))
     return (
-        ContactBounced(
-            **shared_fields(command, ContactBounced)
-            | {
-                "verifier": command.checked.verifier,
-                "reason": verifying_reason(command.checked),
-                "rules": command.checked.rules,
-                "verified": sum(contact.email is not None for contact in contacts),
-                "contacts": contacts,
-                "at": at,
-            }
+        converted(
+            command,
+            ContactBounced,
+            verifier=command.checked.verifier,
+            reason=verifying_reason(command.checked),
+            rules=command.checked.rules,
+            verified=sum(contact.email is not None for contact in contacts),
+            contacts=contacts,
+            at=at,
         ),
     )
 

@@ -5,9 +5,7 @@ Each is one person, however often seen; who is shown, in which order and with wh
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
@@ -16,6 +14,7 @@ from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
 from cs.domain.mail.mailbox import Evidence, Verdict, bounce_evidence
 from cs.domain.mail.syntax import is_mailbox
+from cs.domain.messages import converted
 from cs.domain.names.person_name import split_name
 
 #: People of one lookup; bounds its events.
@@ -37,17 +36,15 @@ def people_among(seen: Sequence[Sighting], found: Sequence[Person] = ()) -> tupl
             continue
         known |= own
         first, last = split_name(sighting.full_name)
-        new.append(
-            Person(
-                **shared_fields(sighting, Person)
-                | {
-                    "person": f"p{len(found) + len(new) + 1}",
-                    "first_name": sighting.first_name or first,
-                    "last_name": sighting.last_name or last,
-                    "sources": (sighting.source,),
-                }
-            )
+        person = converted(
+            sighting,
+            Person,
+            person=f"p{len(found) + len(new) + 1}",
+            first_name=sighting.first_name or first,
+            last_name=sighting.last_name or last,
+            sources=(sighting.source,),
         )
+        new.append(person)
     return tuple(new)
 
 
@@ -58,12 +55,6 @@ def _known_by(who: Sighting | Person) -> tuple[set[str], set[str]]:
         page = who.linkedin_url.casefold()
         return {page, f"without page: {name}"}, {page, name}
     return {name}, {name, f"without page: {name}"}
-
-
-def shared_fields(value: msgspec.Struct, of: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return what *value* has for fields of the same name of the shape *of*."""
-    shared = set(value.__struct_fields__) & set(of.__struct_fields__)
-    return {name: getattr(value, name) for name in shared}
 
 
 def contacts_of(state: Lookup) -> tuple[Contact, ...]:
@@ -109,8 +100,9 @@ def _contact(
     checked: CheckedPerson | None,
     extras: dict[str, str] | None,
 ) -> Contact:
-    return Contact(
-        **shared_fields(person, Contact),
+    return converted(
+        person,
+        Contact,
         title=ranked.title,
         email=checked.address if checked else None,
         email_status="verified" if checked else "not_found",
@@ -127,13 +119,7 @@ def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ..
     people = {person.person: person for person in state.people}
     settled = {c.person for c in state.checked if c.mail_domain == mail_domain} | state.verified
     return tuple(
-        Candidate(
-            person=ranked.person,
-            full_name=people[ranked.person].full_name,
-            first_name=people[ranked.person].first_name,
-            last_name=people[ranked.person].last_name,
-            addresses=people[ranked.person].addresses,
-        )
+        converted(people[ranked.person], Candidate)
         for ranked in state.ranked or ()
         if ranked.person not in settled and people[ranked.person].full_name  # not erased
     )

@@ -42,13 +42,13 @@ from cs.domain.lookup.contacts import (
     first_sources,
     is_proved,
     people_among,
-    shared_fields,
     unsettled_candidates,
 )
 from cs.domain.lookup.state import IssuedWork, Lookup, evolve, first_state
 from cs.domain.mail.mailbox import DEFINITE, Verdict
 from cs.domain.mail.syntax import is_mail_domain
 from cs.domain.mail_domain import KnownDomain
+from cs.domain.messages import converted
 from cs.domain.personal import Personal
 from cs.domain.stages.table import (
     STAGE_OF_FINDING,
@@ -270,9 +270,10 @@ def _found(
 
 def _event(kind: type[E], finding: AnyFinding, state: Lookup, at: datetime, **own: Any) -> E:
     """Return the event of *kind* with the fields of *finding*; its causes name no person."""
-    fields = shared_fields(finding, kind) | own
-    fields["causes"] = storable_causes(fields["causes"])
-    return kind(**fields, lookup=state.id, at=at)
+    event = converted(finding, kind, **own, lookup=state.id, at=at)
+    if causes := getattr(event, "causes", None):
+        event = replace(event, causes=storable_causes(causes))
+    return event
 
 
 def _people_of_run(state: Lookup, said: Iterable[P]) -> tuple[P, ...]:
@@ -491,15 +492,10 @@ def _close(
         settled = _settled(state, at_domain.get(person, unknown), command, at)
         state = reduce(evolve, settled, state)
         events += settled
+    # What a failed attempt cost is in its own event.
     costs = found.costs if isinstance(found, DomainVerified) else ()
     closed = [
-        MailDomainChecked(
-            lookup=state.id,
-            mail_domain=command.item,
-            learned=found.learned,
-            costs=costs,
-            at=at,
-        )
+        _event(MailDomainChecked, found, state, at, mail_domain=command.item, costs=costs)
     ]
     state = evolve(state, closed[0])
     if (work := next_mail_domain(state, at, command.known)) is not None:
