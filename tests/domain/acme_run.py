@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any
 
-from cs.domain.brand.brand import INITIAL, Brand, decide, fold
+from cs.domain.brand.brand import INITIAL, Brand, decide, evolve
 from cs.domain.brand.events import (
     DEADLINE,
     BrandCommand,
@@ -131,8 +132,10 @@ class AcmeRun:
         self.at = max(self.at, command.at) + timedelta(seconds=1)
         events = decide(command, self.state)
         self.events += events
-        self.state = fold(events, self.state)
-        assert self.state == fold(self.events), "advancing and replaying agree"
+        self.state = reduce(evolve, events, self.state)
+        assert self.state == reduce(evolve, self.events, INITIAL), (
+            "advancing and replaying agree"
+        )
         return events
 
     def record(

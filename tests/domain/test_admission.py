@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from itertools import combinations
 
 import pytest
@@ -47,7 +48,7 @@ def running(search: str, query: Query = QUERY) -> RunningSearch:
 
 def live_brand() -> Brand:
     start = StartLookup(stream=STREAM, query=QUERY, at=AT)
-    return brands.fold(brands.decide(start, brands.INITIAL))
+    return reduce(brands.evolve, brands.decide(start, brands.INITIAL), brands.INITIAL)
 
 
 @dataclass

@@ -1,6 +1,8 @@
 """One key: its quota, its windows, its searches, each rule with an example."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 
 import pytest
 
@@ -13,6 +15,7 @@ from cs.domain.key import (
     IssueKey,
     Key,
     KeyCommand,
+    KeyEvent,
     KeyIssued,
     KeyRevoked,
     KeyRotated,
@@ -26,7 +29,6 @@ from cs.domain.key import (
     SettleSearch,
     decide,
     evolve,
-    fold,
     minute_window,
     settled,
 )
@@ -36,6 +38,12 @@ from cs.domain.refusal import Refusal
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 ISSUED = KeyIssued(label="test", quota=3, secret_hash="h1", last4="aaaa", at=AT)
+
+
+def fold(events: Iterable[KeyEvent], state: Key = INITIAL) -> Key:
+    return reduce(evolve, events, state)
+
+
 ACTIVE = fold([ISSUED])
 
 

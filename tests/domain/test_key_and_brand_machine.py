@@ -8,6 +8,7 @@ the folds that decide.
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import TypeVar
 
 import msgspec
@@ -542,13 +543,19 @@ class Searches(RuleBasedStateMachine):
 
     def _to_brand(self, brand: str, events: Sequence[BrandEvent]) -> None:
         self.brand_events[brand] += events
-        self.brands[brand] = brands.fold(events, self.brands[brand])
-        assert brands.fold(map(_stored, self.brand_events[brand])) == self.brands[brand]
+        self.brands[brand] = reduce(brands.evolve, events, self.brands[brand])
+        assert (
+            reduce(brands.evolve, map(_stored, self.brand_events[brand]), brands.INITIAL)
+            == self.brands[brand]
+        )
 
     def _to_key(self, stream: str, events: Sequence[KeyEvent]) -> None:
         self.key_events[stream] += events
-        self.keys[stream] = keys.fold(events, self.keys[stream])
-        assert keys.fold(map(_stored, self.key_events[stream])) == self.keys[stream]
+        self.keys[stream] = reduce(keys.evolve, events, self.keys[stream])
+        assert (
+            reduce(keys.evolve, map(_stored, self.key_events[stream]), keys.INITIAL)
+            == self.keys[stream]
+        )
 
 
 def ledger_of(stream: str, events: Sequence[KeyEvent]) -> list[LedgerEntry]:

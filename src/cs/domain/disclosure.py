@@ -5,9 +5,8 @@ event, which is stored before anything is shown.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import reduce
 
 import msgspec
 from msgspec.structs import replace
@@ -151,8 +150,3 @@ def _printable(text: str) -> str:
 def evolve(state: Disclosure, event: DisclosureEvent) -> Disclosure:
     """Return *state* after *event*.  Never raises: what happened, happened."""
     return replace(state, made=True, last_at=event.at)
-
-
-def fold(events: Iterable[DisclosureEvent], state: Disclosure = INITIAL) -> Disclosure:
-    """Rebuild what is remembered of a disclosure from its stream."""
-    return reduce(evolve, events, state)

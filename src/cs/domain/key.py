@@ -8,9 +8,8 @@ The shape of every category, in one module so that it can be read top to bottom:
 commands, state, ``decide``, ``evolve``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 from typing import Literal, assert_never
 
 import msgspec
@@ -319,8 +318,3 @@ def _counted(state: Key, event: SearchAdmitted | SearchRepeated) -> Key:
         newest = IdempotentSearch(event.idempotency, event.search, at)
         remembered = (*remembered, newest)[-REMEMBERED:]
     return replace(state, admitted_at=(*admitted_at, at)[-PER_DAY:], remembered=remembered)
-
-
-def fold(events: Iterable[KeyEvent], state: Key = INITIAL) -> Key:
-    """Rebuild a key from its stream."""
-    return reduce(evolve, events, state)

@@ -5,9 +5,8 @@ known of the servers is for politeness and fewer probes.  A mailbox stands there
 hash (`cs.eventlog.fingerprints.email_print`): the stream says nothing of who has one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 from typing import assert_never
 
 import msgspec
@@ -191,8 +190,3 @@ def _after_bounce(state: MailDomain, event: BounceReported) -> MailDomain:
         facts = replace(facts, pattern=None)
     bounced = {**dict(newest), event.mailbox: max(before, event.bounced_at)}
     return replace(state, facts=facts, bounced=bounced)
-
-
-def fold(events: Iterable[MailDomainEvent], state: MailDomain = INITIAL) -> MailDomain:
-    """Rebuild what is known of a mail domain from its stream."""
-    return reduce(evolve, events, state)

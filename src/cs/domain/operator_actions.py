@@ -4,7 +4,6 @@ It holds nothing about people who were found, and of the operator the name of an
 """
 
 from datetime import datetime
-from typing import Literal
 
 import msgspec
 
@@ -12,28 +11,14 @@ from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
-from cs.domain.messages import Event
+from cs.domain.messages import Event, converted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
 from cs.domain.service import Paused, Resumed
 
 #: Longest name of an account; the rest is cut.
 ACCOUNT = 64
 
-What = Literal[
-    "key_issued",
-    "key_rotated",
-    "key_revoked",
-    "quota_granted",
-    "api_paused",
-    "api_resumed",
-    "brand_forgotten",
-    "person_erased",
-    "person_suppressed",
-    "suppression_lifted",
-    "disclosure_made",
-]
-
-_WHAT: dict[type[AnyEvent], What] = {
+_WHAT: dict[type[AnyEvent], str] = {
     KeyIssued: "key_issued",
     KeyRotated: "key_rotated",
     KeyRevoked: "key_revoked",
@@ -46,8 +31,6 @@ _WHAT: dict[type[AnyEvent], What] = {
     SuppressionLifted: "suppression_lifted",
     DisclosureMade: "disclosure_made",
 }
-
-
 #: The events that operators bring about.
 ACTS: frozenset[type[Event]] = frozenset(_WHAT)
 
@@ -64,7 +47,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """
 
     at: datetime
-    what: What
+    what: str
     of: str
     by: str | None = None
     units: int | None = None
@@ -75,14 +58,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 def act_of(stream: str, event: AnyEvent) -> OperatorAct | None:
     """Return what an operator did in *event* of *stream*; None if it is the service's own."""
     what = _WHAT.get(type(event))
-    if what is None:
-        return None
-    units = event.units if isinstance(event, QuotaGranted) else None
-    by: str | None = getattr(event, "by", None)
-    act = OperatorAct(at=event.at, what=what, of=stream, by=by, units=units)
-    if isinstance(event, DisclosureMade):
-        return msgspec.structs.replace(act, command=event.command, why=event.why)
-    return act
+    return converted(event, OperatorAct, what=what, of=stream) if what is not None else None
 
 
 def account(name: str) -> str | None:

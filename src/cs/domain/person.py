@@ -5,9 +5,8 @@ is made outside the domain with a key that is not in the log, so the stream's na
 says nothing about who it is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import reduce
 from typing import assert_never
 
 import msgspec
@@ -114,8 +113,3 @@ def evolve(state: PersonState, event: PersonEvent) -> PersonState:
             return replace(state, suppressed=False, prints=frozenset())
         case _:
             assert_never(event)
-
-
-def fold(events: Iterable[PersonEvent], state: PersonState = INITIAL) -> PersonState:
-    """Rebuild what is remembered of a person's wish from its stream."""
-    return reduce(evolve, events, state)

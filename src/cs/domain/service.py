@@ -3,9 +3,8 @@
 Stream category ``service``; one stream, ``service``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import reduce
 from typing import Literal, assert_never
 
 import msgspec
@@ -113,8 +112,3 @@ def evolve(state: Service, event: ServiceEvent) -> Service:
             return replace(state, paused=False)
         case _:
             assert_never(event)
-
-
-def fold(events: Iterable[ServiceEvent], state: Service = INITIAL) -> Service:
-    """Rebuild the service's state from its stream."""
-    return reduce(evolve, events, state)

@@ -1,6 +1,7 @@
 """Finding people in the streams of brands, and taking them out of results."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TypeVar
 
 from cs.domain.brand import brand
@@ -81,7 +82,7 @@ async def leave_out(
                 at=clock.now(),
             )
             new = brand.decide(command, state)
-            state = brand.fold(new, state)
+            state = reduce(brand.evolve, new, state)
             events += new
         return events
 

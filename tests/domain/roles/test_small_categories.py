@@ -1,6 +1,7 @@
 """The service, mail domains, persons, disclosures, the text of keys: each rule by example."""
 
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def test_a_log_belongs_to_the_world_of_the_first_that_starts() -> None:
     chosen = service.decide(ChooseWorld(world="sandbox", at=AT), service.INITIAL)
-    state = service.fold(chosen)
+    state = reduce(service.evolve, chosen, service.INITIAL)
 
     assert chosen == (WorldChosen(world="sandbox", at=AT),)
     assert service.decide(ChooseWorld(world="sandbox", at=AT), state) == ()
@@ -40,9 +41,9 @@ def test_a_log_belongs_to_the_world_of_the_first_that_starts() -> None:
 
 
 def test_pausing_and_resuming_twice_is_quiet() -> None:
-    chosen = service.fold([WorldChosen(world="live", at=AT)])
-    paused = service.fold([Paused(at=AT)], chosen)
-    resumed = service.fold([Resumed(at=AT)], paused)
+    chosen = reduce(service.evolve, [WorldChosen(world="live", at=AT)], service.INITIAL)
+    paused = reduce(service.evolve, [Paused(at=AT)], chosen)
+    resumed = reduce(service.evolve, [Resumed(at=AT)], paused)
 
     assert service.decide(Pause(at=AT), chosen) == (Paused(at=AT),)
     assert service.decide(Pause(at=AT), paused) == ()
@@ -69,7 +70,7 @@ def learn(
 
 def test_what_is_learned_is_believed_for_a_week() -> None:
     (learned,) = learn(DomainFacts(catch_all=True), mail_domain.INITIAL)
-    state = mail_domain.fold([learned])
+    state = reduce(mail_domain.evolve, [learned], mail_domain.INITIAL)
 
     assert learned.expires_at == AT + BELIEVED_FOR
     assert state.known(learned.expires_at - timedelta(seconds=1)) == DomainFacts(catch_all=True)
@@ -77,8 +78,10 @@ def test_what_is_learned_is_believed_for_a_week() -> None:
 
 
 def test_new_facts_are_added_to_the_old_and_the_newest_counts() -> None:
-    state = mail_domain.fold(
-        learn(DomainFacts(catch_all=True, greylists=True), mail_domain.INITIAL)
+    state = reduce(
+        mail_domain.evolve,
+        learn(DomainFacts(catch_all=True, greylists=True), mail_domain.INITIAL),
+        mail_domain.INITIAL,
     )
 
     (learned,) = learn(DomainFacts(catch_all=False, pattern="f.last"), state)
@@ -87,7 +90,11 @@ def test_new_facts_are_added_to_the_old_and_the_newest_counts() -> None:
 
 
 def test_learning_nothing_new_is_quiet() -> None:
-    state = mail_domain.fold(learn(DomainFacts(catch_all=True), mail_domain.INITIAL))
+    state = reduce(
+        mail_domain.evolve,
+        learn(DomainFacts(catch_all=True), mail_domain.INITIAL),
+        mail_domain.INITIAL,
+    )
 
     assert learn(DomainFacts(), mail_domain.INITIAL) == ()
     assert learn(DomainFacts(), state) == ()
@@ -95,7 +102,11 @@ def test_learning_nothing_new_is_quiet() -> None:
 
 
 def test_what_is_no_longer_believed_is_not_carried_along() -> None:
-    state = mail_domain.fold(learn(DomainFacts(catch_all=True), mail_domain.INITIAL))
+    state = reduce(
+        mail_domain.evolve,
+        learn(DomainFacts(catch_all=True), mail_domain.INITIAL),
+        mail_domain.INITIAL,
+    )
 
     (learned,) = learn(DomainFacts(greylists=True), state, AT + BELIEVED_FOR)
 
@@ -109,7 +120,7 @@ def test_a_person_is_erased_from_where_they_were_found_and_suppressed_once() -> 
     erase = ErasePerson(found_in=("brand-b.1#p2", "brand-a.1#p1", "brand-a.1#p1"), at=AT)
 
     events = person.decide(erase, person.INITIAL)
-    state = person.fold(events)
+    state = reduce(person.evolve, events, person.INITIAL)
 
     assert events == (
         PersonErased(found_in=("brand-a.1#p1", "brand-b.1#p2"), at=AT),
@@ -145,7 +156,10 @@ def test_a_disclosure_is_made_once_and_stored_as_said() -> None:
     (made,) = disclose("A customer asks,  ticket\t4711")
 
     assert (made.why, made.file) == ("A customer asks, ticket 4711", "a[2J.json")
-    assert disclose("A customer asks again", disclosure.fold([made])) == ()
+    assert (
+        disclose("A customer asks again", reduce(disclosure.evolve, [made], disclosure.INITIAL))
+        == ()
+    )
 
 
 @pytest.mark.parametrize(

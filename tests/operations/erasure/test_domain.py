@@ -1,11 +1,12 @@
 """What a brand and a person remember of an erasure.  Pure."""
 
 from datetime import timedelta
+from functools import reduce
 
 import pytest
 
 from cs.domain import person
-from cs.domain.brand.brand import fold
+from cs.domain.brand import brand
 from cs.domain.brand.events import BrandEvent, EraseContacts, LookupFinished
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.person import PersonSuppressed, SuppressPerson
@@ -67,7 +68,7 @@ def test_nothing_is_left_of_them_in_what_is_remembered(lookup: str) -> None:
     run.send(EraseContacts(lookup=lookup, people=("p1",), at=run.at))
 
     assert ("Ada" in repr(run.state)) == (lookup != LOOKUP)
-    assert fold(run.events) == run.state
+    assert reduce(brand.evolve, run.events, brand.INITIAL) == run.state
 
 
 # A person.
@@ -75,7 +76,7 @@ def test_nothing_is_left_of_them_in_what_is_remembered(lookup: str) -> None:
 
 def test_what_a_person_is_known_by_is_said_once() -> None:
     first = person.decide(SuppressPerson(prints=("b", "a"), at=AT), person.INITIAL)
-    state = person.fold(first)
+    state = reduce(person.evolve, first, person.INITIAL)
 
     assert first == (PersonSuppressed(prints=("a", "b"), at=AT),)
     assert person.decide(SuppressPerson(prints=("a",), at=AT), state) == ()

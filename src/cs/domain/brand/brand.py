@@ -10,9 +10,7 @@ Events and commands are in `cs.domain.brand.events`; one live run is in `cs.doma
 """
 
 import hashlib
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 from typing import assert_never
 
 import msgspec
@@ -250,8 +248,3 @@ def _corrected(state: Brand, event: ContactsErased | ContactBounced) -> Brand:
     if reusable is not None and reusable.lookup == event.lookup and reusable.verified:
         reusable = replace(reusable, verified=event.verified) if event.verified else None
     return replace(state, live=live, reusable=reusable, erased=erased)
-
-
-def fold(events: Iterable[BrandEvent], state: Brand = INITIAL) -> Brand:
-    """Rebuild a brand from its stream."""
-    return reduce(evolve, events, state)
