@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+import msgspec
 from hypothesis import strategies as st
 
 from cs.domain.brand.brand import brand_stream, lookup_id
@@ -13,9 +14,11 @@ from cs.domain.codec import AnyEvent
 from cs.domain.contact import CheckedPerson, Person, Query
 from cs.domain.mail.mailbox import Verdict
 from cs.eventlog.port import NO_STREAM, Append, EventLog
+from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.operations.erasure import Erasure
+from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -194,3 +197,13 @@ def erasure(log: EventLog, keys: KeyStore) -> Erasure:
         """No views are made of these histories."""
 
     return Erasure(Streams(log), keys, SystemClock(), reflected)
+
+
+def operator(log: EventLog, by: str | None = None) -> Operator:
+    return Operator(Streams(log), SystemClock(), by)
+
+
+def opened_in(data: bytes) -> set[str]:
+    """Return the people whose values are in clear in the JSON *data* of an event."""
+    values = personal_values(msgspec.json.decode(data))
+    return {v["person"] for v in values if v.keys() - {"personal", "person", "who"}}

@@ -10,35 +10,24 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from cs.assembly.folder import open_folder
-from cs.assembly.plugins import StagePlugins
 from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.eventlog.fingerprints import profile_print
-from cs.eventlog.port import EventLog
-from cs.eventlog.streams import Streams
 from cs.history.history import History
 from cs.history.searches import key_of_search, search_at
-from cs.keystore.port import KeyStore
-from cs.operations.erasure import Erasure
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
-from cs.projections.catalogue import projections
-from cs.projections.runner import ViewRunner
-from cs.projections.sqlite import sqlite_views
-from cs.projections.views import Views
-from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, one_process
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, BEN, CID
+from harness.stores import Stores, opened, stores_in_memory
 from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
 
 T = TypeVar("T")
@@ -53,46 +42,25 @@ PEOPLE = {"Ada Kern": ADA, "Ben Ode": BEN, "Cid Fell": CID}
 BRANDS = ("Acme", "acme", "Zenith", "Nobody's brand")
 
 
-class Stores(msgspec.Struct, frozen=True):
-    log: EventLog
-    keys: KeyStore
-    views: Views
-
-
-class Place(Protocol):
-    """Where the data is, whether a service runs or not."""
-
-    world: Any
-
-    def stores(self) -> AbstractAsyncContextManager[Stores]: ...
-
-
 class InMemory:
-    world = "sandbox"
-
     def __init__(self) -> None:
         self._keys = MemoryKeyStore()
         self._log = MemoryEventLog(self._keys)
 
-    @asynccontextmanager
-    async def stores(self) -> AsyncIterator[Stores]:
-        views = sqlite_views(None, projections())
-        try:
-            yield Stores(self._log, self._keys, views)
-        finally:
-            await views.close()
+    def stores(self) -> AbstractAsyncContextManager[Stores]:
+        return stores_in_memory(self._log, self._keys)
 
 
 class InFolder:
-    world = "sandbox"
-
     def __init__(self, folder: Path) -> None:
         self.settings = Settings(data_dir=folder)
 
-    @asynccontextmanager
-    async def stores(self) -> AsyncIterator[Stores]:
-        async with open_folder(DataFolder(self.settings.data_dir)) as data:
-            yield Stores(data.log, data.keys, data.views)
+    def stores(self) -> AbstractAsyncContextManager[Stores]:
+        return opened(self.settings.data_dir)
+
+
+#: Where the data is, whether a service runs or not.
+Place: TypeAlias = InMemory | InFolder
 
 
 @dataclass
@@ -149,22 +117,14 @@ class Lifetime:
         self.mailboxes.told.set()
         self._stack = AsyncExitStack()
 
-    def _outside(self) -> StagePlugins:
-        at_both = (ADA, BEN, CID)
-        zenith = (at_zenith(ADA), at_zenith(CID))
-        return outside(at_both, zenith, self.mailboxes)
-
     async def start(self) -> None:
         self._stack = AsyncExitStack()
         self.stores = await self._stack.enter_async_context(self.place.stores())
+        self.stores.clock = self.clock
+        tools = outside((ADA, BEN, CID), (at_zenith(ADA), at_zenith(CID)), self.mailboxes)
         self.service: Service = await self._stack.enter_async_context(
             one_process(
-                self.stores.log,
-                self.stores.keys,
-                self.stores.views,
-                self._outside(),
-                clock=self.clock,
-                world=self.place.world,
+                self.stores.log, self.stores.keys, self.stores.views, tools, clock=self.clock
             )
         )
 
@@ -232,25 +192,13 @@ class Lifetime:
             self.searches[answer.json()["id"]] = self.keys[who]
 
     async def erase(self, name: str) -> None:
-        url = PEOPLE[name].linkedin_url
-        assert url is not None
-        stores = self.stores
-        runner = ViewRunner(stores.log, stores.views, stores.keys)
-        erasure = Erasure(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
-        await erasure.erase(profile_print(stores.keys, url))
+        await self.stores.erasure.erase_profile(PEOPLE[name].linkedin_url or "")
         self.erased.add(name)
 
     async def age_out(self) -> None:
         """Forget everybody whom the runs that have ended found; nobody is suppressed."""
-        stores = self.stores
-        ended = [
-            recorded.event.lookup
-            for recorded in await stores.log.tail(0, 100_000)
-            if isinstance(recorded.event, LookupFinished)
-        ]
-        runner = ViewRunner(stores.log, stores.views, stores.keys)
-        erasure = Erasure(Streams(stores.log), stores.keys, self.clock, runner.catch_up)
-        await erasure.age_out(ended)
+        ended = [each.lookup for each in await self.stores.events(LookupFinished)]
+        await self.stores.erasure.age_out(ended)
 
     async def forget(self, brand: str) -> None:
         await self.service.operator.forget_brand(Query(brand=brand))

@@ -16,16 +16,12 @@ from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.person import PersonErased
 from cs.eventlog.port import EventLog
-from cs.eventlog.sealing import personal_values
-from cs.eventlog.streams import Streams
 from cs.history.disclosures import disclosures_of
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.lines import shown_events
 from cs.history.selection import Selection
 from cs.keystore.port import KeyStore
-from cs.operations.operator import Operator
-from cs.runtime.clock import SystemClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from history.people import (
@@ -35,6 +31,8 @@ from history.people import (
     Seen,
     erasure,
     names_of,
+    opened_in,
+    operator,
     store,
 )
 
@@ -58,16 +56,14 @@ async def export(log: EventLog, keys: KeyStore, chosen: Selection) -> tuple[int,
     """Disclose as the command does; return the position of that, and who was opened."""
     head = await log.head()
     upto = head if chosen.upto is None else min(head, chosen.upto)
-    disclosing = Operator(Streams(log), SystemClock(), "ada")
-    position = await disclosing.disclose(
+    position = await operator(log, "ada").disclose(
         "events export", "Ticket 4711 of today", chosen.asked(), upto=upto, file="a.ndjson"
     )
     shown: set[str] = set()
     async with identities(log, keys) as people:
         events = History(log).events(msgspec.structs.replace(chosen, upto=upto))
         for event in await shown_events([each async for each in events], people, keys):
-            values = personal_values(msgspec.json.decode(event.data))
-            shown |= {v["person"] for v in values if v.keys() - {"personal", "person", "who"}}
+            shown |= opened_in(event.data)
     return position, shown
 
 
@@ -144,7 +140,7 @@ async def test_what_is_followed_may_hold_whoever_is_found_in_that_time(
     stores: tuple[EventLog, KeyStore],
 ) -> None:
     log, _ = stores
-    disclosing = Operator(Streams(log), SystemClock(), None)
+    disclosing = operator(log)
     asked = DisclosedEvents(categories=("brand",))
     for days in (0, 1):
         await disclosing.disclose(
@@ -163,7 +159,7 @@ async def test_what_is_followed_may_hold_whoever_is_found_in_that_time(
 async def test_what_names_people_holds_no_others(stores: tuple[EventLog, KeyStore]) -> None:
     log, _ = stores
     await store(log, HISTORY)
-    disclosing = Operator(Streams(log), SystemClock(), None)
+    disclosing = operator(log)
     asked = DisclosedEvents(people=(IN_ZENITH,))
     upto = await log.head()
     position = await disclosing.disclose(
@@ -178,7 +174,7 @@ async def test_a_selection_of_a_newer_version_counts_as_all() -> None:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     await store(log, HISTORY)
-    disclosing = Operator(Streams(log), SystemClock(), None)
+    disclosing = operator(log)
     asked = DisclosedEvents(types=("people-cloned",))
     position = await disclosing.disclose(
         "events export", "Ticket 4711 of today", asked, upto=await log.head()

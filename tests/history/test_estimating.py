@@ -8,12 +8,13 @@ from cs.domain.stages.work import Discovered, DomainVerified, Failed, RankingDon
 from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.history.loading import PastRun, past_runs
 from cs.keystore.port import KeyStore
-from cs.projections.source_weeks import WEEKS
 from domain.acme_run import ADA, AT, BEN, HOME, RESOLVED, AcmeRun, checked, ranked
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 
 CENT = 10_000
+#: How far back costs count (`cs search --file --estimate`).
+WEEKS = 4
 
 
 def paid(name: str, calls: int) -> tuple[SourceCost, ...]:

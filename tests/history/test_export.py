@@ -44,7 +44,6 @@ from cs.eventlog.port import (
     Append,
     RecordedEvent,
 )
-from cs.eventlog.sealing import key_name
 from cs.history import export
 from cs.history import history as reading
 from cs.history.export import Form, export_tables
@@ -53,18 +52,17 @@ from cs.history.loading import load
 from cs.history.report import FIGURES
 from cs.history.selection import Selection
 from cs.history.tables import TABLES
-from cs.keystore.sqlite import SqliteKeyStore
 from domain.acme_run import ADA, BEN, AcmeRun, checked, sighting
 from domain.golden_files import NAMES, golden_event
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
+from harness.stores import opened
 
 pytestmark = pytest.mark.slow
 
 Row = dict[str, Any]
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-MASTER = bytes(range(32))
 
 
 class Store:
@@ -179,7 +177,7 @@ async def recorded(store: Store) -> Sequence[RecordedEvent]:
 async def erased(store: Store, run: AcmeRun, *people: str) -> None:
     """Erase *people* of *run*, as an operator does: their keys first, then it is said."""
     lookup = run.finish.lookup
-    await store.keys.destroy(key_name(lookup, person) for person in people)
+    await store.keys.destroy(f"{lookup}#{person}" for person in people)
     left = tuple(c for c in run.finish.contacts if c.person not in people)
     command = EraseContacts(lookup=lookup, people=people, contacts=left, at=run.at)
     await store.append(run.stream, brands.decide(command, run.state))
@@ -250,24 +248,18 @@ async def test_erased_people_stay_so_when_an_older_key_store_is_put_back(
 
 
 async def test_a_key_destroyed_by_another_process_opens_no_later_page(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "WINDOW", 4)
-    run = a_run()
-    path = store.folder / "keys.db"
-    async with SqliteKeyStore(path, MASTER) as keys, SqliteKeyStore(path, MASTER) as other:
-        log = MemoryEventLog(keys)
-        await log.append([Append(run.stream, NO_STREAM, run.events)])
-        checks = []
-        async for page in load(log, keys, Selection()):
+    run, checks = a_run(), []
+    async with opened(tmp_path) as here, opened(tmp_path) as other:
+        await here.log.append([Append(run.stream, NO_STREAM, run.events)])
+        async for page in load(here.log, here.keys, Selection()):
             for _, recorded in page.events:
                 event = recorded.event
                 if isinstance(event, ContactsDiscovered):
-                    assert [person.full_name for person in event.people] == [
-                        "Ada Kern",
-                        "Ben Ode",
-                    ]
-                    await other.destroy([key_name(event.lookup, "p1")])
+                    assert [p.full_name for p in event.people] == ["Ada Kern", "Ben Ode"]
+                    await other.keys.destroy([f"{event.lookup}#p1"])
                 elif isinstance(event, MailboxVerified):
                     checks.append(event.checked)
 
@@ -397,7 +389,7 @@ async def test_mail_that_came_back_stands_next_to_who_had_vouched(store: Store) 
         (row,) = _rows(database, "FROM wrong_verdicts")
     assert (row["emails"], row["bounced"]) == (1, 1)
 
-    await store.keys.destroy([key_name(run.finish.lookup, "p1")])
+    await store.keys.destroy([f"{run.finish.lookup}#p1"])
     gone = PersonErased(at=run.at, found_in=(f"{run.finish.lookup}#p1",))
     await store.append("person-1", (gone,))
     later = rows_of(await store.export("erased.duckdb", reveal=True))

@@ -22,10 +22,9 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.assembly.folder import open_folder
 from cs.domain.brand import events as brand_events
 from cs.eventlog.port import RecordedEvent
-from cs.runtime.data_folder import DataFolder
+from harness.stores import opened as stores_of
 
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
@@ -115,12 +114,12 @@ def log(year: Path) -> Log:
 
 
 @pytest.fixture(scope="module")
-def opened(year: Path, log: Log) -> list[RecordedEvent]:
+def opened(year: Path) -> list[RecordedEvent]:
     """The same events with people opened; erased ones read as such."""
 
     async def read() -> list[RecordedEvent]:
-        async with open_folder(DataFolder(year)) as data:
-            return list(await data.log.tail(0, len(log.all)))
+        async with stores_of(year) as stores:
+            return await stores.recorded()
 
     return asyncio.run(read())
 

@@ -29,12 +29,12 @@ from cs.postgres.errors import DatabaseUnavailable
 from harness.api_keys import operating
 from system.cluster import faulty_role
 from system.cluster.cluster import KINDS, Cluster, running_cluster
-from system.cluster.storm_checks import Damage, Report, bugs, lookups_by_question, stored
+from system.cluster.storm_checks import bugs, lookups_by_question, stored
 from system.cluster.storm_paid import Provider, provider
 from system.cluster.storm_roles import POINTS, Deaths, Keeper
 from system.cluster.storm_servers import LEADERS, Servers
 from system.faults.caller import Caller, Notebook, final, http_client
-from system.faults.results import client_results, readable
+from system.faults.results import Report, client_results
 from system.faults.world import Wish, make_world, wishes
 
 Tell = Callable[[str], None]
@@ -175,22 +175,24 @@ async def _storm(plan: Plan, cluster: Cluster, wanted: Sequence[Wish], tell: Tel
                 task.cancel()
             await asyncio.wait(background)
         tell("the log is checked, and replayed")
-        return Report(
-            damage=Damage(
-                kills=dict(keeper.kills),
-                at_start=keeper.at_start,
-                points=dict(keeper.hit),
-                missing=deaths.missing,
-                servers=servers.done,
-                fell=keeper.fell,
-                bugs=bugs(cluster),
-                seconds=time.monotonic() - began,
-            ),
-            clients=client_results(notes, end),
-            stored=await stored(cluster),
-            paid=paid.charges.total(),
-            paid_twice=paid.too_often(await lookups_by_question(cluster)),
-        )
+        clients, left = client_results(notes, end), await stored(cluster)
+        facts = {
+            "kills": dict(keeper.kills),
+            "at_start": keeper.at_start,
+            "points": dict(keeper.hit),
+            "servers": servers.done,
+            "fell": keeper.fell,
+            "seconds": time.monotonic() - began,
+            "paid": paid.charges.total(),
+            **clients.facts,
+            **left.facts,
+        }
+        faults = [*clients.faults, *left.faults, *bugs(cluster)]
+        faults += [f"no role died at {point}" for point in deaths.missing]
+        faults += paid.too_often(await lookups_by_question(cluster))
+        if not paid.charges:
+            faults.append("no call was paid for: nothing was proven")
+        return Report(facts, faults)
 
 
 async def _ask_in_the_storm(
@@ -276,7 +278,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers are ended
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = storm(plan, Path(folder), errors.print)
-    console.print(readable(report, report.faults), markup=False)
+    console.print(str(report), markup=False)
     sys.exit(1 if report.faults else 0)
 
 

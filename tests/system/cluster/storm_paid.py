@@ -40,7 +40,7 @@ class Provider:
     def too_often(self, lookups: Mapping[Question, int]) -> list[str]:
         """Return the questions that were charged more often than *lookups* had them."""
         return [
-            f"{question}: {times} times for {lookups.get(question, 0)} lookups"
+            f"paid twice: {question}: {times} times for {lookups.get(question, 0)} lookups"
             for question, times in self.charges.items()
             if times > lookups.get(question, 0)
         ]

@@ -32,8 +32,8 @@ SHORT = Plan(
 def test_a_storm_over_a_cluster_loses_nothing_and_charges_no_key_twice(tmp_path: Path) -> None:
     report = storm(SHORT, tmp_path, lambda _: None)
 
-    assert report.faults == [], (report.clients.otherwise, report.damage.fell)
+    assert report.faults == [], (report.facts["otherwise"], report.facts["fell"])
     # A storm in which nothing happened would prove nothing.
-    assert sum(report.damage.kills.values()) >= SHORT.kills
-    assert list(report.damage.servers) == list(SHORT.servers)
-    assert report.clients.charged >= 5
+    assert sum(report.facts["kills"].values()) >= SHORT.kills
+    assert list(report.facts["servers"]) == list(SHORT.servers)
+    assert report.facts["charged"] >= 5

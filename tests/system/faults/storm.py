@@ -25,7 +25,7 @@ from system.faults.caller import Caller, Notebook, final, http_client
 from system.faults.crashing_service import CrashingService, forget, new_keys
 from system.faults.lasting_world import WorldClock, lasting_world
 from system.faults.promises import FinalState
-from system.faults.results import ClientResults, client_results, readable
+from system.faults.results import Report, client_results
 from system.faults.world import Wish, make_world, wishes
 
 #: A share of the deaths comes while the service starts, within this; seconds.
@@ -49,21 +49,6 @@ class Plan(msgspec.Struct, frozen=True):
     callers_per_key: int = 2
     brands: int = 64
     most_s: float = 900.0  # no kill after this
-
-
-class Report(msgspec.Struct, frozen=True):
-    kills: int
-    at_start: int
-    seconds: float
-    clients: ClientResults
-    fell: tuple[str, ...]  # the service ended by itself
-    log: str
-
-    @property
-    def faults(self) -> list[str]:
-        """Return every promise that was broken; empty if all were kept."""
-        found = [*self.clients.faults, *self.fell]
-        return found if self.log.endswith("no violations") else [*found, self.log]
 
 
 @dataclass
@@ -92,14 +77,10 @@ async def storm(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Report
     if left != 0:
         deaths.fell.append(f"it left with {left}: {''.join(service.lines[-20:])}")
     assert verified.code == 0 or "violation" in verified.out, verified
-    return Report(
-        kills=deaths.kills,
-        at_start=deaths.at_start,
-        seconds=round(time.monotonic() - began, 1),
-        clients=client_results(notes, end),
-        fell=tuple(deaths.fell),
-        log=verified.out.strip(),
-    )
+    clients = client_results(notes, end)
+    facts = vars(deaths) | {"seconds": round(time.monotonic() - began, 1)} | clients.facts
+    log = [] if verified.code == 0 else [verified.out.strip()]
+    return Report(facts, [*clients.faults, *deaths.fell, *log])
 
 
 async def _storm(
@@ -185,7 +166,7 @@ def main() -> None:
     plan = Plan(seed=chosen.seed, kills=chosen.kills, most_s=chosen.most_s)
     with tempfile.TemporaryDirectory(prefix="cs-storm-") as folder:
         report = asyncio.run(storm(plan, Path(folder), errors.print))
-    console.print(readable(report, report.faults), markup=False)
+    console.print(str(report), markup=False)
     sys.exit(1 if report.faults else 0)
 
 

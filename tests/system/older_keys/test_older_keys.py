@@ -15,36 +15,16 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from cs.assembly.plugins import StagePlugins
-from cs.domain.contact import BrandFacts, Sighting
 from cs.domain.mail.mailbox import DomainFacts
-from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from harness.in_process import Service
-from harness.outside import ADA, BEN, Directory, Mailboxes
+from harness.outside import ACME, ADA, BEN, Directory, Mailboxes, tools
 from operations.erasure.service import Known
 from system.older_keys.forms import Form, form_of
 
 pytestmark = pytest.mark.slow
 
 BEFORE, AFTER, RUNS = "Before", "After", "Runs"
-
-
-def brand(name: str) -> BrandFacts:
-    domain = f"{name.lower()}.test"
-    return BrandFacts(
-        name=name,
-        domain=domain,
-        linkedin_company_url=f"https://www.linkedin.com/company/{name}",
-        mail_domains=(domain,),
-    )
-
-
-def staff(name: str) -> tuple[Sighting, ...]:
-    return tuple(
-        replace(each, company=name, headline=(each.headline or "").replace("Acme", name))
-        for each in (ADA, BEN)
-    )
 
 
 @dataclass
@@ -63,13 +43,19 @@ class Gate(Mailboxes):
             yield check
 
 
-def outside(gate: Gate) -> StagePlugins:
-    names = (BEFORE, AFTER, RUNS)
-    return StagePlugins(
-        [Directory({name.lower(): brand(name) for name in names})],
-        [Known({name: staff(name) for name in names})],
-        [gate],
-    )
+def outside(gate: Gate) -> Any:
+    """Return sources that know Ada and Ben at each brand, and *gate*."""
+    brands, staff = {}, {}
+    for name in (BEFORE, AFTER, RUNS):
+        domain, page = f"{name.lower()}.test", f"https://www.linkedin.com/company/{name}"
+        facts = {"name": name, "domain": domain, "linkedin_company_url": page}
+        brands[name.lower()] = replace(ACME, **facts, mail_domains=(domain,))
+        staff[name] = tuple(
+            replace(each, company=name, headline=(each.headline or "").replace("Acme", name))
+            for each in (ADA, BEN)
+        )
+    sources = {"brand_sources": [Directory(brands)], "people_sources": [Known(staff)]}
+    return replace(tools(), **sources, verifiers=[gate])
 
 
 def gate() -> Gate:
@@ -82,25 +68,17 @@ async def form(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield form
 
 
-async def get(service: Service, key: NewSecret, search: str) -> dict[str, Any]:
-    async with service.client(key) as client:
-        answer = await client.get(f"/searches/{search}")
-    assert answer.status_code == 200, answer.text
-    record: dict[str, Any] = answer.json()
+async def get(service: Service, key: Any, search: str) -> dict[str, Any]:
+    record = await service.read(key, search)
+    assert "status" in record, record
     return {name: value for name, value in record.items() if name != "usage"}
-
-
-async def end_of(service: Service, key: NewSecret, search: str) -> dict[str, Any]:
-    async with asyncio.timeout(30):
-        await service.running.reading.until_settled(search)
-    return await get(service, key, search)
 
 
 @dataclass
 class EarlierSearches:
     """The searches that were made before the keys were put back."""
 
-    key: NewSecret
+    key: Any
     before: dict[str, Any]
     after: dict[str, Any]
     runs: str  # the search that runs
@@ -132,7 +110,9 @@ async def test_older_keys_between_two_starts_end_the_open_search_and_are_reporte
     here.let.set()
 
     async with form.service(outside(here)) as service:
-        runs = await end_of(service, earlier.key, earlier.runs)
+        async with asyncio.timeout(30):
+            await service.running.reading.until_settled(earlier.runs)
+        runs = await get(service, earlier.key, earlier.runs)
         again = (await service.search(earlier.key, brand=RUNS)).json()
     assert (runs["status"], runs["reason"], runs["charged"]) == (
         "failed",
@@ -155,9 +135,9 @@ async def reads_what_is_left(service: Service, earlier: EarlierSearches) -> None
         **earlier.after,
         "contacts": [],
     }
-    ready, health = await service.running.ready.check()
-    assert ready
-    lost: Any = health["keys_lost"]
+    ready = await service.readyz()
+    assert ready.status_code == 200
+    lost: Any = ready.json()["keys_lost"]
     assert sum(lost.values()) >= 2
 
 
