@@ -10,61 +10,38 @@ from typing import Any
 import msgspec
 
 from cs.outside.port import (
-    AddressGuard,
-    ApiClient,
-    Fetcher,
-    Forbidden,
-    MailHosts,
-    Resolver,
-    Response,
-    Unreachable,
+    AddressGuard as AddressGuard,
+    ApiClient as ApiClient,
+    Fetcher as Fetcher,
+    Forbidden as Forbidden,
+    MailHosts as MailHosts,
+    Resolver as Resolver,
+    Response as Response,
+    Unreachable as Unreachable,
 )
-from cs.paid_calls.budgets import UNLIMITED, Budgets
-from cs.paid_calls.errors import CallsUnavailable, NotAsked, NotCharged, Unanswered
-from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
-from cs.paid_calls.register import EVERY_TIME, PaidCalls
+from cs.paid_calls.budgets import UNLIMITED as UNLIMITED, Budgets as Budgets
+from cs.paid_calls.errors import (
+    CallsUnavailable as CallsUnavailable,
+    NotAsked as NotAsked,
+    NotCharged as NotCharged,
+    Unanswered as Unanswered,
+)
+from cs.paid_calls.problems import (
+    ProblemKind as ProblemKind,
+    ServiceProblem as ServiceProblem,
+    problem as problem,
+)
+from cs.paid_calls.register import EVERY_TIME as EVERY_TIME, PaidCalls as PaidCalls
 from cs.paid_calls.service import (
-    ORDINARY,
-    Judge,
-    Judgement,
-    PaidService,
-    Question,
-    ServiceCheck,
-    ServiceSettings,
+    ORDINARY as ORDINARY,
+    Judge as Judge,
+    Judgement as Judgement,
+    PaidService as PaidService,
+    Question as Question,
+    ServiceCheck as ServiceCheck,
+    ServiceSettings as ServiceSettings,
 )
-from cs.plugins.declared_settings import SECRET, takes
-
-__all__ = [
-    "EVERY_TIME",
-    "ORDINARY",
-    "SECRET",
-    "UNLIMITED",
-    "AddressGuard",
-    "ApiClient",
-    "Budgets",
-    "CallsUnavailable",
-    "Fetcher",
-    "Forbidden",
-    "Judge",
-    "Judgement",
-    "MailHosts",
-    "NotAsked",
-    "NotCharged",
-    "PaidCalls",
-    "PaidContext",
-    "PaidService",
-    "ProblemKind",
-    "Question",
-    "Resolver",
-    "Response",
-    "ServiceCheck",
-    "ServiceProblem",
-    "ServiceSettings",
-    "Unanswered",
-    "Unreachable",
-    "problem",
-    "takes",
-]
+from cs.plugins.declared_settings import SECRET as SECRET, takes as takes
 
 
 class PaidContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,33 +13,14 @@ from typing import Any, Protocol
 import msgspec
 
 from cs.directory.store import PeopleDirectory
-from cs.domain.contact import BrandFacts, BrandMatch, Query, Sighting
-from cs.plugins import paid_context as context
+from cs.domain.contact import (
+    BrandFacts as BrandFacts,
+    BrandMatch as BrandMatch,
+    Query as Query,
+    Sighting as Sighting,
+)
 from cs.plugins.paid_context import *  # noqa: F403
 from cs.plugins.paid_context import ApiClient, Fetcher, PaidContext, ProblemKind, ServiceProblem
-
-__all__ = [
-    "ANSWERED",
-    "INCONCLUSIVE",
-    "BrandAnswer",
-    "BrandFacts",
-    "BrandMatch",
-    "BrandSource",
-    "PeopleAnswer",
-    "PeopleSource",
-    "Query",
-    "Sighting",
-    "SourceContext",
-    "SourceStatus",
-    "causes_of",
-    "cost_of",
-    "failed_brand",
-    "failed_people",
-    "find_new",
-    "is_local",
-    "missing_of",
-]
-__all__ += context.__all__
 
 
 class SourceContext(PaidContext, frozen=True, kw_only=True):

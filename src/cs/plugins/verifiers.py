@@ -10,23 +10,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.domain.mail.syntax import is_mailbox
-from cs.plugins import paid_context as context
+from cs.domain.mail.mailbox import (
+    DomainFacts as DomainFacts,
+    Evidence as Evidence,
+    Line as Line,
+    Verdict as Verdict,
+)
+from cs.domain.mail.syntax import is_mailbox as is_mailbox
 from cs.plugins.paid_context import *  # noqa: F403
 from cs.plugins.paid_context import AddressGuard, ApiClient, PaidContext, Resolver
-
-__all__ = [
-    "DomainCheck",
-    "DomainFacts",
-    "Evidence",
-    "Line",
-    "Verdict",
-    "Verifier",
-    "VerifierContext",
-    "is_mailbox",
-]
-__all__ += context.__all__
 
 
 class VerifierContext(PaidContext, frozen=True, kw_only=True):
