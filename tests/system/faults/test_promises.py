@@ -1,6 +1,6 @@
 """The checker of what clients were answered finds every kind of wrong, and only that."""
 
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -24,105 +24,88 @@ def record(status: str, search: str = "s1", **more: Any) -> dict[str, Any]:
     return whole | ({} if status == "running" else ended | reason) | more
 
 
-DONE, FAILED, RUNNING = record("done"), record("failed"), record("running")
+DONE, RUNNING = record("done"), record("running")
+Answered = tuple[dict[str, Any], float]
 
 
-class Story(NamedTuple):
-    answers: list[ClientAnswer]
-    requests: list[ClientRequest]
-    end: FinalState
-
-    def kinds(self) -> set[Kind]:
-        return {each.kind for each in check(*self)}
-
-
-def answer(body: dict[str, Any], at: float, idempotency_key: str = "") -> ClientAnswer:
-    return ClientAnswer("k", idempotency_key, at, at + 0.5, body)
-
-
-def request(idempotency_key: str, at: float, search: str | None = "s1") -> ClientRequest:
-    return ClientRequest("k", idempotency_key, WISH, at, at + 0.5, search)
+def kinds(
+    *more: Answered,
+    answers: tuple[Answered, ...] = ((RUNNING, 2), (DONE, 3), (DONE, 4)),
+    end: Any = DONE,
+    used: Any = None,
+    answered: bool = True,
+) -> set[Kind]:
+    """Return what is wrong with a search that was sent twice and polled; *more* answers."""
+    first = ClientAnswer("k", "a", 1, 1.5, RUNNING)
+    others = [ClientAnswer("k", "", at, at + 0.5, body) for body, at in (*answers, *more)]
+    asked = ClientRequest("k", "a", WISH, 0, 0.5 if answered else None, "s1")
+    final = FinalState({"s1": end} if end else {}, {"k": used or usage(1)})
+    return {each.kind for each in check([first, *others], [asked], final)}
 
 
-def sound(*more: ClientAnswer) -> Story:
-    """Sent twice because the first answer was lost, polled to the end, charged once."""
-    answers = [answer(RUNNING, 1, "a"), answer(RUNNING, 2), answer(DONE, 3), answer(DONE, 4)]
-    end = FinalState({"s1": DONE}, {"k": usage(1)})
-    return Story([*answers, *more], [request("a", 0)], end)
-
-
-def ending(searches: dict[str, Any], used: dict[str, int]) -> Story:
-    """Answered only while it ran; read in the end as *searches* and *used* have it."""
-    story = sound()
-    return story._replace(answers=story.answers[:2], end=FinalState(searches, {"k": used}))
-
-
-def failed_at(times: list[float]) -> Story:
-    """Failed searches that were asked for at *times*."""
+def many(times: list[float]) -> set[Kind]:
+    """Return what is wrong with failed searches that were asked for at *times*."""
     bodies = [record("failed", f"s{n}") for n in range(len(times))]
-    return Story(
-        [answer(bodies[n], at, f"a{n}") for n, at in enumerate(times)],
-        [request(f"a{n}", at, f"s{n}") for n, at in enumerate(times)],
-        FinalState({body["id"]: body for body in bodies}, {"k": usage(0)}),
-    )
+    pairs = list(zip(bodies, times, strict=True))
+    return {
+        each.kind
+        for each in check(
+            [ClientAnswer("k", b["id"], at, at + 0.5, b) for b, at in pairs],
+            [ClientRequest("k", b["id"], WISH, at, at + 0.5, b["id"]) for b, at in pairs],
+            FinalState({body["id"]: body for body in bodies}, {"k": usage(0)}),
+        )
+    }
 
 
-def live_at_once(count: int) -> Story:
-    """Live searches that run at the same time."""
+def at_once(count: int) -> set[Kind]:
+    """Return what is wrong with *count* live searches at the same time."""
     names = [f"s{n}" for n in range(count)]
     answers = [
-        answer(record("running", name), at)
+        ClientAnswer("k", "", at, at + 0.5, record("running", name))
         for n, name in enumerate(names)
-        for at in (1 + n, 20)
+        for at in (1.0 + n, 20.0)
     ]
     end = FinalState({name: record("failed", name) for name in names}, {"k": usage(0)})
-    return Story(answers, [], end)
+    return {each.kind for each in check(answers, [], end)}
 
 
-WRONG: list[tuple[Kind, Story]] = [
-    ("lost", sound()._replace(end=FinalState({}, {"k": usage(0)}))),
-    ("lost", ending({"s1": RUNNING}, usage(0))),
-    (
-        "unanswered",
-        sound()._replace(requests=[ClientRequest("k", "a", WISH, 0, None, None)]),
-    ),
-    ("changed", sound(answer(record("done", contacts=[{"email": "ida@acme.test"}]), 5))),
-    ("changed", sound(answer(record("failed", usage=usage(1)), 5))),
-    ("reopened", sound(answer(record("running", usage=usage(1)), 5))),
-    ("two-searches", sound(answer(record("running", "s2"), 1.5, "a"))),
-    ("charge", ending({"s1": record("done", charged=False)}, usage(0))),
-    ("charge", ending({"s1": record("failed", charged=True)}, usage(1))),
-    ("charge", ending({"s1": record("done", contacts=NO_EMAIL)}, usage(1))),
-    ("usage", ending({"s1": DONE}, usage(2))),
-    ("usage", ending({"s1": DONE}, usage(0))),
-    ("usage-back", sound(answer(record("done", usage=usage(0)), 5))),
-    ("usage-back", sound()._replace(end=FinalState({"s1": DONE}, {"k": usage(0)}))),
-    ("quota", sound(answer(record("done", usage=usage(4)), 5))),
-    ("quota", sound(answer(record("done", usage=usage(1, 1)), 5))),
-    ("minute", failed_at([0, 1, 2, 3, 4, 5, 59])),
-    ("day", failed_at([n * 30.0 for n in range(61)])),
-    ("in-flight", live_at_once(3)),
-]
-RIGHT = [
-    sound(),
-    failed_at([0, 1, 2, 3, 4, 5, 60.5]),
-    failed_at([n * 30.0 for n in range(60)]),
-    live_at_once(2),
-    ending({"s1": FAILED}, usage(0)),
-    # Asked before the end was received: the answer may be older.
-    sound(ClientAnswer("k", "", 3.2, 6.0, RUNNING)),
+def two_searches() -> set[Kind]:
+    answers = [ClientAnswer("k", "a", 1, 1.5, record("failed", name)) for name in ("s1", "s2")]
+    end = FinalState({each.body["id"]: each.body for each in answers}, {"k": usage(0)})
+    return {each.kind for each in check(answers, [], end)}
+
+
+POLLED = ((RUNNING, 2.0),)
+WRONG: list[tuple[Kind, set[Kind]]] = [
+    ("lost", kinds(end=None, used=usage(0))),
+    ("lost", kinds(answers=POLLED, end=RUNNING, used=usage(0))),
+    ("unanswered", kinds(answered=False)),
+    ("changed", kinds((record("done", contacts=[{"email": "ida@acme.test"}]), 5))),
+    ("changed", kinds((record("failed", usage=usage(1)), 5))),
+    ("reopened", kinds((record("running", usage=usage(1)), 5))),
+    ("two-searches", two_searches()),
+    ("charge", kinds(answers=POLLED, end=record("done", charged=False), used=usage(0))),
+    ("charge", kinds(answers=POLLED, end=record("failed", charged=True))),
+    ("charge", kinds(answers=POLLED, end=record("done", contacts=NO_EMAIL))),
+    ("usage", kinds(answers=POLLED, used=usage(2))),
+    ("usage", kinds(answers=POLLED, used=usage(0))),
+    ("usage-back", kinds((record("done", usage=usage(0)), 5))),
+    ("usage-back", kinds(used=usage(0))),
+    ("quota", kinds((record("done", usage=usage(4)), 5))),
+    ("quota", kinds((record("done", usage=usage(1, 1)), 5))),
+    ("minute", many([0, 1, 2, 3, 4, 5, 59])),
+    ("day", many([n * 30.0 for n in range(61)])),
+    ("in-flight", at_once(3)),
 ]
 
 
-@pytest.mark.parametrize(("kind", "story"), WRONG, ids=[kind for kind, _ in WRONG])
-def test_every_kind_of_wrong_is_found(kind: Kind, story: Story) -> None:
-    assert kind in story.kinds()
-
-
-def test_every_kind_has_a_story() -> None:
+@pytest.mark.parametrize(("kind", "found"), WRONG, ids=[kind for kind, _ in WRONG])
+def test_every_kind_of_wrong_is_found(kind: Kind, found: set[Kind]) -> None:
+    assert kind in found
     assert {kind for kind, _ in WRONG} == set(get_args(Kind))
 
 
-@pytest.mark.parametrize("story", RIGHT)
-def test_nothing_is_found_in_a_story_without_a_fault(story: Story) -> None:
-    assert story.kinds() == set()
+def test_nothing_is_found_without_a_fault() -> None:
+    assert kinds() == many([0, 1, 2, 3, 4, 5, 60.5]) == at_once(2) == set()
+    assert many([n * 30.0 for n in range(60)]) == set()
+    assert kinds(answers=POLLED, end=record("failed"), used=usage(0)) == set()

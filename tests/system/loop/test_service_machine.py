@@ -29,8 +29,7 @@ from harness.memory_log import MemoryEventLog
 from harness.outside import ACME, ADA, BEN, tools
 from harness.stores import violations
 from system.loop.causes import check_against_the_events, check_chains, explained
-from system.loop.silences import Silences
-from system.loop.unreliable_bus import Lost, UnreliableBus
+from system.loop.unreliable_bus import Lost, Silences, UnreliableBus
 
 pytestmark = pytest.mark.slow
 
