@@ -36,7 +36,7 @@ from cs.keystore.port import KeyStore
 from cs.pipeline.driver import Driver
 from cs.pipeline.feed import feed
 from cs.pipeline.heartbeats import MemoryHeartbeats
-from cs.pipeline.outcomes import DRAIN_S, GROUP, OutcomeRecorder
+from cs.pipeline.outcomes import GROUP, OutcomeRecorder
 from cs.pipeline.receipts import Receipts
 from cs.pipeline.relay import relay
 from cs.pipeline.runner import Runner
@@ -183,7 +183,7 @@ class Loop:
         await runner.catch_up()
         reading = Reading(self.log, self.views, runner, self.keys)
         heartbeats = MemoryHeartbeats(self.clock.monotonic)
-        recorder = self.recorder(heartbeats, drain_s=DRAIN_S)
+        recorder = self.recorder(heartbeats)
         drive = partial(self.drive, reading, heartbeats, restart_work=restart_work)
         gate = VersionGate("driver")
         async with self.running(recorder.run(), gate.until_read(drive)):
@@ -206,11 +206,7 @@ class Loop:
         ).run()
 
     def recorder(
-        self,
-        heartbeats: MemoryHeartbeats | None = None,
-        *,
-        drain_s: float = 0,
-        **more: Any,
+        self, heartbeats: MemoryHeartbeats | None = None, **more: Any
     ) -> OutcomeRecorder:
         """Return a recorder alone, as in a process of its own."""
         return OutcomeRecorder(
@@ -220,7 +216,6 @@ class Loop:
             heartbeats or MemoryHeartbeats(self.clock.monotonic),
             receipts=RECEIPTS,
             verifiers=VERIFIERS,
-            drain_s=drain_s,
             **more,
         )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from cs.domain.contact import Query
 from cs.domain.names.brand_names import canonical_domain
-from cs.pipeline.brand_resolution import BrandResolver
+from cs.pipeline.brand_resolution import resolve
 from cs.plugins.sources import BrandAnswer, BrandSource
 from cs.sources.brand.brand_index import BrandIndex, IndexedBrand
 from cs.sources.brand.directory import BUNDLED, bundled
@@ -31,14 +31,11 @@ def rebuilt(file: Path) -> tuple[Path, list[IndexedBrand]]:
 class Resolver:
     """Finds brands in the bundled directory alone, as a search does."""
 
-    def __init__(self) -> None:
-        self._resolver = BrandResolver([bundled()])
-
     async def domain_of(self, brand: str | None, domain: str | None) -> str | None:
         """Return the domain that is found; ``None`` for no match, or an ambiguous one."""
         query = Query(brand, domain and canonical_domain(domain))
-        found = await self._resolver.resolve(query)
-        return found.facts.domain if found.facts else None
+        facts = (await resolve([bundled()], query)).choice.facts
+        return facts.domain if facts else None
 
 
 async def asked(

@@ -30,7 +30,7 @@ from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
-from cs.sqlite.database import LOCK_TIMEOUT_S, describe
+from cs.sqlite.database import describe
 
 #: In the data folder of a sandbox whose clock was moved: by how many seconds.
 CLOCK_FILE = "clock"
@@ -53,7 +53,6 @@ async def open_folder(
     folder: DataFolder,
     *,
     appends_waiting: int | None = None,
-    lock_timeout_s: int = LOCK_TIMEOUT_S,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[FolderStores]:
     """Open what is in *folder*, next to a running service or without one.
@@ -61,7 +60,6 @@ async def open_folder(
     Args:
         folder: Where the files are.
         appends_waiting: Appends that may wait to be written; one more is `LogUnavailable`.
-        lock_timeout_s: How long to wait for another process's transaction.
         metrics: Where appends and data keys are counted.
 
     Raises:
@@ -70,9 +68,7 @@ async def open_folder(
     """
     try:
         async with AsyncExitStack() as stack:
-            store = await stack.enter_async_context(
-                open_key_store(folder, lock_timeout_s=lock_timeout_s, metrics=metrics)
-            )
+            store = await stack.enter_async_context(open_key_store(folder, metrics=metrics))
             file = LogFile(folder.data_keys)
             file.opened()
             keys = MonitoredKeyStore(store, file)
@@ -81,7 +77,6 @@ async def open_folder(
                     folder.log,
                     keys,
                     waiting=appends_waiting,
-                    lock_timeout_s=lock_timeout_s,
                     metrics=metrics,
                 )
             )

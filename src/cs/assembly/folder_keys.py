@@ -17,7 +17,6 @@ from cs.metrics.metrics import Metrics
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import make_private
 from cs.settings import BadSettings, Settings
-from cs.sqlite.database import LOCK_TIMEOUT_S
 
 #: Where one stream is damaged; follows what is damaged.
 OF_DAMAGE = (
@@ -64,7 +63,6 @@ def folder_of(settings: Settings, *, make: bool = True) -> DataFolder:
 def open_key_store(
     folder: DataFolder,
     *,
-    lock_timeout_s: int = LOCK_TIMEOUT_S,
     metrics: Metrics | None = None,
 ) -> SqliteKeyStore:
     """Return the data keys of *folder*, which are opened by entering them.
@@ -89,7 +87,6 @@ def open_key_store(
         return SqliteKeyStore(
             folder.data_keys,
             MasterKeys(masters),
-            lock_timeout_s=lock_timeout_s,
             metrics=metrics,
         )
     except OpenToOthers as error:

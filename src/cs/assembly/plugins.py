@@ -23,7 +23,7 @@ from cs.outside.resolver import DnsResolver
 from cs.paid_calls.budgets import UNLIMITED, Budgets
 from cs.paid_calls.register import EVERY_TIME, PaidCalls
 from cs.paid_calls.service import PaidService, ServiceSettings
-from cs.pipeline.brand_resolution import BrandResolution, BrandResolver
+from cs.pipeline.brand_resolution import BrandResolution
 from cs.pipeline.contact_discovery import ENOUGH, ContactDiscovery
 from cs.pipeline.misconfiguration import NONE, Misconfiguration
 from cs.pipeline.ranking import Ranking
@@ -387,9 +387,7 @@ def build_stage(name: StageName, plugins: StagePlugins) -> Stage:
             return plugin
     match name:
         case "brand-resolution":
-            return BrandResolution(
-                BrandResolver(plugins.brand_sources), plugins.misconfiguration
-            )
+            return BrandResolution(plugins.brand_sources, plugins.misconfiguration)
         case "contact-discovery":
             return ContactDiscovery(
                 plugins.people_sources,

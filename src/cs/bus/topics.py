@@ -96,7 +96,6 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, BeyondLim
 _encoder = msgspec.json.Encoder()
 _work = msgspec.json.Decoder(Work)
 _outcome = msgspec.json.Decoder(Outcome)
-_event = msgspec.json.Decoder(PublicEvent)
 
 
 def encode(message: Work | Outcome | PublicEvent) -> bytes:
@@ -123,15 +122,6 @@ def decode_outcome(value: bytes) -> Outcome:
     outcome = _outcome.decode(value)
     check_outcome(outcome)
     return outcome
-
-
-def decode_event(value: bytes) -> PublicEvent:
-    """Return the event in *value*.
-
-    Raises:
-        `UNREADABLE`: Not a message of ``cs.events``.
-    """
-    return _event.decode(value)
 
 
 def read_document() -> bytes:

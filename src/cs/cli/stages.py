@@ -40,7 +40,7 @@ from cs.domain.roles.role import classify as role_of
 from cs.domain.source_cost import MICROS
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
 from cs.paid_calls.service import WORKS
-from cs.pipeline.brand_resolution import BrandResolver
+from cs.pipeline.brand_resolution import resolve as resolve_brand
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import ask
 from cs.plugins.sources import ANSWERED, BrandSource
@@ -115,16 +115,17 @@ async def resolve(
     form = '{"id": 1, "query": {"brand": "Acme"}}'
     items = items_of(brand, lambda: _asked(brand, domain, "1"), read, form)
     sources = _on_this_machine(at) if offline else (await _plugins(at)).brand_sources
-    resolver = BrandResolver(sources)
     for asked in items:
         if isinstance(asked, Output):
             yield asked
             continue
-        found = await resolver.resolve(asked.query)
+        resolution = await resolve_brand(sources, asked.query)
+        found = resolution.choice
         facts = {name: getattr(found.facts, of, None) for name, of in _FACTS.items()}
         row = {"id": asked.id, "status": found.status, **facts}
         text = " ".join(filter(None, (found.status, *facts.values())))
-        yield Output([{**row, "sources": found.sources, "score": found.score}], [text])
+        more = {"sources": resolution.sources, "score": round(found.score, 3)}
+        yield Output([{**row, **more}], [text])
 
 
 def _asked(brand: str | None, domain: str | None, id_: str | int | None) -> AskedBrand:
@@ -435,7 +436,8 @@ async def try_source(
     budgets = await at.opened(open_budgets(chosen))
     directory = await at.opened(open_directory_if_named(chosen))
     tools = await at.opened(open_plugins(chosen, budgets=budgets, directory=directory))
-    facts = (await BrandResolver(tools.brand_sources).resolve(query)).facts or BrandFacts(
+    resolution = await resolve_brand(tools.brand_sources, query)
+    facts = resolution.choice.facts or BrandFacts(
         name=brand, domain=query.domain, mail_domains=(query.domain,) if query.domain else ()
     )
     began = perf_counter()

@@ -7,8 +7,9 @@ What "the same brand" means is in `brand_choice`.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -28,7 +29,6 @@ from cs.pipeline.brand_choice import (
     COMPLETING,
     SURE,
     BrandChoice,
-    Status,
     choose,
     confirmed_hint,
     hinted_domains,
@@ -38,7 +38,14 @@ from cs.pipeline.brand_choice import (
 )
 from cs.pipeline.cost_meter import asking, note_found, note_unasked
 from cs.pipeline.misconfiguration import Misconfiguration
-from cs.plugins.sources import INCONCLUSIVE, BrandAnswer, BrandSource, SourceStatus, causes_of
+from cs.plugins.sources import (
+    ANSWERED,
+    INCONCLUSIVE,
+    BrandAnswer,
+    BrandSource,
+    SourceStatus,
+    causes_of,
+)
 from cs.plugins.stages import Report
 
 #: What is recorded of a resolution at most: some sources with a handful of brands each.
@@ -46,74 +53,69 @@ RECORDED_MATCHES = 20
 RECORDED_BYTES = 32_000
 
 
-class Resolution(msgspec.Struct, frozen=True, kw_only=True):
-    """What resolution came to.
+class Resolution(NamedTuple):
+    """The brand that is meant, and the answers of all that were asked."""
 
-    Attributes:
-        facts: Set exactly when the status is "matched".
-        score: How likely it is that this brand is meant, as `BrandChoice` has it.
-        conclusive: Asking again at once would give the same: matched, or every source
-            that could have known did answer.
-        retry_in_s: When it is not conclusive: how long the sources want to be left alone.
-        answers: Of all that were asked.
+    choice: BrandChoice
+    answers: Sequence[BrandAnswer]
+
+    @property
+    def sources(self) -> dict[str, SourceStatus]:
+        """How each source ended, by its name."""
+        return {answer.source: answer.ended for answer in self.answers}
+
+    @property
+    def silent(self) -> list[BrandAnswer]:
+        return [answer for answer in self.answers if answer.ended in INCONCLUSIVE]
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether asking again at once would give the same.
+
+        So it is if a brand matched, or every source that could have known did answer.
+        """
+        answered = any(answer.ended in ANSWERED for answer in self.answers)
+        return self.choice.status == "matched" or (answered and not self.silent)
+
+    @property
+    def retry_in_s(self) -> float | None:
+        """How long the sources that did not answer want to be left alone."""
+        waits = [each.retry_in_s for each in self.silent if each.retry_in_s is not None]
+        return max(waits, default=None)
+
+
+async def resolve(sources: Sequence[BrandSource], query: Query) -> Resolution:
+    """Find the brand of *query* in *sources*, which are in falling order of trust.
+
+    A source that fails is an answer, never an error.
     """
-
-    status: Status
-    facts: BrandFacts | None = None
-    score: float = 0.0
-    sources: dict[str, SourceStatus] = {}
-    conclusive: bool = True
-    retry_in_s: float | None = None
-    answers: tuple[BrandAnswer, ...] = ()
-
-
-class BrandResolver:
-    """Finds the brand of a query in *sources*, which are in falling order of trust."""
-
-    def __init__(
-        self, sources: Sequence[BrandSource], *, completing: Collection[str] = COMPLETING
-    ) -> None:
-        self.sources = sources
-        self._hinting = [source for source in sources if is_hinting(source)]
-        self._identifying = [
-            source
-            for source in sources
-            if source.name not in completing and not is_hinting(source)
-        ]
-        self._completing = [source for source in sources if source.name in completing]
-
-    async def resolve(self, query: Query) -> Resolution:
-        """Find the brand of *query*.  A source that fails is an answer, never an error."""
-        answers = await _ask(self._identifying, query, None)
-        choice = choose(query, answers)
-        domain = _domain_of(query, choice)
-        if domain is None:
-            return await self._resolve_by_hint(query, choice, answers)
-        site = [
-            _only_at(domain, answer)
-            for answer in await _ask(self._completing, query, choice.facts)
-        ]
-        return _resolution(_with_site(query, choice, answers, site), [*answers, *site])
-
-    async def _resolve_by_hint(
-        self, query: Query, choice: BrandChoice, answers: Sequence[BrandAnswer]
-    ) -> Resolution:
-        """Ask who hints at a site, until a site says that it is the brand's."""
-        told, site = list(answers), list[BrandAnswer]()
-        for source in self._hinting if choice.status == "no_match" else ():
-            told += (hints := await _ask([source], query, None))
-            for domain in hinted_domains(hints):
-                # Without the brand's name: a page that says nothing is not to be called so.
-                read = await _ask(self._completing, Query(domain=domain), None)
-                site += [_only_at(domain, answer) for answer in read]
-                if (confirmed := confirmed_hint(query, told, site)) is not None:
-                    return _resolution(confirmed, [*told, *site])
-        return _resolution(choose(query, told), [*told, *site])
+    hinting = [source for source in sources if is_hinting(source)]
+    completing = [source for source in sources if source.name in COMPLETING]
+    identifying = [
+        each for each in sources if each.name not in COMPLETING and not is_hinting(each)
+    ]
+    answers = await _ask(identifying, query, None)
+    choice = choose(query, answers)
+    domain = query.domain if choice.facts is None else choice.facts.domain
+    if domain is not None:  # whose site is read
+        site = [_only_at(domain, each) for each in await _ask(completing, query, choice.facts)]
+        return Resolution(_with_site(query, choice, answers, site), [*answers, *site])
+    # Who hints at a site is asked, until a site says that it is the brand's.
+    site = []
+    for source in hinting if choice.status == "no_match" else ():
+        answers += (hints := await _ask([source], query, None))
+        for hinted in hinted_domains(hints):
+            # Without the brand's name: a page that says nothing is not to be called so.
+            read = await _ask(completing, Query(domain=hinted), None)
+            site += [_only_at(hinted, answer) for answer in read]
+            if (confirmed := confirmed_hint(query, answers, site)) is not None:
+                return Resolution(confirmed, [*answers, *site])
+    return Resolution(choose(query, answers), [*answers, *site])
 
 
 @dataclass(frozen=True)
 class BrandResolution:
-    resolver: BrandResolver
+    sources: Sequence[BrandSource]
     misconfiguration: Misconfiguration = field(default_factory=Misconfiguration)
     name: StageName = "brand-resolution"
 
@@ -121,34 +123,30 @@ class BrandResolution:
         """Resolve; a brand not pinned down while a source was away is a failure, no answer."""
         del report
         assert isinstance(work.input, ResolutionInput)
-        resolution = await self.resolver.resolve(work.input.query)
-        if resolution.facts is not None:
-            named = set(resolution.facts.found_by.values())
-            for source in sorted(named & resolution.sources.keys()):
+        found = await resolve(self.sources, work.input.query)
+        status, facts = found.choice.status, found.choice.facts
+        if facts is not None:
+            named = set(facts.found_by.values())
+            for source in sorted(named & found.sources.keys()):
                 note_found(source, used=1)
-        causes = causes_of(resolution.answers)
+        causes = causes_of(found.answers)
         no_retry: str | None = NO_BRAND_SOURCE
         # Where only a web site could be read and no domain was sent, no source was asked.
-        if resolution.answers or not self.resolver.sources:
-            no_retry = self.misconfiguration.note_answers("brand_sources", resolution.answers)
-        if resolution.status != "matched" and no_retry is not None:
+        if found.answers or not self.sources:
+            no_retry = self.misconfiguration.note_answers("brand_sources", found.answers)
+        if status != "matched" and no_retry is not None:
             return Failed(why=no_retry, retryable=False, causes=causes)
-        if resolution.status != "matched" and not resolution.conclusive:
-            wait_s = resolution.retry_in_s
+        if not found.conclusive:
+            wait_s = found.retry_in_s
             return Failed(why="sources-away", retryable=True, retry_in_s=wait_s, causes=causes)
         return Resolved(
-            status=resolution.status,
-            brand=resolution.facts,
-            sources={name: ended.value for name, ended in resolution.sources.items()},
+            status=status,
+            brand=facts,
+            sources={name: ended.value for name, ended in found.sources.items()},
             causes=causes,
-            matches=recordable(resolution.answers),
+            matches=recordable(found.answers),
             rules=RESOLUTION,
         )
-
-
-def _domain_of(query: Query, choice: BrandChoice) -> str | None:
-    """Return the domain whose site is read, if there is one to be read."""
-    return query.domain if choice.facts is None else choice.facts.domain
 
 
 def _with_site(
@@ -210,20 +208,3 @@ def _completed(known: BrandFacts, site: Sequence[BrandAnswer]) -> BrandFacts:
             for source, facts in more
         ]
     return merge([("", known), *more])
-
-
-def _resolution(choice: BrandChoice, answers: Sequence[BrandAnswer]) -> Resolution:
-    ended = {answer.source: answer.ended for answer in answers}
-    silent = [answer for answer in answers if answer.ended in INCONCLUSIVE]
-    asked = any(e in {SourceStatus.USED, SourceStatus.NO_RESULTS} for e in ended.values())
-    conclusive = choice.status == "matched" or (asked and not silent)
-    waits = [answer.retry_in_s for answer in silent if answer.retry_in_s is not None]
-    return Resolution(
-        status=choice.status,
-        facts=choice.facts,
-        score=round(choice.score, 3),
-        sources=ended,
-        conclusive=conclusive,
-        retry_in_s=None if conclusive else max(waits, default=None),
-        answers=tuple(answers),
-    )

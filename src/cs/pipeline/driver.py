@@ -59,7 +59,8 @@ T = TypeVar("T")
 WAITING = 1_000
 #: Lookups and mail domains that something is done for at the same time.
 AT_ONCE = 64
-SILENCE_CHECK_S = 1.0
+#: How often silent work is looked for.
+SILENCE_CHECK = timedelta(seconds=1)
 
 
 class FollowUp(NamedTuple):
@@ -83,8 +84,6 @@ class Driver:
             everything with the process.
         real: Measures a stage's silence, if not *clock* does: real time, also where the
             service's clock may be moved, since no work gets done by that.
-        silence_s: Work without a heartbeat for so long is issued again.
-        silence_check_s: How often such work is looked for.
         keys: Show from which mailboxes mail came back; without them it came back from none.
         metrics: Reports how far it is, and how many lookups run.
     """
@@ -98,8 +97,6 @@ class Driver:
         *,
         restart_work: bool,
         real: Clock | None = None,
-        silence_s: float = SILENCE_S,
-        silence_check_s: float = SILENCE_CHECK_S,
         metrics: Metrics | None = None,
         keys: Fingerprinter | None = None,
     ) -> None:
@@ -110,8 +107,6 @@ class Driver:
         self._heartbeats = heartbeats
         self._restart_work = restart_work
         self._real = real or clock
-        self._silence_s = silence_s
-        self._silence_check = timedelta(seconds=silence_check_s)
         self._lookups = Lookups(streams, clock, keys)
         self._schedule = Schedule(clock, self._real.monotonic)
         self._position: int | None = None  # noted up to here, follow-ups done
@@ -311,15 +306,15 @@ class Driver:
 
     async def _watch_silence(self) -> None:
         while True:
-            await self._real.sleep_until(self._real.now() + self._silence_check)
-            for attempt in self._schedule.silent(self._silence_s):
+            await self._real.sleep_until(self._real.now() + SILENCE_CHECK)
+            for attempt in self._schedule.silent(SILENCE_S):
                 with self._setting_aside():
                     await self._ask_after(attempt)
 
     async def _ask_after(self, attempt: Attempt) -> None:
         """Issue the work of *attempt* again unless a heartbeat of it came."""
         ago_s = await self._heartbeats.silent_for(*attempt.id)
-        if ago_s is not None and ago_s <= self._silence_s:
+        if ago_s is not None and ago_s <= SILENCE_S:
             self._schedule.seen_alive(attempt, ago_s)
             return
         log.warning(

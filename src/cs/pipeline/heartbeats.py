@@ -36,18 +36,10 @@ class Heartbeats(Protocol):
 
 
 class MemoryHeartbeats:
-    """Heartbeats within one process.
+    """Heartbeats within one process; *monotonic* returns seconds of real time."""
 
-    Args:
-        monotonic: Seconds of real time.
-        remembered_s: How long a heartbeat is remembered at least; bounds how many are.
-    """
-
-    def __init__(
-        self, monotonic: Callable[[], float], *, remembered_s: float = SILENCE_S
-    ) -> None:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._remembered_s = remembered_s
         self._last: OrderedDict[tuple[str, StageName, str, int], float] = OrderedDict()
 
     async def record(self, lookup: str, stage: StageName, item: str, attempt: int) -> None:
@@ -55,7 +47,7 @@ class MemoryHeartbeats:
         work = (lookup, stage, item, attempt)
         self._last[work] = now
         self._last.move_to_end(work)
-        while now - next(iter(self._last.values())) > self._remembered_s:
+        while now - next(iter(self._last.values())) > SILENCE_S:
             self._last.popitem(last=False)
 
     async def silent_for(

@@ -64,15 +64,7 @@ AWAY = (LogUnavailable, KeysUnavailable, DatabaseUnavailable, BusUnavailable)
 
 
 class ForgedOutcome(Exception):
-    """An outcome of work that was not issued to its sender.
-
-    Attributes:
-        outcome: As it came.
-    """
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__("an outcome of work that was not issued to its sender")
-        self.outcome = outcome
+    """An outcome of work that was not issued to its sender."""
 
 
 class OutcomeRecorder:
@@ -83,9 +75,6 @@ class OutcomeRecorder:
         verifiers: Names of those that are configured: no other one proves a mailbox.
         suppression: Keeps out who asked to be forgotten; without it no person did.
         keys: Show from which mailboxes mail came back; without them it came back from none.
-        drain_s: Stopping gives outcomes in flight this long to be recorded; what is not
-            comes again.
-        at_once: Outcomes recorded at the same time, at most.
         metrics: Where its spans go.
 
     Attributes:
@@ -103,8 +92,6 @@ class OutcomeRecorder:
         verifiers: Collection[str],
         suppression: SuppressionFilter | None = None,
         keys: Fingerprinter | None = None,
-        drain_s: float = DRAIN_S,
-        at_once: int = AT_ONCE,
         metrics: Metrics | None = None,
     ) -> None:
         self._traces = (metrics or Metrics()).traces
@@ -115,8 +102,7 @@ class OutcomeRecorder:
         self._receipts = receipts
         self._verifiers = frozenset(verifiers)
         self._suppression = suppression
-        self._drain_s = drain_s
-        self._slots = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(AT_ONCE)
         self._gate = VersionGate("outcomes")
         self.forged = 0
         self._forgery_lines = LogThrottle(LOG_EVERY_S, monotonic=clock.monotonic)
@@ -126,7 +112,7 @@ class OutcomeRecorder:
         # In this order: the tasks go on while the subscription is left.
         async with (
             asyncio.TaskGroup() as tasks,
-            self._bus.subscribe(OUTCOMES, group=GROUP, drain_s=self._drain_s) as outcomes,
+            self._bus.subscribe(OUTCOMES, group=GROUP, drain_s=DRAIN_S) as outcomes,
         ):
             # A slot before a record: every record that was fetched is being recorded.
             await self._slots.acquire()
@@ -147,7 +133,6 @@ class OutcomeRecorder:
         except AWAY:
             raise  # it comes again, here or to another member
         except ForgedOutcome as error:
-            self._count_forged(error.outcome)
             await publish_dead_letter(self._bus, record, error)
         except Exception as error:  # noqa: BLE001  or one record ends every member in turn
             await dead_letter(self._bus, record, error)
@@ -156,7 +141,8 @@ class OutcomeRecorder:
 
     async def _process(self, outcome: Outcome, headers: Mapping[str, str]) -> None:
         if not self._receipts.match(outcome):
-            raise ForgedOutcome(outcome)
+            self._count_forged(outcome)
+            raise ForgedOutcome
         if not isinstance(outcome.finding, Alive):
             failpoints.reach("outcome.before-append")
             with self._traces.span(

@@ -67,21 +67,18 @@ def guessed_encoding(head: bytes) -> str:
     return "utf-8"
 
 
-def find_header(
-    text: TextIO, score: Callable[[Sequence[str]], int], delimiters: str = DELIMITERS
-) -> TableHeader | None:
+def find_header(text: TextIO, score: Callable[[Sequence[str]], int]) -> TableHeader | None:
     """Return the line of the first ten that names most columns; ``None``: there is none.
 
     Args:
         text: At its beginning; read from.
         score: Returns how many columns some cells name, 0 if they are not enough.
-        delimiters: Each that may stand between two cells.
 
     Where none names any it is the first line, parted by what makes most cells of it.
     """
     head = "".join(text.readline(LONGEST_LINE) for _ in range(_HEADER_LINES))
     best: TableHeader | None = None
-    for delimiter in delimiters:
+    for delimiter in DELIMITERS:
         for skipped, (_, cells) in enumerate(records(io.StringIO(head, newline=""), delimiter)):
             if isinstance(cells, str):
                 continue

@@ -8,7 +8,7 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from aiokafka.conn import AIOKafkaConnection  # type: ignore[import-untyped,unused-ignore]
@@ -176,18 +176,15 @@ class Outage:
         why: What is waited for; ``None`` when nothing is.
     """
 
-    def __init__(
-        self, monotonic: Callable[[], float] = time.monotonic, /, **about: str
-    ) -> None:
-        self._monotonic = monotonic
+    def __init__(self, **about: str) -> None:
         self._about = about
         self._since = 0.0
-        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
+        self._throttle = LogThrottle(LOG_EVERY_S)
         self.why: str | None = None
 
     def report(self, why: BaseException) -> None:
         """Remember and log that Kafka is away, and *why*."""
-        now, reason = self._monotonic(), str(why)
+        now, reason = time.monotonic(), str(why)
         if self.why is None:
             self._since = now
             self._throttle.forget()
@@ -198,7 +195,5 @@ class Outage:
     def end(self) -> None:
         """Log that Kafka is back, if it was away."""
         if self.why is not None:
-            log.info(
-                "kafka_back", after_s=round(self._monotonic() - self._since), **self._about
-            )
+            log.info("kafka_back", after_s=round(time.monotonic() - self._since), **self._about)
         self.why = None

@@ -5,8 +5,7 @@ No transactions: a record may come twice, and the second time is quiet.
 
 import asyncio
 import logging
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Self
 
@@ -116,9 +115,9 @@ class KafkaLog(logging.Handler):
     A client that cannot reach a broker says so twice a second.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
+        self._throttle = LogThrottle(LOG_EVERY_S)
 
     def emit(self, record: logging.LogRecord) -> None:
         # The first arguments name what it is about: a broker's number, its host and port.

@@ -2,6 +2,7 @@
 
 import re
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -73,57 +74,35 @@ class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
         return self.prefix + name
 
 
-def _faults(settings: KafkaSettings) -> list[str]:
-    """Return what is wrong, the first thing to mend first."""
-    s = settings
-    files = (s.ca_file, s.certificate_file, s.key_file)
-    elsewhere = in_clear(s)
-    checks = [
-        (
-            not s.bootstrap_servers or not all(map(_host_and_port, s.bootstrap_servers)),
-            "bootstrap_servers: host:port of one broker or more, like kafka-1:9092",
-        ),
-        (
-            not re.fullmatch(r"[A-Za-z0-9._-]{0,100}", s.prefix),
-            "prefix: at most 100 letters, digits, dots, underscores and dashes",
-        ),
-        (
-            not s.tls and any(files),
-            "ca_file, certificate_file and key_file need tls = true",
-        ),
-        (
-            (s.certificate_file is None) != (s.key_file is None),
-            "certificate_file and key_file go together: give both or neither",
-        ),
-        (
-            s.sasl_mechanism is None and (s.username is not None or s.password is not None),
-            "username and password need sasl_mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
-        ),
-        (
-            s.sasl_mechanism is not None and not (s.username and s.password),
-            f"sasl_mechanism {s.sasl_mechanism} needs username and password",
-        ),
-        (
-            s.sasl_mechanism == "PLAIN" and not s.tls,
-            "PLAIN sends the password in clear: set tls = true, or use SCRAM-SHA-512",
-        ),
-        (
-            s.session_timeout_s < LEAST_SESSION_S,
-            f"session_timeout_s: at least {LEAST_SESSION_S:.0f}, which brokers insist on",
-        ),
-        (
-            s.rebalance_timeout_s < s.session_timeout_s,
-            "rebalance_timeout_s: at least session_timeout_s",
-        ),
-        (
-            bool(elsewhere) and not s.insecure,
-            (
-                f"{', '.join(elsewhere)} is on another machine, and messages carry people:"
-                " set kafka_tls = true, or insecure_kafka = true to send them in clear"
-            ),
-        ),
-    ]
-    return [fault for wrong, fault in checks if wrong]
+def _faults(s: KafkaSettings) -> Iterator[str]:
+    """Yield what is wrong, the first thing to mend first."""
+    if not s.bootstrap_servers or not all(map(_host_and_port, s.bootstrap_servers)):
+        yield "bootstrap_servers: host:port of one broker or more, like kafka-1:9092"
+    if not re.fullmatch(r"[A-Za-z0-9._-]{0,100}", s.prefix):
+        yield "prefix: at most 100 letters, digits, dots, underscores and dashes"
+    if not s.tls and any((s.ca_file, s.certificate_file, s.key_file)):
+        yield "ca_file, certificate_file and key_file need tls = true"
+    if (s.certificate_file is None) != (s.key_file is None):
+        yield "certificate_file and key_file go together: give both or neither"
+    yield from _sasl_faults(s)
+    if s.session_timeout_s < LEAST_SESSION_S:
+        yield f"session_timeout_s: at least {LEAST_SESSION_S:.0f}, which brokers insist on"
+    if s.rebalance_timeout_s < s.session_timeout_s:
+        yield "rebalance_timeout_s: at least session_timeout_s"
+    if (elsewhere := in_clear(s)) and not s.insecure:
+        yield (
+            f"{', '.join(elsewhere)} is on another machine, and messages carry people:"
+            " set kafka_tls = true, or insecure_kafka = true to send them in clear"
+        )
+
+
+def _sasl_faults(s: KafkaSettings) -> Iterator[str]:
+    if s.sasl_mechanism is None and (s.username is not None or s.password is not None):
+        yield "username and password need sasl_mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512"
+    if s.sasl_mechanism is not None and not (s.username and s.password):
+        yield f"sasl_mechanism {s.sasl_mechanism} needs username and password"
+    if s.sasl_mechanism == "PLAIN" and not s.tls:
+        yield "PLAIN sends the password in clear: set tls = true, or use SCRAM-SHA-512"
 
 
 def in_clear(settings: KafkaSettings) -> tuple[str, ...]:
