@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import combinations
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -210,230 +211,161 @@ def test_with_nothing_armed_the_search_starts() -> None:
     assert answer_of(Scene()) == "started s-new"
 
 
-# 3b: idempotency keys.
+MONTH = timedelta(days=30)
+BOTH = Query("Delta", "delta.example")
 
 
-@pytest.mark.parametrize(
-    ("age", "answer"),
-    [
-        (timedelta(0), "replayed s-old"),
-        (timedelta(hours=24) - SECOND, "replayed s-old"),
-        (timedelta(hours=24), "started s-new"),
-    ],
-)
-def test_an_idempotency_key_is_remembered_for_a_day(age: timedelta, answer: str) -> None:
-    scene = Scene(remembered=[IdempotentSearch(IDEMPOTENCY, "s-old", AT - age)])
+def remembered(age: timedelta, body: str = "body", search: str = "s-old") -> IdempotentSearch:
+    return IdempotentSearch(Idempotency("k", body), search, AT - age)
 
+
+def reusing(outcome: SearchOutcome = "done", **found: Any) -> Brand:
+    return Brand(reusable=finish(outcome, **found))
+
+
+#: A brand of which nothing was found: it answers for no domain.
+NOTHING = Brand(reusable=Finish(f"{STREAM}.1", "no_linkedin", AT, 0, None))
+LATE = AT + STANDS_STILL
+SCENES: list[tuple[str, Scene]] = [
+    # 3b: an idempotency key is remembered for a day; then it means its newest search.
+    ("replayed s-old", Scene(remembered=[remembered(timedelta(0))])),
+    ("replayed s-old", Scene(remembered=[remembered(timedelta(hours=24) - SECOND)])),
+    ("started s-new", Scene(remembered=[remembered(timedelta(hours=24))])),
+    (
+        "replayed s-newer",
+        Scene(
+            remembered=[
+                remembered(timedelta(hours=30), "other"),
+                remembered(SECOND, search="s-newer"),
+            ]
+        ),
+    ),
+    # 6: a clock that was ahead by more than a minute locks no key out.
+    (
+        "started s-new",
+        Scene(admitted_at=[LATE + timedelta(microseconds=1)] * 6, last_at=LATE + SECOND),
+    ),
+    # 7: only the same input is the same search; another spelling has its own record.
+    *(
+        (
+            answer,
+            Scene(running=[running("s-own")], brand=live_brand(), query=query, shown=shown),
+        )
+        for query, shown, answer in (
+            (Query("Acme"), "Acme", "repeated s-own"),
+            (Query("ACME"), "ACME", "joined s-new"),
+            (Query("Acme", "acme.example"), "Acme", "joined s-new"),
+            (Query(None, "acme.example"), "acme.example", "joined s-new"),
+        )
+    ),
+    # 8: what was found is reused for thirty days, unless its people can no longer be shown.
+    ("cached s-new", Scene(brand=reusing(at=AT - MONTH + SECOND))),
+    ("started s-new", Scene(brand=reusing(at=AT - MONTH))),
+    ("started s-new", Scene(brand=reusing(), unshown=frozenset({f"{STREAM}.1"}))),
+    # C1: a name is reused for the domain that it matched, and for no other.
+    ("cached s-new", Scene(query=BOTH, by_name=reusing(domain="delta.example"))),
+    ("started s-new", Scene(query=BOTH, by_name=reusing(domain="deltafaucet.example"))),
+    ("started s-new", Scene(query=BOTH, by_name=NOTHING)),
+    # 9: a live search is joined, also when the service is at capacity.
+    ("joined s-new", Scene(brand=live_brand(), ceiling_opens_at=AT + timedelta(hours=3))),
+]
+
+
+@pytest.mark.parametrize(("answer", "scene"), SCENES)
+def test_a_scene_has_this_answer(answer: str, scene: Scene) -> None:
     assert answer_of(scene) == answer
 
 
-def test_a_replayed_search_stores_nothing() -> None:
-    scene = Scene()
-    _same_idempotency_key(scene)
+SPREAD = [AT + timedelta(minutes=n) for n in range(60)]
+A_MINUTE = [AT, *[AT + SECOND] * 5]
+YESTERDAY = [AT - timedelta(hours=23) + timedelta(minutes=n) for n in range(54)]
+#: Scene, code, limit, and seconds to wait.
+REFUSED: list[tuple[Scene, str, tuple[int, int] | None, float]] = [
+    (Scene(paused=True), "api_disabled", None, 300),
+    # The seventh search waits until the first is a minute old, the 61st until it is a day old.
+    (Scene(admitted_at=A_MINUTE), "rate_limited", (6, 0), 60),
+    (
+        Scene(admitted_at=A_MINUTE, at=AT + timedelta(seconds=59.999)),
+        "rate_limited",
+        (6, 0),
+        0.001,
+    ),
+    (
+        Scene(admitted_at=SPREAD, at=AT + timedelta(seconds=86_399)),
+        "rate_limited",
+        (60, 0),
+        1,
+    ),
+    # Of two full windows the longer wait counts.
+    (Scene(admitted_at=[*YESTERDAY, *[AT - SECOND] * 6]), "rate_limited", (60, 0), 3_600),
+    (
+        Scene(admitted_at=[*[AT - timedelta(days=1) + 30 * SECOND] * 54, *[AT - SECOND] * 6]),
+        "rate_limited",
+        (6, 0),
+        59,
+    ),
+    # A clock that steps back opens no window.
+    (Scene(admitted_at=[LATE] * 6, last_at=LATE), "rate_limited", (6, 0), 60),
+    (Scene(ceiling_opens_at=AT + timedelta(hours=3)), "at_capacity", None, 10_800),
+    # A reused answer that is charged does not spend the unit that a running search holds.
+    (
+        Scene(quota=1, running=[running("s-1", Query("One"))], brand=reusing()),
+        "too_many_in_flight",
+        (2, 0),
+        5,
+    ),
+]
 
-    admission = scene.admit()
+
+@pytest.mark.parametrize(("scene", "code", "limit", "wait_s"), REFUSED)
+def test_a_refusal_names_its_limit_and_the_time_to_wait(
+    scene: Scene, code: str, limit: tuple[int, int] | None, wait_s: float
+) -> None:
+    refusal = scene.refusal()
+
+    assert (refusal.code, refusal.limit) == (code, limit)
+    assert refusal.retry_after == timedelta(seconds=wait_s)
+    if code == "rate_limited":
+        scene.at = max(scene.at, scene.last_at) + refusal.retry_after
+        assert answer_of(scene) == "started s-new"
+
+
+def test_a_replayed_search_stores_nothing() -> None:
+    admission = Scene(remembered=[remembered(SECOND)]).admit()
 
     assert (admission.key_events, admission.brand_events) == ((), ())
 
 
-def test_an_idempotency_key_used_again_after_a_day_means_its_newest_search() -> None:
-    old = IdempotentSearch(Idempotency("k", "other"), "s-old", AT - timedelta(hours=30))
-    scene = Scene(remembered=[old, IdempotentSearch(IDEMPOTENCY, "s-newer", AT - SECOND)])
-
-    assert answer_of(scene) == "replayed s-newer"
-
-
-@pytest.mark.parametrize("brand", [live_brand(), Brand(reusable=finish()), brands.INITIAL])
+@pytest.mark.parametrize("brand", [live_brand(), reusing(), brands.INITIAL])
 def test_every_counted_search_remembers_its_idempotency_key(brand: Brand) -> None:
-    admission = Scene(brand=brand).admit()
+    (admitted, *_) = Scene(brand=brand).admit().key_events
+    (repeated,) = Scene(brand=brand, running=[running("s-own")]).admit().key_events
 
-    (admitted, *_) = admission.key_events
     assert isinstance(admitted, SearchAdmitted)
     assert admitted.idempotency == IDEMPOTENCY
+    assert repeated == SearchRepeated(search="s-own", idempotency=IDEMPOTENCY, at=AT)
 
 
-def test_a_repeated_search_remembers_its_idempotency_key_too() -> None:
-    (event,) = Scene(running=[running("s-own")]).admit().key_events
-
-    assert event == SearchRepeated(search="s-own", idempotency=IDEMPOTENCY, at=AT)
-
-
-# 4 and 5.
-
-
-def test_a_paused_service_says_when_to_come_back() -> None:
-    assert Scene(paused=True).refusal().retry_after == timedelta(seconds=300)
-
-
-# 6: windows.
-
-
-@pytest.mark.parametrize(
-    ("seconds", "admitted"), [(0, False), (59.999, False), (60, True), (61, True)]
-)
-def test_the_seventh_search_waits_until_the_first_is_a_minute_old(
-    seconds: float, admitted: bool
+@pytest.mark.parametrize(("outcome", "charged"), [("done", True), ("no_linkedin", False)])
+def test_a_reused_answer_is_admitted_and_settled_in_one_append(
+    outcome: SearchOutcome, *, charged: bool
 ) -> None:
-    scene = Scene(admitted_at=[AT, *[AT + SECOND] * 5], at=AT + timedelta(seconds=seconds))
-
-    assert (answer_of(scene) == "started s-new") is admitted
-    if not admitted:
-        refusal = scene.refusal()
-        assert refusal.limit == (6, 0)
-        assert refusal.retry_after == timedelta(seconds=60 - seconds)
-
-
-@pytest.mark.parametrize(("seconds", "admitted"), [(86_399, False), (86_400, True)])
-def test_the_sixty_first_search_is_refused_until_the_first_is_a_day_old(
-    seconds: int, admitted: bool
-) -> None:
-    spread = [AT + timedelta(minutes=n) for n in range(60)]
-    scene = Scene(admitted_at=spread, at=AT + timedelta(seconds=seconds))
-
-    assert (answer_of(scene) == "started s-new") is admitted
-    if not admitted:
-        refusal = scene.refusal()
-        assert (refusal.code, refusal.limit, refusal.retry_after) == (
-            "rate_limited",
-            (60, 0),
-            SECOND,
-        )
-
-
-def test_of_two_full_windows_the_longer_wait_is_reported() -> None:
-    spread = [AT - timedelta(hours=23) + timedelta(minutes=n) for n in range(54)]
-    scene = Scene(admitted_at=[*spread, *[AT - SECOND] * 6])
-    assert scene.refusal().limit == (60, 0)
-    assert scene.refusal().retry_after == timedelta(hours=1)
-
-    leaving = [AT - timedelta(hours=24) + 30 * SECOND] * 54
-    scene = Scene(admitted_at=[*leaving, *[AT - SECOND] * 6])
-    assert scene.refusal().limit == (6, 0)
-    assert scene.refusal().retry_after == 59 * SECOND
-
-
-def test_a_clock_that_steps_back_opens_no_window() -> None:
-    late = AT + STANDS_STILL
-    scene = Scene(admitted_at=[late] * 6, at=AT, last_at=late)
-
-    refusal = scene.refusal()
-
-    assert (refusal.code, refusal.retry_after) == ("rate_limited", timedelta(seconds=60))
-
-
-def test_a_clock_that_was_ahead_by_more_than_a_minute_locks_nobody_out() -> None:
-    late = AT + STANDS_STILL + timedelta(microseconds=1)
-    scene = Scene(admitted_at=[late] * 6, at=AT, last_at=late)
-
-    assert answer_of(scene) == "started s-new"
-
-
-# 7: the same search again.
-
-
-@pytest.mark.parametrize(
-    ("query", "shown", "answer"),
-    [
-        (Query("Acme"), "Acme", "repeated s-own"),
-        (Query("ACME"), "ACME", "joined s-new"),  # another spelling has its own record
-        (Query("Acme", "acme.example"), "Acme", "joined s-new"),
-        (Query(None, "acme.example"), "acme.example", "joined s-new"),
-    ],
-)
-def test_only_the_same_input_is_the_same_search(query: Query, shown: str, answer: str) -> None:
-    scene = Scene(running=[running("s-own")], brand=live_brand(), query=query, shown=shown)
-
-    assert answer_of(scene) == answer
-
-
-# 8: what was found before.
-
-
-def test_a_reused_answer_is_admitted_and_settled_in_one_append() -> None:
-    admission = Scene(brand=Brand(reusable=finish())).admit()
+    """A failure is free, so that it needs no unit."""
+    held = [] if charged else [running("s-1", Query("One"))]
+    admission = Scene(quota=1, running=held, brand=reusing(outcome)).admit()
 
     admitted, settled = admission.key_events
     assert isinstance(admitted, SearchAdmitted)
     assert settled == SearchSettled(
         search="s-new",
         lookup=f"{STREAM}.1",
-        outcome="done",
-        charged=True,
+        outcome=outcome,
+        charged=charged,
         cached=True,
         at=AT,
     )
     assert admission.brand_events == ()
-
-
-def test_a_reused_failure_is_free_and_needs_no_unit() -> None:
-    scene = Scene(
-        quota=1,
-        running=[running("s-1", Query("One"))],
-        brand=Brand(reusable=finish("no_linkedin")),
-    )
-
-    _, settled = scene.admit().key_events
-
-    assert isinstance(settled, SearchSettled)
-    assert (settled.outcome, settled.charged, settled.cached) == ("no_linkedin", False, True)
-
-
-def test_a_reused_answer_does_not_spend_the_unit_a_running_search_holds() -> None:
-    scene = Scene(
-        quota=1, running=[running("s-1", Query("One"))], brand=Brand(reusable=finish())
-    )
-
-    refusal = scene.refusal()
-
-    assert (refusal.code, refusal.retry_after, refusal.limit) == (
-        "too_many_in_flight",
-        timedelta(seconds=5),
-        (2, 0),
-    )
-    assert LAST_UNIT in refusal.message
-
-
-def test_what_was_found_thirty_days_ago_is_searched_again() -> None:
-    month = timedelta(days=30)
-
-    assert (
-        answer_of(Scene(brand=Brand(reusable=finish(at=AT - month + SECOND)))) == "cached s-new"
-    )
-    assert answer_of(Scene(brand=Brand(reusable=finish(at=AT - month)))) == "started s-new"
-
-
-def test_what_shows_nobody_any_more_answers_nobody() -> None:
-    lost = frozenset({f"{STREAM}.1"})
-    scene = Scene(brand=Brand(reusable=finish()), unshown=lost)
-
-    assert Scene(brand=scene.brand).admit().charged_for == f"{STREAM}.1"
-    assert answer_of(scene) == "started s-new"
-    assert scene.admit().charged_for is None
-    _capacity_reached(scene)
-    assert scene.refusal().code == "at_capacity"
-
-
-# C1: the one alias.
-
-BOTH = Query("Delta", "delta.example")
-
-
-@pytest.mark.parametrize(
-    ("found", "answer"),
-    [("delta.example", "cached s-new"), ("deltafaucet.example", "started s-new")],
-)
-def test_a_name_is_reused_for_the_domain_it_matched_and_for_no_other(
-    found: str, answer: str
-) -> None:
-    by_name = Brand(reusable=finish(domain=found))
-
-    assert answer_of(Scene(query=BOTH, shown="Delta", by_name=by_name)) == answer
-
-
-def test_a_name_that_matched_nothing_answers_for_no_domain() -> None:
-    nothing = Finish(f"{STREAM}.1", "no_linkedin", AT, 0, None)
-
-    assert answer_of(Scene(query=BOTH, by_name=Brand(reusable=nothing))) == "started s-new"
+    assert admission.charged_for == (f"{STREAM}.1" if charged else None)
 
 
 def test_of_two_that_answer_the_newest_does() -> None:
@@ -441,24 +373,10 @@ def test_of_two_that_answer_the_newest_does() -> None:
     newer = Brand(reusable=Finish("brand-name.1", "done", AT, 1, "delta.example"))
 
     for own, by_name in ((older, newer), (newer, older)):
-        admitted, _ = Scene(query=BOTH, brand=own, by_name=by_name).admit().key_events
-        assert isinstance(admitted, SearchAdmitted)
-        assert admitted.lookup == "brand-name.1"
-        lost = frozenset({"brand-name.1"})
-        shown = Scene(query=BOTH, brand=own, by_name=by_name, unshown=lost)
-        assert shown.admit().charged_for == "brand-both.1"
-
-
-# 9 to 11: live searches.
-
-
-def test_a_service_at_capacity_says_when_it_opens_and_joins_still() -> None:
-    scene = Scene()
-    _capacity_reached(scene)
-    assert scene.refusal().retry_after == timedelta(hours=3)
-
-    scene.brand = live_brand()
-    assert answer_of(scene) == "joined s-new"
+        scene = Scene(query=BOTH, brand=own, by_name=by_name)
+        assert scene.admit().charged_for == "brand-name.1"
+        scene.unshown = frozenset({"brand-name.1"})
+        assert scene.admit().charged_for == "brand-both.1"
 
 
 def test_a_started_search_names_its_lookup_which_begins_with_resolution() -> None:
@@ -479,5 +397,4 @@ def test_a_joined_search_names_the_lookup_that_runs_and_writes_to_the_key_only()
 
     (admitted,) = admission.key_events
     assert isinstance(admitted, SearchAdmitted)
-    assert admitted.lookup == f"{STREAM}.1"
-    assert admission.brand_events == ()
+    assert (admitted.lookup, admission.brand_events) == (f"{STREAM}.1", ())
