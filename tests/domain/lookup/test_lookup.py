@@ -1,12 +1,15 @@
 """The rules of one live run, each with an example."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 
 from cs.domain.brand.events import (
     AttemptFailed,
+    BrandEvent,
     BrandResolved,
     ContactsDiscovered,
     ContactsRanked,
@@ -97,78 +100,74 @@ def test_work_carries_all_it_needs_and_its_own_deadline() -> None:
 
 # How a run ends.
 
-
-def test_a_brand_that_is_not_pinned_down_ends_it_for_good() -> None:
-    for status in ("no_match", "ambiguous"):
-        run = AcmeRun()
-        run.record("brand-resolution", Resolved(status=status))
-
-        assert run.ended == ("no_linkedin", True, False)
-        assert run.finish.contacts == ()
+#: Without a mail domain, and with a page that shows a wrong match.
+NO_MAIL = BrandFacts(name="Acme", linkedin_company_url="https://www.linkedin.com/company/acme")
 
 
-@pytest.mark.parametrize("found", [(), (ADA,)])
-@pytest.mark.parametrize(
-    ("conclusive", "outcome", "reused"),
-    [(True, "no_contacts", True), (False, "scrape_error", False)],
-)
-def test_nobody_found_or_in_a_role_is_an_answer_only_if_every_source_answered(
-    found: tuple[Sighting, ...], conclusive: bool, outcome: SearchOutcome, reused: bool
-) -> None:
+def resolved(status: Literal["no_match", "ambiguous"]) -> AcmeRun:
+    run = AcmeRun()
+    run.record("brand-resolution", Resolved(status=status))
+    return run
+
+
+def found(*people: Sighting, conclusive: bool) -> AcmeRun:
     run = AcmeRun().resolved()
-    run.record("contact-discovery", Discovered(people=found, conclusive=conclusive))
-    if found:
+    run.record("contact-discovery", Discovered(people=people, conclusive=conclusive))
+    if people:
         run.record("ranking", RankingDone(()))
+    return run
 
-    assert run.ended == (outcome, reused, False)
-    assert run.finish.brand == ACME  # the matched page shows a wrong match
-    assert run.finish.contacts == ()
+
+def failed(why: str) -> AcmeRun:
+    run = AcmeRun().resolved()
+    return run.failed("contact-discovery", Failed(why=why, retryable=False))
+
+
+def verified(first: Verdict, second: Verdict, *unanswered: str) -> AcmeRun:
+    verdicts = {"p1": first, "p2": second}
+    return (
+        AcmeRun()
+        .verifying()
+        .verified(*(checked(p, v, answered=p not in unanswered) for p, v in verdicts.items()))
+    )
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "outcome", "reused"),
+    ("run", "outcome", "reused", "contacts"),
     [
-        ((YES, NO), "done", True),
-        ((YES, UNKNOWN), "done", True),
-        ((NO, NO), "no_emails", True),
-        ((NO, CATCH_ALL), "no_emails", True),
-        ((NO, UNKNOWN), "no_emails", False),
-        ((NO, FULL), "no_emails", False),
-        ((FULL, FULL), "no_emails", False),
+        (resolved("no_match"), "no_linkedin", True, 0),
+        (resolved("ambiguous"), "no_linkedin", True, 0),
+        # Nobody found, or in a role, is an answer only if every source answered.
+        (found(conclusive=True), "no_contacts", True, 0),
+        (found(ADA, conclusive=True), "no_contacts", True, 0),
+        (found(conclusive=False), "scrape_error", False, 0),
+        (found(ADA, conclusive=False), "scrape_error", False, 0),
+        (failed("no-brand-source-configured"), "error", False, 0),
+        (failed("no-people-source-configured"), "error", False, 0),
+        (failed("sources-refuse"), "error", False, 0),
+        (failed("bug"), "error", False, 0),
+        (failed("timeout"), "timeout", False, 0),
+        (failed("something-outside"), "scrape_error", False, 0),
+        (AcmeRun().resolved(NO_MAIL).discovered().ranked(), "no_emails", False, 2),
+        (verified(YES, NO), "done", True, 2),
+        (verified(YES, UNKNOWN), "done", True, 2),
+        (verified(NO, NO), "no_emails", True, 2),
+        (verified(NO, CATCH_ALL), "no_emails", True, 2),
+        (verified(NO, UNKNOWN), "no_emails", False, 2),
+        (verified(NO, FULL), "no_emails", False, 2),
+        (verified(FULL, FULL), "no_emails", False, 2),
+        # One reply makes it no_emails; without any, verification could not run.
+        (verified(UNKNOWN, UNKNOWN, "p1"), "no_emails", False, 2),
+        (verified(UNKNOWN, UNKNOWN, "p1", "p2"), "error", False, 2),
     ],
 )
-def test_what_verification_comes_to(
-    verdicts: tuple[Verdict, Verdict], outcome: SearchOutcome, reused: bool
+def test_how_a_run_ends(
+    run: AcmeRun, outcome: SearchOutcome, reused: bool, contacts: int
 ) -> None:
-    run = AcmeRun().verifying()
-    run.verified(*(checked(f"p{n}", verdict) for n, verdict in enumerate(verdicts, 1)))
-
     assert run.ended == (outcome, reused, False)
-    assert len(run.finish.contacts) == 2
-
-
-def test_verification_that_nobody_answered_could_not_run() -> None:
-    run = AcmeRun().verifying()
-    run.verified(*(checked(p, UNKNOWN, answered=False) for p in ("p1", "p2")))
-
-    assert run.ended == ("error", False, False)
-
-
-def test_one_reply_makes_it_no_emails() -> None:
-    run = AcmeRun().verifying()
-    run.verified(checked("p1", UNKNOWN, answered=False), checked("p2", UNKNOWN))
-
-    assert run.ended == ("no_emails", False, False)
-
-
-def test_a_brand_without_a_mail_domain_has_people_without_mailboxes() -> None:
-    brand = BrandFacts(
-        name="Acme", linkedin_company_url="https://www.linkedin.com/company/acme"
-    )
-    run = AcmeRun().resolved(brand).discovered().ranked()
-
-    assert run.ended == ("no_emails", False, False)
-    assert len(run.finish.contacts) == 2
+    assert len(run.finish.contacts) == contacts
+    if outcome != "no_linkedin":
+        assert run.finish.brand in (ACME, NO_MAIL)  # the matched page shows a wrong match
 
 
 def test_somebody_the_stage_forgot_is_unknown() -> None:
@@ -270,23 +269,6 @@ def test_a_retry_that_would_come_at_the_deadline_is_not_waited_for() -> None:
         assert (run.state.live is None) is ends
 
 
-@pytest.mark.parametrize(
-    ("why", "outcome"),
-    [
-        ("no-brand-source-configured", "error"),
-        ("no-people-source-configured", "error"),
-        ("sources-refuse", "error"),
-        ("bug", "error"),
-        ("something-outside", "scrape_error"),
-    ],
-)
-def test_what_cannot_be_tried_again_ends_the_run(why: str, outcome: SearchOutcome) -> None:
-    run = AcmeRun().resolved()
-    run.failed("contact-discovery", Failed(why=why, retryable=False))
-
-    assert run.ended == (outcome, False, False)
-
-
 def test_a_greylisted_domain_is_asked_again_for_those_who_are_open() -> None:
     run = AcmeRun().verifying()
     run.record("verification", MailboxChecked(checked("p1", NO)), item=HOME)
@@ -338,7 +320,7 @@ def test_without_time_for_a_retry_what_the_failed_attempt_saw_is_what_stays() ->
 
 def test_an_attempt_given_up_before_cannot_fail_the_one_in_hand() -> None:
     run = AcmeRun()
-    run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
+    silent(run)
 
     late = Failed(why="x", retryable=False)
     assert run.record("brand-resolution", late, attempt=1) == ()
@@ -348,42 +330,24 @@ def test_an_attempt_given_up_before_cannot_fail_the_one_in_hand() -> None:
 # Silence and restarts.
 
 
-def test_silence_issues_the_work_again_twice_at_most() -> None:
+def silent(run: AcmeRun, attempt: int = 1) -> Sequence[BrandEvent]:
+    return run.send(
+        ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=attempt, at=run.at)
+    )
+
+
+def test_silence_issues_the_work_again_twice_at_most_and_costs_no_attempt() -> None:
     run = AcmeRun()
     for attempt in (1, 2, 3):
-        silent = ReissueSilent(
-            lookup=run.live.id, stage="brand-resolution", attempt=attempt, at=run.at
-        )
-        run.send(silent)
-        assert run.send(silent) == ()  # the same silence twice
+        silent(run, attempt)
+        assert silent(run, attempt) == ()  # the same silence twice
 
     assert run.issued() == [("brand-resolution", "", n) for n in (1, 2, 3)]
-
-
-def test_silence_costs_no_attempt() -> None:
-    run = AcmeRun()
-    for attempt in (1, 2):
-        run.send(
-            ReissueSilent(
-                lookup=run.live.id, stage="brand-resolution", attempt=attempt, at=run.at
-            )
-        )
     run.failed("brand-resolution", AWAY, attempt=3)
-
-    failed = run.events[-1]
-    assert isinstance(failed, AttemptFailed)
-    assert failed.retry_at == failed.at + timedelta(seconds=2)  # the first failure
-
-
-def test_work_that_waits_for_its_retry_is_not_silent() -> None:
-    run = AcmeRun().failed("brand-resolution", AWAY)
-
-    assert (
-        run.send(
-            ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at)
-        )
-        == ()
-    )
+    failure = run.events[-1]
+    assert isinstance(failure, AttemptFailed)
+    assert failure.retry_at == failure.at + timedelta(seconds=2)  # the first failure
+    assert silent(run, 3) == ()  # it waits for its retry
 
 
 def test_a_restart_issues_what_was_in_hand_and_leaves_what_waits() -> None:
@@ -398,7 +362,7 @@ def test_a_restart_issues_what_was_in_hand_and_leaves_what_waits() -> None:
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_the_first_result_stored_wins_whichever_attempt_it_came_from(attempt: int) -> None:
     run = AcmeRun()
-    run.send(ReissueSilent(lookup=run.live.id, stage="brand-resolution", attempt=1, at=run.at))
+    silent(run)
 
     run.record("brand-resolution", RESOLVED, attempt=attempt)
     other = Resolved(status="no_match")

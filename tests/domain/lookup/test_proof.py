@@ -96,10 +96,3 @@ def test_starting_again_costs_no_attempt_and_no_patience(starts: int) -> None:
     failed = run.events[-1]
     assert isinstance(failed, AttemptFailed)
     assert failed.retry_at == failed.at + timedelta(seconds=2)
-
-
-def test_work_that_ran_out_of_time_in_the_end_is_a_timeout() -> None:
-    run = AcmeRun()
-    run.failed("brand-resolution", Failed(why="timeout", retryable=False))
-
-    assert (run.finish.outcome, run.finish.reusable) == ("timeout", False)
