@@ -1,19 +1,19 @@
-"""A service in memory whose log and views can go away and come back."""
+"""A service in memory whose log, views and checks can fail, in a world that a test chooses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import httpx
 
 from cs.api.keys import Keys
 from cs.api.waiting import TIME_LIMITS, TimeLimits
-from cs.assembly.one_process import memory_bus, run_service
-from cs.assembly.plugins import build_stages
+from cs.assembly.plugins import StagePlugins
+from cs.checks.checks import Check, MemoryChecks
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.port import (
     NO_STREAM,
@@ -23,14 +23,12 @@ from cs.eventlog.port import (
     LogUnavailable,
     RecordedEvent,
 )
-from cs.operations.operator import NewSecret, Operator
+from cs.operations.operator import NewSecret
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.table import SealBody, Table
 from cs.projections.views import Views
-from cs.runtime.clock import SystemClock
-from cs.settings import Settings
-from harness.in_process import Service
+from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.on_port import port_of
@@ -137,10 +135,32 @@ class AwayViews(Views):
             raise LogUnavailable("the views cannot be used: database is locked")
 
 
+class Mistaken(MemoryChecks):
+    """Counts checks with a mistake in it."""
+
+    async def count(self, key_id: str, at: datetime) -> Check:
+        raise RuntimeError(f"{key_id} at {at}")
+
+
 @dataclass
 class Fragile(Service):
     log: AwayLog
     views: AwayViews
+    key: NewSecret
+
+    async def call(
+        self, method: str, path: str, *, secret: str | None = None, **sent: Any
+    ) -> httpx.Response:
+        """Call with the key, or with another *secret*; a bug is an answer."""
+        headers = {
+            "Authorization": f"Bearer {secret or self.key.key}",
+            **sent.pop("headers", {}),
+        }
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(self.running.app, raise_app_exceptions=False),
+            base_url="http://service.test/v1",
+        ) as client:
+            return await client.request(method, path, headers=headers, **sent)
 
     async def called(
         self, key: NewSecret, method: str, path: str, *, patient: bool = False, **sent: Any
@@ -180,6 +200,9 @@ class Fragile(Service):
             client.base_url = httpx.URL(f"{port.url}/v1")
             yield client
 
+    def mistake_checks(self) -> None:
+        self.running.api.checks = Mistaken()
+
     def break_look_up_of_keys(self) -> None:
         async def breaks(secrets: AbstractSet[str]) -> dict[str, str]:
             raise ZeroDivisionError(f"nobody foresaw {len(secrets)}")
@@ -192,22 +215,17 @@ class Fragile(Service):
 
 
 @asynccontextmanager
-async def fragile() -> AsyncIterator[Fragile]:
-    """Run a service that waits a short time for anything and holds calls for less."""
-    clock, keys, views = SystemClock(), MemoryKeyStore(), AwayViews()
+async def fragile(
+    world: StagePlugins | None = None, *, quota: int = 10, deadline_s: float = 120
+) -> AsyncIterator[Fragile]:
+    """Run a service in *world* with a key of *quota*."""
+    keys, views = MemoryKeyStore(), AwayViews()
     log = AwayLog(keys)
     try:
-        async with run_service(
-            log,
-            keys,
-            views,
-            build_stages(tools()),
-            bus=memory_bus(),
-            clock=clock,
-            settings=Settings(lookup_deadline_s=120),
+        async with one_process(
+            log, keys, views, world or tools(), deadline_s=deadline_s
         ) as service:
-            operator = Operator(service.streams, clock)
-            await operator.choose_world("sandbox")
-            yield Fragile(service, operator, log, views)
+            key = await service.new_key(quota)
+            yield Fragile(service.running, service.operator, log, views, key)
     finally:
         await views.close()

@@ -12,7 +12,8 @@ import pytest
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
-from api.failing import NEVER, failing
+from api.away import How, fragile
+from api.failing import NEVER
 from cs.domain.api_key import make_key
 from harness.served import Served
 
@@ -35,7 +36,7 @@ def calls(lines: Logged) -> Logged:
 
 
 async def test_a_search_and_its_check_are_a_line_each(lines: Logged) -> None:
-    async with failing() as service:
+    async with fragile() as service:
         posted = await service.call("POST", "/contacts", json={"brand": "Acme"})
         search = posted.json()["id"]
         checked = await service.call("GET", f"/searches/{search}")
@@ -72,7 +73,7 @@ async def test_a_search_and_its_check_are_a_line_each(lines: Logged) -> None:
 async def test_a_refused_call_is_a_line_with_its_code(
     lines: Logged, method: str, path: str, status: int, code: str
 ) -> None:
-    async with failing() as service:
+    async with fragile() as service:
         answer = await service.call(method, path)
 
     assert is_told(lines, answer, status, code)["key"] == service.key.id
@@ -86,10 +87,10 @@ def is_told(lines: Logged, answer: httpx.Response, status: int, code: str) -> Li
     return line
 
 
-@pytest.mark.parametrize("bug", [False, True])
-async def test_a_failed_call_is_a_line_next_to_what_failed(lines: Logged, bug: bool) -> None:
-    async with failing() as service:
-        service.break_log("the disk is full", bug=bug)
+@pytest.mark.parametrize("how", ["fails", "breaks"])
+async def test_a_failed_call_is_a_line_next_to_what_failed(lines: Logged, how: How) -> None:
+    async with fragile() as service:
+        service.log.go_at_admission("before", how, readable=True)
         answer = await service.call("POST", "/contacts", json={"brand": "Acme"})
 
     line = is_told(lines, answer, 500, "server_error")
@@ -101,7 +102,7 @@ async def test_a_failed_call_is_a_line_next_to_what_failed(lines: Logged, bug: b
 async def test_a_caller_who_hangs_up_is_distinguished_from_one_who_was_answered(
     lines: Logged,
 ) -> None:
-    async with failing(NEVER) as service:
+    async with fragile(NEVER) as service:
         heard = iter(
             [
                 {"type": "http.request", "body": b'{"brand":"Acme","wait":true}'},
@@ -116,7 +117,7 @@ async def test_a_caller_who_hangs_up_is_distinguished_from_one_who_was_answered(
             """Nobody is there."""
 
         async with asyncio.timeout(20):
-            await service.app(post(service.key.key), receive, send)
+            await service.running.app(post(service.key.key), receive, send)
 
     (line,) = calls(lines)
     assert line["status"] == 499
@@ -143,7 +144,7 @@ def post(secret: str) -> dict[str, Any]:
 
 
 async def test_nothing_that_could_be_a_name_or_a_secret_is_logged(lines: Logged) -> None:
-    async with failing() as service:
+    async with fragile() as service:
         secret = service.key.key
         typo = secret[:-1] + "_"
         hidden = {"X-Request-Id": "ada.kern@acme.example"}
@@ -168,7 +169,7 @@ async def test_nothing_that_could_be_a_name_or_a_secret_is_logged(lines: Logged)
 
 
 async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> None:
-    async with failing() as service:
+    async with fragile() as service:
         sent = {"X-Request-Id": "batch-7/row:12"}
         answer = await service.call("GET", "/usage", headers=sent)
 
@@ -196,7 +197,7 @@ async def test_the_callers_own_id_is_logged_and_not_sent_back(lines: Logged) -> 
 async def test_an_id_of_the_callers_has_few_forms(
     lines: Logged, given: bytes, logged: str | None
 ) -> None:
-    async with failing() as service:
+    async with fragile() as service:
         await service.call("GET", "/nothing", headers={"X-Request-Id": given})
 
     (line,) = calls(lines)

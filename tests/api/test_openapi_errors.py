@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from api.failing import Failing, failing
+from api.away import fragile
 from api.openapi_document import RESTARTING, any_quota, faults, messages_of
 from harness.in_process import in_memory
 from harness.outside import tools
@@ -49,14 +49,15 @@ def is_described(answers: list[httpx.Response]) -> set[str]:
 
 
 async def test_every_failure_on_our_side() -> None:
-    async def post(service: Failing, **headers: str) -> httpx.Response:
-        return await service.call("POST", "/contacts", json={"brand": "Acme"}, headers=headers)
-
-    async with failing() as service:
-        service.break_log("the disk is full")
-        away = await post(service)
-        service.break_log("no answer within 5 s", late=True)
-        in_doubt = [await post(service, **{"Idempotency-Key": "once"}), await post(service)]
+    async with fragile() as service:
+        service.log.go("fails")
+        away = await service.posted(service.key)
+        service.log.come()
+        in_doubt = []
+        for once in (True, False):
+            service.log.go_at_admission("before", "hangs", readable=True)
+            in_doubt.append(await service.posted(service.key, once=once))
+            service.log.come()
         service.mistake_checks()
         mistaken = await service.call("GET", "/usage")
 

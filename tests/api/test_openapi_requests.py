@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.failing import failing
+from api.away import fragile
 from api.openapi_document import DOCUMENT, request_schema
 
 REQUEST = request_schema({"$ref": "#/components/schemas/ContactsRequest"})
@@ -54,7 +54,7 @@ mostly_objects = st.fixed_dictionaries(
 def accepted() -> Iterator[Callable[..., bool]]:
     """Tell whether the service would search for a body: its key has no quota."""
     with asyncio.Runner() as runner:
-        opened = failing(quota=0)
+        opened = fragile(quota=0)
         service = runner.run(opened.__aenter__())
 
         def post(body: bytes, **headers: bytes) -> bool:
