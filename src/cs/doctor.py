@@ -216,10 +216,10 @@ class SenderSettings(msgspec.Struct, frozen=True):
     """
 
     helo: str
-    port: int = 25
-    mail_domains: Sequence[str] = MAIL_DOMAINS
-    address: str | None = None
-    proxy: str | None = None
+    port: int
+    mail_domains: Sequence[str]
+    address: str | None
+    proxy: str | None
 
 
 async def check_sender(

@@ -11,7 +11,6 @@ from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.databases import read_key
 from cs.assembly.folder import CLOCK_FILE, open_folder, open_paid_calls
 from cs.backup import backup_folders, make
-from cs.cli.brand_list import Journal, Results
 from cs.paid_calls.current_work import CURRENT_LOOKUP
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.runtime.private_files import exposed
@@ -74,14 +73,6 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("open_umask")
-def test_the_journal_and_the_results_of_a_list_are_their_owners(tmp_path: Path) -> None:
-    with (
-        Journal(tmp_path / "list.journal", "place"),
-        Results(tmp_path / "list.csv", ()),
-    ):
-        assert modes(tmp_path) == {"list.journal": 0o600, "list.csv": 0o600}
-
-
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o660, 0o444, 0o777])
 async def test_a_master_key_that_others_can_read_is_refused_with_what_to_run(
     tmp_path: Path, mode: int

@@ -1,4 +1,4 @@
-"""What the handlers of the API work with."""
+"""The parts of the service that the handlers of the API use."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ BODIES_PER_KEY = 16
 
 @dataclass
 class Api:
-    """What every handler is called with.
+    """The parts that every handler is given.
 
     Attributes:
         hold: How long a call with ``wait: true`` is held.

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from cs.api.api import Api
@@ -38,13 +38,8 @@ _NO_STORE = (b"cache-control", b"no-store")
 _CLOSE = (b"connection", b"close")
 
 
-def build(api: Api) -> ASGIApp:
-    """Return the application that serves *api* under ``/v1``."""
-    return Gate(api)
-
-
 class Gate:
-    """Gives each request an id, asks for the key, and sets what every response carries.
+    """The application under ``/v1``: gives each request an id, asks for the key, marks answers.
 
     Whatever goes wrong, the caller is answered in our shape and with the id.
     """

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import dns.resolver
-import msgspec
 
 from cs.assembly.people_directory import look_if_readable, open_directory_if_named
 from cs.assembly.plugins import (
@@ -20,7 +19,6 @@ from cs.assembly.settings_of_plugins import of_verifier
 from cs.assembly.shared_settings import kafka_settings
 from cs.directory.store import DirectoryUnavailable
 from cs.doctor import (
-    MAIL_DOMAINS,
     DoctorFinding,
     SenderSettings,
     check_brokers,
@@ -59,20 +57,15 @@ _SECRET_FILES = (
 _SITE_INFO = {"action": "query", "meta": "siteinfo", "siprop": "general", "format": "json"}
 
 
-class Extent(msgspec.Struct, frozen=True):
-    """What is looked at in addition to the settings.
+async def examine(
+    settings: Settings, mail_domains: Sequence[str], address: str | None
+) -> AsyncIterator[DoctorFinding]:
+    """Yield what is found, check by check.
 
-    Attributes:
+    Args:
+        settings: Of the service.
         mail_domains: Whose exchangers are tried.
         address: Our own IP address, where no mail server says it.
-    """
-
-    mail_domains: Sequence[str] = MAIL_DOMAINS
-    address: str | None = None
-
-
-async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:
-    """Yield what is found, check by check.
 
     Raises:
         BadSettings: Settings that cannot be used at all.
@@ -90,7 +83,7 @@ async def examine(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFin
     async for finding in _look_at_plugins(settings):
         yield finding
     yield await _look_at_directory(settings)
-    async for finding in _look_at_mail(settings, extent):
+    async for finding in _look_at_mail(settings, mail_domains, address):
         yield finding
 
 
@@ -189,15 +182,16 @@ async def _look_at_directory(settings: Settings) -> DoctorFinding:
     return DoctorFinding("own people", "ok", said)
 
 
-async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[DoctorFinding]:
+async def _look_at_mail(
+    settings: Settings, mail_domains: Sequence[str], address: str | None
+) -> AsyncIterator[DoctorFinding]:
     try:
         resolver = name_resolver(settings)
     except dns.resolver.NoResolverConfiguration:
         said = "this machine has no name server"
         yield DoctorFinding("DNS", "failed", said, "name one in /etc/resolv.conf or by dns")
         return
-    finding = await _ask_dns(resolver, extent.mail_domains)
-    yield finding
+    yield await _ask_dns(resolver, mail_domains)
     if settings.verifiers is not None and "smtp" not in settings.verifiers:
         said = "the setting `verifiers` leaves out smtp: no mail server is asked"
         yield DoctorFinding("port 25", "not tried", said)
@@ -207,8 +201,8 @@ async def _look_at_mail(settings: Settings, extent: Extent) -> AsyncIterator[Doc
         helo=str(identity["helo"]),
         proxy=str(identity.get("proxy") or "") or None,
         port=int(identity["port"]),
-        mail_domains=extent.mail_domains,
-        address=extent.address,
+        mail_domains=mail_domains,
+        address=address,
     )
     for each in await check_sender(sender, resolver, address_guard(settings)):
         yield each

@@ -16,7 +16,7 @@ from cs.admin.app import RecordBounces
 from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
-from cs.api.app import build
+from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
 from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
@@ -191,7 +191,7 @@ async def run_service(
         if manager.retention is not None:
             roles.append(tasks.create_task(manager.retention.run(), name="retention"))
         yield RunningService(
-            build(api),
+            Gate(api),
             api,
             streams,
             runner,

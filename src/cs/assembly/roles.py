@@ -33,7 +33,7 @@ import msgspec
 
 from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
-from cs.api.app import build
+from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
 from cs.assembly.databases import (
     SharedTime,
@@ -176,7 +176,7 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         )
         async with keep_time(parts.time, *work):
             ready = parts.readiness(views=views)
-            yield RunningRole(ready, build(api), api.draining, clock_advancer)
+            yield RunningRole(ready, Gate(api), api.draining, clock_advancer)
 
 
 @asynccontextmanager

@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from msgspec.structs import replace
@@ -263,40 +262,30 @@ def hashed(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:40]
 
 
-class Results(AbstractContextManager["Results"]):
-    """The file of results at *path*, which replaces an older one; use as ``with``.
+def _write_results(path: Path, finished: Iterable[RowState]) -> None:
+    """Write the results of *finished* to *path*, in the place of an older file.
 
     Its name says whether it is JSON, a line a brand, or CSV, a line a person.
     """
+    new_path = path.with_name(f"{path.name}.new")
+    with open_private(new_path, "wb") as new:
+        if not _is_json(path):
+            new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
+        new.writelines(_result_lines(path, state) for state in finished)
+    new_path.replace(path)
 
-    def __init__(self, path: Path, finished: Iterable[RowState]) -> None:
-        self._is_json = _is_json(path)
-        new_path = path.with_name(f"{path.name}.new")
-        with open_private(new_path, "wb") as new:
-            if not self._is_json:
-                new.write(as_csv([("row", "asked_brand", "asked_domain", "error", *COLUMNS)]))
-            new.writelines(map(self._lines, finished))
-        new_path.replace(path)
-        self._file: BinaryIO = path.open("ab")
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write(self, state: RowState) -> None:
-        """Append the lines of *state*, a row that is finished."""
-        self._file.write(self._lines(state))
-        self._file.flush()
-
-    def _lines(self, state: RowState) -> bytes:
-        row, search, error = state.row, state.found or state.other, state.error
-        assert row is not None, "a row is finished with its line"
-        if self._is_json:
-            asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
-            return json_line(asked | ({"error": error} if error else {"search": search}))
-        problem = "" if error is None else f"{error.code}: {error.message}"
-        ahead = [str(row.number), row.brand or "", row.domain or "", problem]
-        people = rows(search) if search is not None else [[""] * len(COLUMNS)]
-        return as_csv([*ahead, *cells] for cells in people)
+def _result_lines(path: Path, state: RowState) -> bytes:
+    """Return the lines of *state*, a row that is finished, for the results at *path*."""
+    row, search, error = state.row, state.found or state.other, state.error
+    assert row is not None, "a row is finished with its line"
+    if _is_json(path):
+        asked = {"row": row.number, "brand": row.brand, "domain": row.domain}
+        return json_line(asked | ({"error": error} if error else {"search": search}))
+    problem = "" if error is None else f"{error.code}: {error.message}"
+    ahead = [str(row.number), row.brand or "", row.domain or "", problem]
+    people = rows(search) if search is not None else [[""] * len(COLUMNS)]
+    return as_csv([*ahead, *cells] for cells in people)
 
 
 def _is_json(path: Path) -> bool:
@@ -353,11 +342,11 @@ def search_list(
             for state in map(journal.of, by_key) if options.retry_failed else ():
                 if isinstance(state.found, Failed) and state.found.reason in TRANSIENT:
                     journal.put(RowState(key=state.key, times=state.times + 1))
-            with Results(results, journal.finished()) as written:
-                search = _ListSearch(
-                    by_key, journal, written, hashed(identity), now, client, progress
-                )
-                stopped = search.run(ask_again=options.ask_again)
+            _write_results(results, journal.finished())
+            search = _ListSearch(
+                by_key, journal, results, hashed(identity), now, client, progress
+            )
+            stopped = search.run(ask_again=options.ask_again)
     except KeyboardInterrupt:
         warn(f"what is found so far is in {results}; run it again to go on")
         raise
@@ -392,14 +381,14 @@ class _ListSearch:
     Attributes:
         listed: The rows of the list, by key.
         journal: Names the rows that are left; every step is written to it.
-        results: Has the rows that have finished.
+        results: The file to which rows are added as they finish.
         by: Server and key, hashed.
         now, client, progress: As of `search_list`.
     """
 
     listed: dict[str, Row]
     journal: Journal
-    results: Results
+    results: Path
     by: str
     now: Callable[[], datetime]
     client: Client
@@ -496,7 +485,8 @@ class _ListSearch:
         elif search is not None and not isinstance(search, Running):
             state = replace(state, other=search, search=search.id)
         self.journal.put(state)
-        self.results.write(state)
+        with self.results.open("ab") as file:
+            file.write(_result_lines(self.results, state))
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:
         """Take back that *key* was asked for if *error* shows that it was not charged."""

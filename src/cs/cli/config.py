@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from cs.assembly.examination import Extent, examine
+from cs.assembly.examination import examine
 from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins, unusable_settings
 from cs.assembly.process import check_world
@@ -105,12 +105,10 @@ async def doctor(
 
     Example: `cs doctor`, or `cs doctor --json`
     """
-    extent = Extent(
-        mail_domains=_hosts(mail_domain or MAIL_DOMAINS, "--mail-domain"),
-        address=_address(address),
-    )
+    domains = _hosts(mail_domain or MAIL_DOMAINS, "--mail-domain")
+    sender = _address(address)
     failed = []
-    async for each in examine(at.settings(), extent):
+    async for each in examine(at.settings(), domains, sender):
         line = f"[{_COLOURS[each.state]}]{{:<9}}[/]  {{:<24}}  {{}}"
         advice = [] if each.advice is None else [f"{'':<37}{each.advice}"]
         yield Output([each], [styled(line, each.state, each.check, each.said), *advice])

@@ -27,7 +27,7 @@ async def estimate_list(at: Invocation, path: Path) -> Output:
         stop(str(error), 2)
     data = await at.data()
     counts = await _count(rows, data)
-    found = estimate(counts, await past_runs(data.log, data.keys, data.clock.now()))
+    found = _estimate(counts, await past_runs(data.log, data.keys, data.clock.now()))
     counted = (
         f"{found['rows']} brands: {counts['reused']} answered from reuse, {counts['joined']} "
         f"by another search of the same brand, {counts['live']} searched live, "
@@ -67,7 +67,7 @@ async def _count(rows: Sequence[Row], data: CommandContext) -> Counter[str]:
     return counts
 
 
-def estimate(counts: Counter[str], past: Sequence[PastRun]) -> dict[str, Any]:
+def _estimate(counts: Counter[str], past: Sequence[PastRun]) -> dict[str, Any]:
     """Return the estimate for a list of *counts*, by the mean of *past* runs.
 
     The range is of one run: nine of ten cost at least ``low``, and nine of ten at most

@@ -6,7 +6,7 @@ A command imports its own role when it is called, and no other.
 import asyncio
 import gc
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -141,18 +141,15 @@ def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given:
     """Serve the role *name*, which *run* runs; settings *given* are options of this role."""
     chosen = at.settings(admin_port=options.admin_port, **given)
     calls = name == "api"
-
-    async def serve() -> None:
-        await serve_role(
-            chosen,
-            lambda: run(chosen, "sandbox" if options.sandbox else "live"),
-            calls=calls,
-            runs=f"{name} runs" + " at {api}/v1" * calls + ", health at {admin}/readyz",
-            leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
-        )
-
     run_process(
-        name, chosen, serve, calls=calls, sandbox=options.sandbox, advice="start it again"
+        name,
+        chosen,
+        lambda: run(chosen, "sandbox" if options.sandbox else "live"),
+        calls=calls,
+        sandbox=options.sandbox,
+        runs=f"{name} runs" + " at {api}/v1" * calls + ", health at {admin}/readyz",
+        leaves=f"{name} leaves: what it has in hand is finished, others do the rest",
+        advice="start it again",
     )
     return Output()
 
@@ -160,20 +157,25 @@ def run_role(at: Invocation, name: str, options: RoleOptions, run: Run, **given:
 def run_process(
     name: str,
     chosen: Settings,
-    serve: Callable[[], Coroutine[Any, Any, None]],
+    run: Callable[[], AbstractAsyncContextManager[RunningRole]],
     *,
     calls: bool,
     sandbox: bool,
+    runs: str,
+    leaves: str,
     advice: str,
 ) -> None:
-    """Run *serve* with log and fail points set up; only a *sandbox* may have fail points.
+    """Serve the role that *run* runs until SIGTERM or SIGINT.
 
     Args:
         name: Of the process, for people.
         chosen: Its settings; no secret of them is repeated.
-        serve: Returns the coroutine to run.
-        calls: Whether it answers calls.
-        sandbox: Whether it belongs to a sandbox.
+        run: Runs the role.
+        calls: Whether it answers calls, on a port other than the admin port.
+        sandbox: Whether it belongs to a sandbox: only then it may have fail points.
+        runs: A line to print once it runs, a format of the addresses ``{api}`` and
+            ``{admin}``.
+        leaves: A line to print at the end.
         advice: What follows from an error, or what to do.
 
     Raises:
@@ -186,7 +188,8 @@ def run_process(
 
         # uvloop serves callers with a third less processor time.  Elsewhere an open
         # connection to Kafka would keep it from closing, for 30 seconds.
-        (uvloop.run if calls else asyncio.run)(serve())
+        start = uvloop.run if calls else asyncio.run
+        start(_serve(chosen, run, calls=calls, runs=runs, leaves=leaves))
     except Exception as error:
         cause = first_cause(error)
         if isinstance(cause, USER_ERRORS + USAGE_ERRORS):
@@ -196,7 +199,7 @@ def run_process(
         stop(without_secrets(said, chosen.secrets()))
 
 
-async def serve_role(
+async def _serve(
     chosen: Settings,
     run: Callable[[], AbstractAsyncContextManager[RunningRole]],
     *,
@@ -204,16 +207,7 @@ async def serve_role(
     runs: str,
     leaves: str,
 ) -> None:
-    """Serve the role that *run* runs until SIGTERM or SIGINT; while it starts they cancel it.
-
-    Args:
-        chosen: Settings with the ports, which are taken before the role starts.
-        run: Runs the role.
-        calls: Whether it answers calls, on a port other than the admin port.
-        runs: A line to print once it runs, a format of the addresses ``{api}`` and
-            ``{admin}``.
-        leaves: A line to print at the end.
-    """
+    """Take the ports, then run the role; a signal while it starts cancels it."""
     starting = asyncio.current_task()
     assert starting is not None, "runs in a task"
     async with AsyncExitStack() as stack:

@@ -261,7 +261,7 @@ async def state(
         ),
     ] = None,
 ) -> Output:
-    """Show how a key, a brand, a mail domain or the service stood at any time.
+    """Show how a key, a brand, a mail domain or the service was at any time.
 
     The state is folded from the events up to then, as the service itself does it. People and
     hashes of secrets are hidden.
@@ -312,9 +312,9 @@ async def _changes(
     if after > upto:
         stop(f"--diff: {first} is after {last}", 2)
     found: list[dict[str, Any]] = []
-    stood, is_known = plain_state(category_of(stream).initial), False
+    current, is_known = plain_state(category_of(stream).initial), False
     async for recorded, then in history.states(stream, upto):
-        is_known, before, stood = True, stood, plain_state(then.state)
+        is_known, before, current = True, current, plain_state(then.state)
         if recorded.position > after:
             found.append(
                 {
@@ -322,7 +322,7 @@ async def _changes(
                     "version": then.version,
                     "type": topic_of(recorded.event),
                     "at": recorded.event.at,
-                    "changes": tuple(changes(before, stood)),
+                    "changes": tuple(changes(before, current)),
                 }
             )
     if not is_known:

@@ -20,7 +20,7 @@ from cs.assembly.service_checks import open_budgets
 from cs.assembly.setup_lines import setup_lines
 from cs.cli.command import Invocation, Output, command
 from cs.cli.output import errors, stop, warn
-from cs.cli.roles import run_process, serve_role
+from cs.cli.roles import run_process
 from cs.domain.service import World
 from cs.metrics.metrics import Metrics
 from cs.runtime.private_files import temporary_folder
@@ -75,14 +75,7 @@ def serve(
             "the roles: cs api, cs relay, cs process-manager, cs project, cs stage NAME"
         )
     enter = _sandbox(world, providers=providers) if sandbox else None
-    run_process(
-        f"the service on {chosen.data_dir}",
-        chosen,
-        partial(serve_embedded, chosen, enter, providers=providers),
-        calls=True,
-        sandbox=sandbox,
-        advice="running searches go on at the next start",
-    )
+    serve_in(chosen, enter, providers=providers)
     return Output()
 
 
@@ -98,17 +91,18 @@ def _sandbox(world: Path | None, *, providers: bool) -> RunWorld:
     )
 
 
-async def serve_embedded(
-    chosen: Settings, enter: RunWorld | None, *, providers: bool = False
-) -> None:
+def serve_in(chosen: Settings, enter: RunWorld | None, *, providers: bool = False) -> None:
     """Serve in the world that *enter* runs; without one in the live world."""
     folder = str(chosen.data_dir).replace("{", "{{").replace("}", "}}")
-    await serve_role(
+    run_process(
+        f"the service on {chosen.data_dir}",
         chosen,
         partial(_run, chosen, enter, providers=providers),
         calls=True,
+        sandbox=enter is not None,
         runs=f"serving {{api}}/v1, health at {{admin}}/readyz, data in {folder}",
         leaves="leaving: held calls are answered, running searches go on at the next start",
+        advice="running searches go on at the next start",
     )
 
 

@@ -36,7 +36,7 @@ class Query(msgspec.Struct, frozen=True):
     Attributes:
         brand: The name people actually say.
         domain: Its web site; at least one of the two is needed, both are surest.
-        idempotency_key: Names the wish, so that it is charged once however often it is
+        idempotency_key: Names the search, so that it is charged once however often it is
             asked for within 24 hours; made up if empty.
         search: Id of a search that was started for it; then that one is followed.
         asked_at: When *idempotency_key* was first asked for, if its answer was lost: in

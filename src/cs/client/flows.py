@@ -219,5 +219,5 @@ def _within(call: Call, left_s: float) -> Call:
 
 
 def _without_wait(call: Call) -> Call:
-    """Return *call* as one that is answered at once: the same wish, and the same key."""
+    """Return *call* as one that is answered at once: the same search, and the same key."""
     return call if call.query is None else contacts_call(call.query, wait=False)

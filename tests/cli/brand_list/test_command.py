@@ -26,6 +26,8 @@ def test_a_list_is_searched_once_and_its_people_written(desk: Desk) -> None:
     assert ended.code == 3, ended
     assert ended.out.startswith("1 done, 1 failed, 0 left; 1 charged: ")
     assert (again, desk.results) == (ended, results)
+    written = (desk.journal, desk.folder / "brands.results.csv")
+    assert [file.stat().st_mode & 0o777 for file in written] == [0o600] * 2
     assert len(service.asked) == 2
     acme, bad = results
     assert (acme["row"], acme["asked_domain"], acme["status"]) == ("2", "acme.example", "done")

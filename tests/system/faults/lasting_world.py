@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import uvloop
 
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.sandbox_world import settings_for_sandbox
-from cs.cli.roles import arm_faults
-from cs.cli.serve import serve_embedded
-from cs.runtime import logs
+from cs.cli.serve import serve_in
 from cs.sandbox.run import Addresses, open_sandbox
 from cs.sandbox.world import load
 from cs.settings import Settings
@@ -71,10 +68,7 @@ def main() -> None:
     ) -> AsyncIterator[Settings]:
         yield settings_for_sandbox(chosen, addresses)
 
-    chosen = settings(given=given)
-    logs.configure(chosen.log_level, chosen.log_format)
-    arm_faults(sandbox=True)
-    uvloop.run(serve_embedded(chosen, enter))
+    serve_in(settings(given=given), enter)
 
 
 def _path(kind: type, value: Any) -> Path:
