@@ -13,32 +13,31 @@ from cs.domain.brand.events import BrandForgotten
 from cs.domain.key import settled
 from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.streams import Streams
-from cs.postgres.pool import open_pool
-from cs.projections.catalogue import projections
 from cs.projections.following import ViewFollower
-from cs.projections.postgres import postgres_views
 from cs.projections.reading import AHEAD, FIRST, Reading
 from cs.projections.searches import SEARCHES
-from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from domain.acme_run import AT, AcmeRun
+from harness.places import Place, open_database, views_in
 from harness.servers.postgres import Postgres
-from projections.history import LIVE, write
+from projections.history import LIVE
 
 
-@asynccontextmanager
-async def in_postgres(dsn: str) -> AsyncIterator[Views]:
-    async with open_pool(dsn, role="test") as pool:
-        views = postgres_views(pool, projections())
-        yield views
-        await views.close()
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def views(place: Place) -> AsyncIterator[Views]:
+    views = views_in(place)
+    yield views
+    await views.close()
 
 
 @pytest.fixture
 async def history() -> History:
-    history = History()
-    await write(history.log)
-    return history
+    return await History.written()
 
 
 @asynccontextmanager
@@ -77,184 +76,171 @@ class CountedReads:
         return counted
 
 
-class FollowerCases:
-    """Inherit, and give a fixture ``views``, empty views."""
+async def test_a_follower_has_caught_up_when_the_views_have(
+    views: Views, history: History
+) -> None:
+    follower = ViewFollower(history.log, views)
+    catching = asyncio.create_task(follower.catch_up())
+    await asyncio.wait([catching], timeout=0.1)
+    assert not catching.done()
 
-    async def test_a_follower_has_caught_up_when_the_views_have(
-        self, views: Views, history: History
-    ) -> None:
-        follower = ViewFollower(history.log, views)
-        catching = asyncio.create_task(follower.catch_up())
-        await asyncio.wait([catching], timeout=0.1)
-        assert not catching.done()
+    await history.runner(views).catch_up()
 
-        await history.runner(views).catch_up()
+    async with asyncio.timeout(5):
+        await catching
+    assert follower.position == await history.log.head()
+
+
+async def test_a_position_is_reached_only_when_its_rows_are_there(
+    views: Views, history: History
+) -> None:
+    runner, follower = history.runner(views), ViewFollower(history.log, views)
+    await runner.catch_up()
+    await follower.catch_up()
+    head = await history.log.head()
+    async with running(follower):
+        await live_settles(history)
+        waiting = asyncio.create_task(follower.reached(head + 2))
+        await asyncio.wait([waiting], timeout=0.1)
+        assert (follower.position, waiting.done()) == (head, False)
+
+        await runner.catch_up()
 
         async with asyncio.timeout(5):
-            await catching
-        assert follower.position == await history.log.head()
+            await waiting
+        assert follower.position == head + 2
 
-    async def test_a_position_is_reached_only_when_its_rows_are_there(
-        self, views: Views, history: History
-    ) -> None:
-        runner, follower = history.runner(views), ViewFollower(history.log, views)
-        await runner.catch_up()
-        await follower.catch_up()
-        head = await history.log.head()
-        async with running(follower):
-            await live_settles(history)
-            waiting = asyncio.create_task(follower.reached(head + 2))
-            await asyncio.wait([waiting], timeout=0.1)
-            assert (follower.position, waiting.done()) == (head, False)
 
-            await runner.catch_up()
+async def test_listeners_hear_while_the_views_stand_still(
+    views: Views, history: History
+) -> None:
+    runner, follower = history.runner(views), ViewFollower(history.log, views)
+    await runner.catch_up()
+    await follower.catch_up()
+    head = await history.log.head()
+    heard: list[int] = []
+    all_heard = asyncio.Event()
 
-            async with asyncio.timeout(5):
-                await waiting
-            assert follower.position == head + 2
+    def on_events(page: Sequence[RecordedEvent]) -> None:
+        heard.extend(each.position for each in page)
+        if heard[-1] == head + 2:
+            all_heard.set()
 
-    async def test_listeners_hear_while_the_views_stand_still(
-        self, views: Views, history: History
-    ) -> None:
-        runner, follower = history.runner(views), ViewFollower(history.log, views)
-        await runner.catch_up()
-        await follower.catch_up()
-        head = await history.log.head()
-        heard: list[int] = []
-        all_heard = asyncio.Event()
-
-        def on_events(page: Sequence[RecordedEvent]) -> None:
-            heard.extend(each.position for each in page)
-            if heard[-1] == head + 2:
-                all_heard.set()
-
-        follower.listen(on_events)
-        async with running(follower):
-            await live_settles(history)
-
-            async with asyncio.timeout(5):
-                await all_heard.wait()
-
-            assert (heard, follower.position) == ([head + 1, head + 2], head)
-
-    async def test_a_held_request_wakes_by_a_commit_elsewhere(
-        self, views: Views, history: History, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        wakes_by_commits_alone(monkeypatch)
-        runner, follower = history.runner(views), ViewFollower(history.log, views)
-        await runner.catch_up()
-        await follower.catch_up()
-        reading = Reading(history.log, views, follower, history.keys)
-        async with running(follower):
-            held = asyncio.create_task(reading.until_settled("s-live"))
-            await live_settles(history)
-            await asyncio.wait([held], timeout=0.1)
-            assert not held.done()
-
-            await runner.catch_up()
-
-            async with asyncio.timeout(20):
-                await held
-            found = await reading.search("s-live", "one")
-            assert found is not None
-            assert found.row.status == "failed"
-
-    async def test_a_read_after_a_write_reflects_it_though_nobody_moves_the_views(
-        self, views: Views, history: History
-    ) -> None:
-        follower = ViewFollower(history.log, views)
-        await history.runner(views).catch_up()
-        await follower.catch_up()
-        reading = Reading(history.log, views, follower, history.keys)
-        async with running(follower):
-            await live_settles(history)
-
-            found = await reading.search("s-live", "one")
-
-            assert found is not None
-            assert found.row.status == "failed"
-            row = await views.get(SEARCHES, "s-live")
-            assert row is not None
-            assert row.status == "running"
-
-    async def test_a_busy_brand_keeps_no_other_key_waiting(
-        self, views: Views, history: History, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """More events than are applied for any answer; nobody moves the views."""
-        await history.runner(views).catch_up()
-        follower = ViewFollower(history.log, views)
-        await follower.catch_up()
-        streams = Streams(history.log)
-        reading = Reading(history.log, views, follower, history.keys, streams=streams)
-        busy = [BrandForgotten(at=AT)] * (2 * AHEAD)
-        await history.log.append([Append("brand-busy", NO_STREAM, busy)])
-        length = len(await history.log.read("key-one"))
-        counted = CountedReads(history, monkeypatch)
-
-        ended = await reading.search("s-done", "one")
-        runs = await reading.search("s-live", "one")
-        never = await reading.search("s-never", "one")
-
-        assert ended is not None
-        assert runs is not None
-        assert (ended.row.status, runs.row.status, never) == ("done", "running", None)
-        assert counted.events == {"key-one": length}, "its state, once"
-
-        counted.events.clear()
+    follower.listen(on_events)
+    async with running(follower):
         await live_settles(history)
-        now = await reading.search("s-live", "one", (await streams.key("one")).state)
 
-        assert now is not None
-        assert now.row.status == "failed"
-        assert now.body is not None
-        assert set(counted.events) == {"key-one", LIVE}
-        assert counted.events.total() <= 2 * FIRST
+        async with asyncio.timeout(5):
+            await all_heard.wait()
 
-    @pytest.mark.slow
-    async def test_views_rebuilt_are_followed_from_there(
-        self, views: Views, history: History
-    ) -> None:
-        runner, follower = history.runner(views), ViewFollower(history.log, views)
+        assert (heard, follower.position) == ([head + 1, head + 2], head)
+
+
+async def test_a_held_request_wakes_by_a_commit_elsewhere(
+    views: Views, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wakes_by_commits_alone(monkeypatch)
+    runner, follower = history.runner(views), ViewFollower(history.log, views)
+    await runner.catch_up()
+    await follower.catch_up()
+    reading = Reading(history.log, views, follower, history.keys)
+    async with running(follower):
+        held = asyncio.create_task(reading.until_settled("s-live"))
+        await live_settles(history)
+        await asyncio.wait([held], timeout=0.1)
+        assert not held.done()
+
         await runner.catch_up()
-        await follower.catch_up()
-        head, heard = await history.log.head(), list[int]()
-        follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
-        async with running(follower):
-            await views.reset()
-            async with asyncio.timeout(5):
-                while follower.position:
-                    await asyncio.wait([asyncio.create_task(views.position())])
 
-            await runner.catch_up()
-            async with asyncio.timeout(5):
-                await follower.reached(head)
-            await live_settles(history)
-            await runner.catch_up()
-            async with asyncio.timeout(5):
-                await follower.reached(head + 2)
-
-            assert heard == [head + 1, head + 2], "what was told before is not told again"
+        async with asyncio.timeout(20):
+            await held
+        found = await reading.search("s-live", "one")
+        assert found is not None
+        assert found.row.status == "failed"
 
 
-class TestOverSqlite(FollowerCases):
-    @pytest.fixture
-    async def views(self) -> AsyncIterator[Views]:
-        views = sqlite_views(None, projections())
-        yield views
-        await views.close()
+async def test_a_read_after_a_write_reflects_it_though_nobody_moves_the_views(
+    views: Views, history: History
+) -> None:
+    follower = ViewFollower(history.log, views)
+    await history.runner(views).catch_up()
+    await follower.catch_up()
+    reading = Reading(history.log, views, follower, history.keys)
+    async with running(follower):
+        await live_settles(history)
+
+        found = await reading.search("s-live", "one")
+
+        assert found is not None
+        assert found.row.status == "failed"
+        row = await views.get(SEARCHES, "s-live")
+        assert row is not None
+        assert row.status == "running"
 
 
-class TestOverPostgres(FollowerCases):
-    @pytest.fixture
-    async def views(self, database: str) -> AsyncIterator[Views]:
-        async with in_postgres(database) as views:
-            yield views
+async def test_a_busy_brand_keeps_no_other_key_waiting(
+    views: Views, history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More events than are applied for any answer; nobody moves the views."""
+    await history.runner(views).catch_up()
+    follower = ViewFollower(history.log, views)
+    await follower.catch_up()
+    streams = Streams(history.log)
+    reading = Reading(history.log, views, follower, history.keys, streams=streams)
+    busy = [BrandForgotten(at=AT)] * (2 * AHEAD)
+    await history.log.append([Append("brand-busy", NO_STREAM, busy)])
+    length = len(await history.log.read("key-one"))
+    counted = CountedReads(history, monkeypatch)
+
+    ended = await reading.search("s-done", "one")
+    runs = await reading.search("s-live", "one")
+    never = await reading.search("s-never", "one")
+
+    assert ended is not None
+    assert runs is not None
+    assert (ended.row.status, runs.row.status, never) == ("done", "running", None)
+    assert counted.events == {"key-one": length}, "its state, once"
+
+    counted.events.clear()
+    await live_settles(history)
+    now = await reading.search("s-live", "one", (await streams.key("one")).state)
+
+    assert now is not None
+    assert now.row.status == "failed"
+    assert now.body is not None
+    assert set(counted.events) == {"key-one", LIVE}
+    assert counted.events.total() <= 2 * FIRST
+
+
+@pytest.mark.slow
+async def test_views_rebuilt_are_followed_from_there(views: Views, history: History) -> None:
+    runner, follower = history.runner(views), ViewFollower(history.log, views)
+    await runner.catch_up()
+    await follower.catch_up()
+    head, heard = await history.log.head(), list[int]()
+    follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
+    async with running(follower):
+        await views.reset()
+        async with asyncio.timeout(5):
+            while follower.position:
+                await asyncio.wait([asyncio.create_task(views.position())])
+
+        await runner.catch_up()
+        async with asyncio.timeout(5):
+            await follower.reached(head)
+        await live_settles(history)
+        await runner.catch_up()
+        async with asyncio.timeout(5):
+            await follower.reached(head + 2)
+
+        assert heard == [head + 1, head + 2], "what was told before is not told again"
 
 
 async def test_a_database_that_restarts_is_followed_on(
     own_postgres: Postgres, history: History
 ) -> None:
-    async with in_postgres(own_postgres.dsn) as views:
+    async with open_database(own_postgres.dsn) as pool:
+        views = views_in(pool)
         runner, follower = history.runner(views), ViewFollower(history.log, views)
         await runner.catch_up()
         await follower.catch_up()
