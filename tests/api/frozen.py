@@ -87,7 +87,7 @@ async def on_sqlite(folder: Path) -> AsyncIterator[Frozen]:
 
         @asynccontextmanager
         async def node() -> AsyncIterator[Node]:
-            runner = ViewRunner(log, views, keys, watch_s=3600)
+            runner = ViewRunner(log, views, keys)
             async with _node(
                 log, views, keys, runner, clock=clock, checks=MemoryChecks()
             ) as made:

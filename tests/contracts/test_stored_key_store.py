@@ -32,6 +32,11 @@ def version_of(master: bytes) -> str:
 OLD_VERSION, VERSION = version_of(OLD), version_of(NEW)
 
 
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.keystore.store.REWRAPPED", 50)
+
+
 @pytest.fixture
 def store(place: Place) -> Open:
     return partial(keys_in, place)
@@ -246,7 +251,7 @@ async def test_afterwards_the_new_one_opens_everything_and_the_old_one_nothing(
         await keys.suppress([print_])
     progress: list[tuple[int, int]] = []
     async with store([OLD, NEW]) as keys:
-        assert await keys.rotate(VERSION, lambda *at: progress.append(at), batch=50) == 119
+        assert await keys.rotate(VERSION, lambda *at: progress.append(at)) == 119
         assert await keys.versions() == [VERSION]
 
     assert progress == [(50, 119), (100, 119), (119, 119)]
@@ -266,7 +271,7 @@ async def test_processes_that_hold_both_go_on_and_what_they_make_is_wrapped_with
 ) -> None:
     async with store([OLD, NEW]) as service, store([OLD, NEW]) as command:
         made = dict(await service.ensure(NAMES))
-        done = asyncio.create_task(command.rotate(VERSION, quiet, batch=7))
+        done = asyncio.create_task(command.rotate(VERSION, quiet))
         while not done.done():
             made |= await service.ensure([f"new{len(made)}"])
             service.forget()

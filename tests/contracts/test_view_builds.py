@@ -35,7 +35,7 @@ from cs.projections.runner import ViewRunner
 from cs.projections.searches import SEARCHES
 from cs.projections.table import Projection, SealBody, Table
 from cs.projections.usage import USAGE
-from cs.projections.views import GRACE_S, Views
+from cs.projections.views import Views
 from cs.runtime.coordination import Broadcast
 from harness.places import Place, sql, views_in
 from projections.history import DONE, issued, write
@@ -150,10 +150,8 @@ async def here(place: Place) -> AsyncIterator[Running]:
         return [name for (name,) in found]
 
     @asynccontextmanager
-    async def opened(
-        versions: Sequence[Projection] = (), *, grace_s: float = GRACE_S
-    ) -> AsyncIterator[Views]:
-        views = views_in(place, *versions, grace_s=grace_s)
+    async def opened(*versions: Projection) -> AsyncIterator[Views]:
+        views = views_in(place, *versions)
         yield views
         await views.close()
 
@@ -239,7 +237,7 @@ async def test_a_reader_is_woken_once(here: Running) -> None:
 async def test_views_that_are_written_and_read_all_the_time_are_healed(here: Running) -> None:
     await here.execute(HARM["changed"][0])
     history, ended = here.history, asyncio.Event()
-    runner = ViewRunner(history.log, here.running, history.keys, watch_s=0.02)
+    runner = ViewRunner(history.log, here.running, history.keys)
     await runner.catch_up()
     told = asyncio.Event()
     here.running.on_replaced(told.set)
@@ -402,7 +400,7 @@ def newer(applied: list[int] | None = None) -> list[Projection]:
 
 async def test_a_new_version_is_made_next_to_the_one_that_is_read(here: Running) -> None:
     history, before = here.history, await here.history.rows(here.running)
-    async with here.opened(newer()) as new:
+    async with here.opened(*newer()) as new:
         await history.apply(new, [*await history.log.tail(0, 4)])
 
         assert await new.position() == 4
@@ -416,32 +414,38 @@ async def test_a_new_version_is_made_next_to_the_one_that_is_read(here: Running)
 
 
 async def test_a_build_that_was_cut_short_goes_on_where_it_was(here: Running) -> None:
-    async with here.opened(newer()) as new:
+    async with here.opened(*newer()) as new:
         await here.history.apply(new, [*await here.history.log.tail(0, 9)])
     applied = list[int]()
-    async with here.opened(newer(applied)) as new:
+    async with here.opened(*newer(applied)) as new:
         await here.history.runner(new).catch_up()
 
         assert await here.history.rows(new) == await here.history.replayed()
     assert min(applied) >= 10
 
 
-async def test_tables_that_nobody_used_for_the_grace_are_dropped(here: Running) -> None:
+async def test_tables_that_nobody_used_for_the_grace_are_dropped(
+    here: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = len(await here.tables())
-    async with here.opened(newer()) as new:
+    async with here.opened(*newer()) as new:
         await here.history.runner(new).catch_up()
         assert len(await here.tables()) > one
-    here.running._grace_s = -1.0
+    monkeypatch.setattr("cs.projections.views.GRACE_S", -1.0)
     await here.running.retire()
 
     assert len(await here.tables()) == one
     assert await here.is_as_the_log_says()
 
 
-async def test_a_version_whose_tables_were_dropped_begins_again(here: Running) -> None:
-    async with here.opened(newer(), grace_s=-1.0) as new:
+async def test_a_version_whose_tables_were_dropped_begins_again(
+    here: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with here.opened(*newer()) as new:
         await new.position()
-        await new.retire()
+        with monkeypatch.context() as patch:
+            patch.setattr("cs.projections.views.GRACE_S", -1.0)
+            await new.retire()
 
     with pytest.raises(LogUnavailable, match="rebuilt"):
         await here.running.get(SEARCHES, "s-done", 1)

@@ -9,13 +9,13 @@ from typing import Any, Self
 import pytest
 
 from cs.eventlog.port import RecordedEvent
-from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
 from cs.projections.folding import sealer
 from cs.projections.returned import RETURNED
 from cs.projections.runner import ViewRunner
+from cs.projections.search_record import open_contacts
 from cs.projections.searches import RESULTS, SEARCHES, ResultRow
 from cs.projections.set_aside import ASIDE
 from cs.projections.source_weeks import WEEK
@@ -74,8 +74,8 @@ class History:
     async def _opened(self, row: Any) -> Any:
         if not isinstance(row, ResultRow):
             return row
-        key = (await self.keys.find([row.key]))[row.key]
-        return (row.head, row.key, json.loads(open_bytes(key, row.key, row.sealed)))
+        contacts = await open_contacts(self.keys, row)
+        return (row.head, row.key, json.loads(contacts or b""))
 
 
 async def all_rows(views: Views) -> list[Any]:

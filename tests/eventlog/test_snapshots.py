@@ -303,10 +303,12 @@ async def test_more_than_a_bound_is_dropped(
 
 
 async def test_a_locked_file_costs_the_snapshots_of_that_moment_and_no_more(
-    path: Path,
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(snapshots_module, "LOCK_TIMEOUT_S", 0)
+
     def store() -> Snapshots:
-        return Snapshots.in_file(path, lock_timeout_s=0)
+        return Snapshots.in_file(path)
 
     await _submit(store, Snapshot("key-a", 1, "v1", b""))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

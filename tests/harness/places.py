@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import pytest
 
@@ -40,6 +40,7 @@ from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from harness.servers.databases import new_database
 
+T = TypeVar("T")
 #: The folder of a data folder's files, or a database.
 Place: TypeAlias = Path | Pool
 KEY = b"k" * 32
@@ -49,11 +50,9 @@ SLOW_KINDS = [
 
 
 @asynccontextmanager
-async def open_database(
-    dsn: str, *stores: Store, role: str = "test", **options: Any
-) -> AsyncIterator[Pool]:
+async def open_database(dsn: str, *stores: Store, role: str = "test") -> AsyncIterator[Pool]:
     """Yield connections to a database with the schema of *stores*, or of none."""
-    async with open_pool(dsn, role=role, **options) as pool:
+    async with open_pool(dsn, role=role) as pool:
         if stores:
             async with connected(pool) as connection:
                 for store in stores:
@@ -133,41 +132,49 @@ def keys_in(
     return PostgresKeyStore(place, held)
 
 
-def views_in(place: Place | None, *versions: Any, **options: Any) -> Views:
+def views_in(place: Place | None, *versions: Any) -> Views:
     """Return views of *versions*, of all projections without any; in memory without *place*."""
     shown = versions or projections()
     if isinstance(place, Path | None):
-        return sqlite_views(place and place / "views.db", shown, **options)
-    return postgres_views(place, shown, **options)
+        return sqlite_views(place and place / "views.db", shown)
+    return postgres_views(place, shown)
 
 
 def runner_of(log: EventLog, views: Views, keys: KeyStore) -> ViewRunner:
     return ViewRunner(log, views, keys)
 
 
+def _waiting(store: T, lock_timeout_s: int) -> T:
+    """Return *store*, in a file, that waits so long for another process's transaction."""
+    store._database._lock_timeout_s = lock_timeout_s  # type: ignore[attr-defined]
+    return store
+
+
 def directory_in(
-    place: Place | None, key: bytes = KEY, **options: Any
+    place: Place | None, key: bytes = KEY, lock_timeout_s: int = 10
 ) -> SqliteDirectory | PostgresDirectory:
     if isinstance(place, Path | None):
-        return SqliteDirectory(place and place / "directory.db", lambda: key, **options)
+        directory = SqliteDirectory(place and place / "directory.db", lambda: key)
+        return _waiting(directory, lock_timeout_s)
     return PostgresDirectory(place, key)
 
 
-def calls_in(place: Place | None, key: bytes = KEY, **options: Any) -> CallRegister:
+def calls_in(place: Place | None, key: bytes = KEY, lock_timeout_s: int = 10) -> CallRegister:
     if isinstance(place, Path | None):
-        return CallRegister.in_file(place and place / "calls.db", lambda: key, **options)
+        calls = CallRegister.in_file(place and place / "calls.db", lambda: key)
+        return _waiting(calls, lock_timeout_s)
     return shared_calls(place, key)
 
 
-def budgets_in(place: Place | None, **options: Any) -> Budgets:
+def budgets_in(place: Place | None, lock_timeout_s: int = 10) -> Budgets:
     if isinstance(place, Path | None):
-        return Budgets.in_file(place and place / "spending.db", **options)
+        return _waiting(Budgets.in_file(place and place / "spending.db"), lock_timeout_s)
     return Budgets(PostgresDatabase(place, account_away))
 
 
-def snapshots_in(place: Place, **options: Any) -> Snapshots:
+def snapshots_in(place: Place) -> Snapshots:
     if isinstance(place, Path):
-        return Snapshots.in_file(place / "log.db", **options)
+        return Snapshots.in_file(place / "log.db")
     return Snapshots(PostgresDatabase(place, snapshots_away))
 
 

@@ -264,9 +264,10 @@ async def test_calls_that_were_sent_are_counted_as_made(
 
 
 async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
-    register: CallRegister,
+    register: CallRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paid = PaidCalls(register, call_s=0.02)
+    monkeypatch.setattr("cs.paid_calls.register.CALL_S", 0.02)
+    paid = PaidCalls(register)
     provider = Held()
 
     with set_current_lookup("brand-a.1"):
@@ -278,8 +279,11 @@ async def test_a_provider_that_is_silent_is_cut_off_before_others_may_ask(
     assert provider.times == 1
 
 
-async def test_a_call_that_is_cancelled_is_not_repeated(register: CallRegister) -> None:
-    paid = PaidCalls(register, lease_s=0.05)
+async def test_a_call_that_is_cancelled_is_not_repeated(
+    register: CallRegister, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.paid_calls.register.LEASE_S", 0.05)
+    paid = PaidCalls(register)
     provider = Held()
 
     with set_current_lookup("brand-a.1"):
@@ -303,14 +307,15 @@ async def test_without_the_register_nobody_is_asked() -> None:
 
 
 async def test_an_answer_that_cannot_be_remembered_serves_once_and_is_not_asked_for_again(
-    register: CallRegister,
+    register: CallRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = saying(b"said")
 
     with set_current_lookup("brand-a.1"):
         assert await PaidCalls(Away(register)).once("acme", "Ada", provider) == b"said"
+        monkeypatch.setattr("cs.paid_calls.register.LEASE_S", 0.05)
         with pytest.raises(Unanswered):
-            await PaidCalls(register, lease_s=0.05).once("acme", "Ada", provider)
+            await PaidCalls(register).once("acme", "Ada", provider)
 
     call = PaidCall("brand-a.1", "acme", b'"Ada"')
     assert isinstance(await register.begin(call, lease_s=60, again=True), CallInFlight)

@@ -469,13 +469,16 @@ class Counting(CallRegister):
         return self.went[-1]
 
 
-async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away() -> None:
+async def test_old_calls_go_a_page_at_a_time_also_after_the_register_was_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cs.paid_calls.register.EVERY_S", 0.01)
     calls = Counting.in_file(None, lambda: bytes(32))
     for number in range(PAGE + 5):
         await begin(calls, PaidCall(f"brand-a.{number}", "acme", b""))
     await calls._database.fetch("UPDATE calls SET begun_at = begun_at - 3601")
 
-    async with forget_expired_calls(calls, every_s=0.01), asyncio.timeout(10):
+    async with forget_expired_calls(calls), asyncio.timeout(10):
         await calls.idle.wait()
 
     assert calls.went[:4] == [0, PAGE, 5, 0]

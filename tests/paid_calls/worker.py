@@ -19,6 +19,7 @@ from cs.bus.memory import MemoryBus
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS, decode_outcome, encode
 from cs.domain.stages.work import Discovered, DiscoveryInput, Failed, Work
 from cs.outside.http import TrustedClient
+from cs.paid_calls import register as paid_calls
 from cs.paid_calls.register import CallRegister, PaidCalls, calls_away
 from cs.pipeline.contact_discovery import ContactDiscovery
 from cs.pipeline.runner import Runner
@@ -31,8 +32,8 @@ from cs.runtime import logs
 from cs.runtime.clock import SystemClock
 
 KEY = b"k" * 32
-#: Of the calls; what a killed worker held is over so soon.
-LEASE_S = 0.5
+#: What a killed worker held is over so soon.
+paid_calls.LEASE_S = 0.5
 
 
 class Dying(CallRegister):
@@ -61,7 +62,7 @@ async def main(where: str, url: str, takes_key: bool, dies: bool) -> None:
                 guarded=web,
                 settings=own if name == "paid-people" else {},
                 now=lambda: datetime.now(UTC),
-                paid=PaidCalls(calls, lease_s=LEASE_S),
+                paid=PaidCalls(calls),
             )
 
         found = load_plugins(Group.PEOPLE_SOURCES, context)

@@ -26,6 +26,11 @@ async def pool(database: str) -> AsyncIterator[Pool]:
         yield pool
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.postgres.lease.EVERY_S", 0.02)
+
+
 @asynccontextmanager
 async def _process(dsn: str) -> AsyncIterator[Process]:
     process = await asyncio.create_subprocess_exec(
@@ -66,7 +71,7 @@ async def test_one_leads_at_a_time_and_the_next_begins_when_it_leaves(pool: Pool
     first, second = Worker(), Worker()
     one = asyncio.create_task(Leader(pool, "x", "one", first).run())
     await first.began.wait()
-    two = asyncio.create_task(Leader(pool, "x", "two", second, every_s=0.02).run())
+    two = asyncio.create_task(Leader(pool, "x", "two", second).run())
 
     one.cancel()
     await asyncio.gather(one, return_exceptions=True)
@@ -81,7 +86,7 @@ async def test_one_leads_at_a_time_and_the_next_begins_when_it_leaves(pool: Pool
 
 async def test_a_lease_that_was_taken_away_stops_the_work(pool: Pool) -> None:
     worker = Worker()
-    leader = asyncio.create_task(Leader(pool, "x", "one", worker, every_s=0.02).run())
+    leader = asyncio.create_task(Leader(pool, "x", "one", worker).run())
     await worker.began.wait()
 
     await pool.execute("UPDATE leases SET epoch = epoch + 1, until = 'infinity'")
@@ -176,12 +181,12 @@ async def test_work_that_meets_a_newer_event_leaves_leading_to_others_for_a_whil
         raise UnknownEvent("brand.renamed.v1 is of a newer version")
 
     new = Worker()
-    held = Leader(pool, "x", "old", old, every_s=0.02)
+    held = Leader(pool, "x", "old", old)
     one = asyncio.create_task(held.run())
     async with asyncio.timeout(5):
         while held.held is None:
             await asyncio.wait([one], timeout=0.02)
-    two = asyncio.create_task(Leader(pool, "x", "new", new, every_s=0.3).run())
+    two = asyncio.create_task(Leader(pool, "x", "new", new).run())
     async with asyncio.timeout(5):
         await new.began.wait()
 
@@ -194,7 +199,10 @@ async def test_work_that_meets_a_newer_event_leaves_leading_to_others_for_a_whil
     await asyncio.gather(one, two, return_exceptions=True)
 
 
-async def test_it_comes_back_and_is_held_no_longer_once_it_got_on(pool: Pool) -> None:
+async def test_it_comes_back_and_is_held_no_longer_once_it_got_on(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.postgres.lease.RESTS_S", 0.05)
     epochs: list[int] = []
 
     async def once(epoch: int) -> None:
@@ -203,7 +211,7 @@ async def test_it_comes_back_and_is_held_no_longer_once_it_got_on(pool: Pool) ->
             raise UnknownEvent("brand.renamed.v1 is of a newer version")
         await asyncio.Event().wait()
 
-    leader = Leader(pool, "x", "old", once, every_s=0.02, rests_s=0.05)
+    leader = Leader(pool, "x", "old", once)
     running = asyncio.create_task(leader.run())
     async with asyncio.timeout(5):
         while len(epochs) < 2 or leader.held is not None:

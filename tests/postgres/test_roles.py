@@ -33,7 +33,6 @@ from cs.operations.operator import NewSecret, Operator
 from cs.pipeline.driver import Driver
 from cs.pipeline.heartbeats import MemoryHeartbeats
 from cs.pipeline.lookups import Lookups
-from cs.postgres.pool import open_pool
 from cs.projections.runner import ViewRunner
 from cs.runtime.clock import SystemClock
 from cs.settings import Settings
@@ -161,7 +160,7 @@ async def test_a_process_that_answers_calls_removes_starts_that_no_ceiling_needs
 async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cs.assembly.databases.open_pool", _impatient)
+    monkeypatch.setattr("cs.postgres.pool.STATEMENT_TIMEOUT_S", 0.3)
     assert settings.postgres is not None
     async with open_database(settings.postgres) as pool:
         views = views_in(pool)
@@ -181,10 +180,6 @@ async def test_views_that_cannot_be_read_while_it_takes_the_lead_end_no_role(
                 await _leads(role)
     finally:
         await other.close()
-
-
-def _impatient(dsn: str, **options: object) -> object:
-    return open_pool(dsn, **options, statement_timeout_s=0.3)  # type: ignore[arg-type]
 
 
 async def _leads(role: RunningRole) -> None:

@@ -48,10 +48,13 @@ async def test_of_many_at_once_one_applies_and_the_others_wait(pool: Pool) -> No
     assert sorted(applied) == [[], [], [], [], [1, 2]]
 
 
-async def test_who_waits_is_not_ended_by_a_time_out(every_database: str) -> None:
+async def test_who_waits_is_not_ended_by_a_time_out(
+    every_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A first migration may take longer than any statement of the service."""
+    monkeypatch.setattr("cs.postgres.pool.STATEMENT_TIMEOUT_S", 0.2)
     async with (
-        open_pool(every_database, role="test", statement_timeout_s=0.2) as hasty,
+        open_pool(every_database, role="test") as hasty,
         open_pool(every_database, role="test") as pool,
         connected(pool) as first,
     ):

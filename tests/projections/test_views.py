@@ -13,14 +13,14 @@ import pytest
 from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.eventlog.port import Append, RecordedEvent
-from cs.eventlog.sealing import open_bytes
 from cs.projections.brands import BRANDS
 from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
 from cs.projections.folding import sealer
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES, result_key
+from cs.projections.search_record import open_contacts
+from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
 from cs.projections.sqlite import sqlite_views
 from cs.projections.table import Projection, Table
@@ -60,10 +60,13 @@ class Views:
         """Return every row of every table, sealed contacts opened."""
         rows: dict[str, Any] = {t.name: dict(await self.store.all(t)) for t in EVERY}
         for lookup, row in rows["results"].items():
-            name = result_key(lookup)
-            key = (await self.keys.find([name]))[name]
-            rows["results"][lookup] = (row.head, open_bytes(key, name, row.sealed))
+            rows["results"][lookup] = (row.head, await open_contacts(self.keys, row))
         return rows
+
+
+@pytest.fixture(autouse=True)
+def watched_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cs.projections.runner.WATCH_S", 0.01)
 
 
 @pytest.fixture
@@ -134,7 +137,7 @@ async def test_views_that_were_emptied_are_rebuilt_though_nothing_happens(
     views: Views,
 ) -> None:
     before = await views.rows()
-    runner = ViewRunner(views.log, views.store, views.keys, watch_s=0.01)
+    runner = ViewRunner(views.log, views.store, views.keys)
     await runner.catch_up()
     running = asyncio.create_task(runner.run())
 
@@ -152,7 +155,7 @@ async def test_listeners_hear_nothing_again_when_views_are_rebuilt(
     views: Views,
 ) -> None:
     """The ring of keys would take a revoked one for a new one."""
-    runner = ViewRunner(views.log, views.store, views.keys, watch_s=0.01)
+    runner = ViewRunner(views.log, views.store, views.keys)
     await runner.catch_up()
     heard = list[int]()
     runner.listen(lambda page: heard.extend(each.position for each in page))
@@ -179,8 +182,7 @@ async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) ->
 
     row = await fresh.get(RESULTS, f"{DONE}.1")
     assert row is not None
-    name = result_key(f"{DONE}.1")
-    contacts = json.loads(open_bytes((await views.keys.find([name]))[name], name, row.sealed))
+    contacts = json.loads(await open_contacts(views.keys, row) or b"")
     assert [contact["full_name"] for contact in contacts] == ["Ben Ode"]
     search = await fresh.get(SEARCHES, "s-done")
     assert search is not None

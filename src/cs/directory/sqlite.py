@@ -10,7 +10,6 @@ from typing import Any
 
 from cs.directory.store import DirectoryUnavailable, PeopleDirectory, SealedPerson
 from cs.runtime.sql import Many, Work
-from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase
 
 #: Bytes of a keyed hash and of a fingerprint, which a row has joined.
@@ -24,7 +23,7 @@ PAGE = 1_000
 class SqliteDirectory(PeopleDirectory):
     """The directory in the file at *path*, made when a person is first stored.
 
-    Waits *lock_timeout_s* for another process's transaction; in memory without a path.
+    In memory without a path.
     """
 
     # The latest known are chosen by the index, so that no more boxes are read than are wanted.
@@ -40,20 +39,13 @@ class SqliteDirectory(PeopleDirectory):
         "DELETE FROM directory_key",
     )
 
-    def __init__(
-        self,
-        path: Path | None,
-        key: Callable[[], bytes],
-        *,
-        lock_timeout_s: int = LOCK_TIMEOUT_S,
-    ) -> None:
+    def __init__(self, path: Path | None, key: Callable[[], bytes]) -> None:
         self._sqlite = SqliteDatabase(
             path,
             _SCHEMA,
             thread="directory",
             secure_delete=True,
             unavailable=lambda error: DirectoryUnavailable(f"{path}: {error}"),
-            lock_timeout_s=lock_timeout_s,
         )
         super().__init__(self._sqlite, key)
 

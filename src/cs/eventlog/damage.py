@@ -91,11 +91,9 @@ class DamagedStreams:
     with the damage that was mended (`on_mended`).
     """
 
-    def __init__(
-        self, events: EventLog, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, events: EventLog) -> None:
         self._events = events
-        self._retries = RetrySchedule(monotonic)
+        self._retries = RetrySchedule()
         self._damaged: dict[str, DamagedEvent] = {}  # by stream, or @position without one
         self._throttle = LogThrottle(LOG_EVERY_S)
         self._listeners: list[Callable[[DamagedEvent], Awaitable[None]]] = []
@@ -214,20 +212,19 @@ class RetrySchedule:
     """When a stream that can be read but makes no sense is tried again.
 
     Each vain try doubles the wait, up to `MOST_S`: it costs something, and mostly finds the
-    same.  In seconds of *monotonic*.
+    same.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic = monotonic
+    def __init__(self) -> None:
         self._tried: dict[str, tuple[float, float]] = {}  # the last wait, and its end
 
     def is_due(self, place: str) -> bool:
         _, next_at = self._tried.get(place, (0.0, 0.0))
-        return self._monotonic() >= next_at
+        return time.monotonic() >= next_at
 
     def tried(self, place: str, least_s: float) -> None:
         """Take note that *place* was tried: next in *least_s*, or in twice the last wait."""
-        now = self._monotonic()
+        now = time.monotonic()
         self._tried = {p: t for p, t in self._tried.items() if now < t[1] + MOST_S}
         wait_s, _ = self._tried.get(place, (least_s / 2, 0.0))
         wait_s = min(2 * wait_s, MOST_S)

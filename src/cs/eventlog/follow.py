@@ -6,14 +6,13 @@ logs that it does.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
 from structlog import get_logger
 
-from cs.eventlog.damage import DamagedStreams, read_past
+from cs.eventlog.damage import PAGE, DamagedStreams, read_past
 from cs.eventlog.port import (
     DamagedEvent,
     EventLog,
@@ -41,20 +40,12 @@ class VersionGate:
 
     Args:
         who: What of this process stands still, for the log line.
-        retry_s: Wait before it is tried again.
     """
 
-    def __init__(
-        self,
-        who: str,
-        *,
-        retry_s: float = HELD_RETRY_S,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, who: str) -> None:
         self._who = who
-        self._retry_s = retry_s
         self._held: dict[object, NewerEvent] = {}
-        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
+        self._throttle = LogThrottle(LOG_EVERY_S)
 
     @property
     def why(self) -> str | None:
@@ -81,7 +72,7 @@ class VersionGate:
                 except NewerEvent as error:
                     self._held[here] = error
                     self._log(error)
-                await asyncio.sleep(self._retry_s)
+                await asyncio.sleep(HELD_RETRY_S)
         finally:
             self._release(here)
 
@@ -105,7 +96,6 @@ async def follow(
     events: EventLog,
     after: int,
     *,
-    page: int = 500,
     gate: VersionGate | None = None,
     set_aside: DamagedStreams | None = None,
     wanted: EventNeeds | None = None,
@@ -123,7 +113,7 @@ async def follow(
     """
     while True:
         attempt = partial(
-            retry_while_unavailable, partial(read_past, events, after, page, set_aside, wanted)
+            retry_while_unavailable, partial(read_past, events, after, PAGE, set_aside, wanted)
         )
         found = await (attempt() if gate is None else gate.until_read(attempt))
         if found:

@@ -64,15 +64,6 @@ def seal_bytes(key: bytes, name: str, plain: bytes) -> bytes:
     return bytes.fromhex(key_id(key)) + _encrypted(key, name, plain)
 
 
-def open_bytes(key: bytes, name: str, sealed: bytes) -> bytes:
-    """Return what `seal_bytes` has sealed.
-
-    Raises:
-        cryptography.exceptions.InvalidTag: Another key or name, or damage.
-    """
-    return _decrypted(key, name, sealed[_ID_BYTES:])
-
-
 def key_reference_of(name: str, sealed: bytes) -> KeyReference:
     """Return which key of *name* opens what `seal_bytes` has *sealed*."""
     return KeyReference(name, sealed[:_ID_BYTES].hex())

@@ -75,7 +75,7 @@ class Snapshots:
         self._closed = False
 
     @classmethod
-    def in_file(cls, path: Path, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
+    def in_file(cls, path: Path) -> Self:
         """Return those in the SQLite file *path* of an open log."""
         return cls(
             SqliteDatabase(
@@ -83,7 +83,7 @@ class Snapshots:
                 [_SQLITE_TABLE],
                 thread="snapshots",
                 unavailable=snapshots_away,
-                lock_timeout_s=lock_timeout_s,
+                lock_timeout_s=LOCK_TIMEOUT_S,
             )
         )
 

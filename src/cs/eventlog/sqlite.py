@@ -334,7 +334,6 @@ class SqliteEventLog(TableLog):
         keys: What seals and opens personal values.
         lock_timeout_s: How long to wait for another process's transaction.
         waiting: Appends that may wait to be written; one more is `LogUnavailable`.
-        recorder: What writes and reads the file.
         metrics: Where appends are counted.
 
     Raises:
@@ -348,12 +347,11 @@ class SqliteEventLog(TableLog):
         *,
         lock_timeout_s: int = LOCK_TIMEOUT_S,
         waiting: int | None = None,
-        recorder: type[BatchRecorder] = BatchRecorder,
         metrics: Metrics | None = None,
     ) -> None:
         super().__init__(keys, waiting=waiting, metrics=metrics)
         self._file = LogFile(path)
-        self._recorder = recorder.at(self._file.uri, lock_timeout_s)
+        self._recorder = BatchRecorder.at(self._file.uri, lock_timeout_s)
         self._readers = DatabaseThreads("log-reader", 4)
 
     async def __aenter__(self) -> Self:

@@ -6,7 +6,6 @@ person had been erased; that this happened is never silent (docs/runbook.md,
 "Data keys are lost").
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -56,9 +55,9 @@ class LostValues:
         read: How often such a value was read as erased, by why; only grows.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         self.read: Counter[Why] = Counter()
-        self._throttle = LogThrottle(LOG_EVERY_S, monotonic=monotonic)
+        self._throttle = LogThrottle(LOG_EVERY_S)
         self._why: dict[str, Why] = {}  # by name of the key
         self._listeners: list[Listener] = []
 

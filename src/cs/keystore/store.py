@@ -240,13 +240,7 @@ class StoredKeys:
 
         return await self._database.transact(versions())
 
-    async def rotate(
-        self,
-        version: str,
-        on_progress: Callable[[int, int], None],
-        *,
-        batch: int = REWRAPPED,
-    ) -> int:
+    async def rotate(self, version: str, on_progress: Callable[[int, int], None]) -> int:
         """Wrap everything with the master key *version*, while it is used.
 
         Cut off anywhere, it is gone on with by doing it again: each wrap names its master key.
@@ -254,7 +248,6 @@ class StoredKeys:
         Args:
             version: Of a master key that this process holds.
             on_progress: Called after every batch: with keys done, and all there were.
-            batch: Keys of one transaction.
 
         Returns:
             How many keys were wrapped again.
@@ -265,7 +258,7 @@ class StoredKeys:
         await self.begin_rotation(version)
         done, after, every = 0, "", await self.left()
         while True:
-            after, wrapped = await self.rewrap(after, batch)
+            after, wrapped = await self.rewrap(after, REWRAPPED)
             done += wrapped
             if wrapped:
                 on_progress(done, max(every, done))
@@ -338,9 +331,9 @@ class StoredKeys:
 class OpenKeys:
     """Unwrapped data keys in memory, the least recently used going first."""
 
-    def __init__(self, most: int = CACHED, metrics: Metrics | None = None) -> None:
-        self._keys = keys = LruDict[str, bytes](most)
-        self._counters = (metrics or Metrics()).cache("data-keys", keys.__len__, most)
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._keys = keys = LruDict[str, bytes](CACHED)
+        self._counters = (metrics or Metrics()).cache("data-keys", keys.__len__, CACHED)
         self._forgotten = 0
 
     async def get(

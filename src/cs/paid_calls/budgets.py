@@ -20,7 +20,6 @@ import msgspec
 
 from cs.paid_calls.errors import CallsUnavailable
 from cs.runtime.sql import NOW, Database, Work
-from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase
 
 
@@ -177,12 +176,11 @@ class Budgets:
         self._database = database
 
     @classmethod
-    def in_file(cls, path: Path | None, *, lock_timeout_s: int = LOCK_TIMEOUT_S) -> Self:
+    def in_file(cls, path: Path | None) -> Self:
         """Return budgets in a SQLite file, made when something is first reserved.
 
         Args:
             path: The file; its folder is made too.  In memory without one.
-            lock_timeout_s: How long to wait for another process's transaction.
         """
         return cls(
             SqliteDatabase(
@@ -191,7 +189,6 @@ class Budgets:
                 thread="budgets",
                 make_folder=True,
                 unavailable=account_away,
-                lock_timeout_s=lock_timeout_s,
             )
         )
 

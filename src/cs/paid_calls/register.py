@@ -29,7 +29,6 @@ from cs.runtime.coordination import in_background
 from cs.runtime.ids import random_id
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database, Work
-from cs.sqlite.database import LOCK_TIMEOUT_S
 from cs.sqlite.sql import SqliteDatabase
 
 log = get_logger()
@@ -173,19 +172,12 @@ class CallRegister:
         self._key = key
 
     @classmethod
-    def in_file(
-        cls,
-        path: Path | None,
-        key: Callable[[], bytes],
-        *,
-        lock_timeout_s: int = LOCK_TIMEOUT_S,
-    ) -> Self:
+    def in_file(cls, path: Path | None, key: Callable[[], bytes]) -> Self:
         """Return the register in a SQLite file, which the first call makes.
 
         Args:
             path: The file (mode 0600); in memory without one.
             key: As above.
-            lock_timeout_s: How long to wait for another process's transaction.
         """
         database = SqliteDatabase(
             path,
@@ -193,7 +185,6 @@ class CallRegister:
             thread="calls",
             secure_delete=True,
             unavailable=calls_away,
-            lock_timeout_s=lock_timeout_s,
         )
         return cls(database, key)
 
@@ -314,22 +305,14 @@ class PaidCalls:
 
     Args:
         register: Looked into before each call; without it each call is made.
-        call_s: The longest call.
-        lease_s: How long others leave a call to this process.
+        metrics: Where calls are counted.
     """
 
     def __init__(
-        self,
-        register: CallRegister | None,
-        *,
-        call_s: float = CALL_S,
-        lease_s: float = LEASE_S,
-        metrics: Metrics | None = None,
+        self, register: CallRegister | None, *, metrics: Metrics | None = None
     ) -> None:
         self._paid_calls = (metrics or Metrics()).paid_calls
         self._register = register
-        self._call_s = call_s
-        self._lease_s = lease_s
 
     async def once(
         self, provider: str, request: object, make: Make, *, takes_key: bool = False
@@ -372,9 +355,9 @@ class PaidCalls:
         self, register: CallRegister, call: PaidCall, *, again: bool
     ) -> BeginResult:
         """Begin *call*; wait for a process that makes it, at most for two leases."""
-        until = time.monotonic() + 2 * self._lease_s
+        until = time.monotonic() + 2 * LEASE_S
         while True:
-            found = await register.begin(call, lease_s=self._lease_s, again=again)
+            found = await register.begin(call, lease_s=LEASE_S, again=again)
             if not isinstance(found, CallInFlight) or time.monotonic() >= until:
                 return found
             await asyncio.sleep(min(found.left_s, LOOK_EVERY_S))
@@ -383,7 +366,7 @@ class PaidCalls:
         provider = begun.call.provider
         noted, sent = calls_noted(provider), True
         try:
-            async with asyncio.timeout(self._call_s):
+            async with asyncio.timeout(CALL_S):
                 answer = await make(begun.idempotency_key)
         except TimeoutError as error:
             await _record(register.leave(begun), begun)
@@ -422,9 +405,7 @@ async def _record(recording: Awaitable[None], begun: CallLease) -> None:
 
 
 @asynccontextmanager
-async def forget_expired_calls(
-    register: CallRegister, *, every_s: float = EVERY_S
-) -> AsyncIterator[None]:
+async def forget_expired_calls(register: CallRegister) -> AsyncIterator[None]:
     """Forget what is old in *register*, now and from time to time, until left."""
 
     async def forget() -> None:
@@ -434,7 +415,7 @@ async def forget_expired_calls(
                     pass
             except (CallsUnavailable, DeletedDataRemains) as error:
                 log.warning("paid_calls_not_forgotten", why=str(error))
-            await asyncio.sleep(every_s)
+            await asyncio.sleep(EVERY_S)
 
     async with in_background(forget(), "forgetting-calls"):
         yield

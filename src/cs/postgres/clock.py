@@ -32,22 +32,14 @@ class DatabaseTime:
     Right to within half of the quickest way there and back.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], datetime] = _utc_now,
-    ) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._monotonic = monotonic
-        self._wall = wall
-        self._read = wall()
-        self._read_at = monotonic()
+        self._read = _utc_now()
+        self._read_at = time.monotonic()
         self.skew_s = 0.0  # this machine's clock ahead of the database's
 
     def now(self) -> datetime:
-        return self._read + timedelta(seconds=self._monotonic() - self._read_at)
+        return self._read + timedelta(seconds=time.monotonic() - self._read_at)
 
     @property
     def ready(self) -> bool:
@@ -64,14 +56,14 @@ class DatabaseTime:
         with translate_errors():
             async with self._pool.acquire() as connection:
                 for _ in range(QUESTIONS):
-                    before = self._monotonic()
+                    before = time.monotonic()
                     answer = await connection.fetchval("SELECT clock_timestamp()")
-                    way = self._monotonic() - before
+                    way = time.monotonic() - before
                     if best is None or way < best[0]:
                         best = way, answer, before + way / 2
         assert best is not None
         _, self._read, self._read_at = best
-        self.skew_s = (self._wall() - self.now()).total_seconds()
+        self.skew_s = (_utc_now() - self.now()).total_seconds()
 
     async def run(self) -> None:
         """Ask from time to time, for ever."""

@@ -44,9 +44,6 @@ class Leader:
         holder: str,
         work: Callable[[int], Awaitable[None]],
         *,
-        lasts_s: float = LASTS_S,
-        every_s: float = EVERY_S,
-        rests_s: float = RESTS_S,
         metrics: Metrics | None = None,
     ) -> None:
         # The views' lease is called by their version, too, which changes with releases.
@@ -57,9 +54,6 @@ class Leader:
         self.name = name
         self._holder = holder
         self._work = work
-        self._lasts_s = lasts_s
-        self._every_s = every_s
-        self._rests_s = rests_s
         self.held: str | None = None  # why it cannot lead
         self.epoch: int | None = None  # None: another leads
 
@@ -72,12 +66,12 @@ class Leader:
         while True:
             epoch = await self._take()
             if epoch is None:
-                await asyncio.sleep(self._every_s)
+                await asyncio.sleep(EVERY_S)
             else:
                 log.info("leads", what=self.name, epoch=epoch)
                 await self._lead(epoch)
                 if self.held is not None:
-                    await asyncio.sleep(self._rests_s)
+                    await asyncio.sleep(RESTS_S)
 
     async def lead_once(self) -> bool:
         """Do the work once; return whether no other led when it began.
@@ -95,7 +89,7 @@ class Leader:
 
     async def _take(self) -> int | None:
         try:
-            return await self._ask(_TAKE, self.name, self._holder, self._lasts_s)
+            return await self._ask(_TAKE, self.name, self._holder, LASTS_S)
         except DatabaseUnavailable as error:
             log.warning("lease_not_taken", what=self.name, why=str(error))
             return None
@@ -126,12 +120,12 @@ class Leader:
         """Renew the lease; return when it is lost."""
         renewed = time.monotonic()
         while True:
-            await asyncio.sleep(self._every_s)
+            await asyncio.sleep(EVERY_S)
             asked = time.monotonic()
-            left = self._lasts_s - (asked - renewed)
+            left = LASTS_S - (asked - renewed)
             try:
                 async with asyncio.timeout(left):
-                    if await self._ask(_RENEW, self.name, epoch, self._lasts_s) is None:
+                    if await self._ask(_RENEW, self.name, epoch, LASTS_S) is None:
                         log.warning("lease_lost", what=self.name, epoch=epoch)
                         return
             except TimeoutError:

@@ -141,12 +141,10 @@ class Listener:
         await self._dedicated.drop()
 
 
-async def notifications(
-    pool: Pool, channel: str, *, poll_s: float = POLL_S
-) -> AsyncIterator[None]:
+async def notifications(pool: Pool, channel: str) -> AsyncIterator[None]:
     """Yield whenever *channel* may have news, for ever: first when the listening begins.
 
-    While there is no connection it yields every *poll_s* all the same.  Notifications that
+    While there is no connection it yields every `POLL_S` all the same.  Notifications that
     come faster than they are taken are one.
     """
     listener = Listener(pool, channel)
@@ -155,12 +153,12 @@ async def notifications(
             try:
                 await listener.connect()
                 yield
-                if not await listener.wait(poll_s):
+                if not await listener.wait(POLL_S):
                     await listener.check()
             except (DatabaseUnavailable, asyncpg.PostgresError) as error:
                 log.warning("not_listening", channel=channel, why=str(error))
                 await listener.close()
-                await asyncio.sleep(poll_s)
+                await asyncio.sleep(POLL_S)
                 yield
     finally:
         await listener.close()

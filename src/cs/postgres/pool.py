@@ -68,7 +68,6 @@ async def open_pool(
     *,
     role: str,
     most: int = MOST,
-    statement_timeout_s: float = STATEMENT_TIMEOUT_S,
     insecure: bool = False,
 ) -> AsyncIterator[Pool]:
     """Yield a pool of at most *most* connections, closed when left.
@@ -80,7 +79,6 @@ async def open_pool(
             ``sslrootcert`` as in libpq.
         role: Shown in ``pg_stat_activity.application_name`` after ``cs``.
         most: Connections at once.
-        statement_timeout_s: Of every statement.
         insecure: Servers on other machines need not prove who they are.
 
     Raises:
@@ -89,14 +87,14 @@ async def open_pool(
             be used.
     """
     check_address(dsn, insecure=insecure)
-    milliseconds = str(int(statement_timeout_s * 1000))
+    milliseconds = str(int(STATEMENT_TIMEOUT_S * 1000))
     pool = asyncpg.create_pool(
         dsn,
         min_size=0,
         max_size=most,
         max_inactive_connection_lifetime=60,
         timeout=CONNECT_TIMEOUT_S,
-        command_timeout=statement_timeout_s + 1,  # ours, if the server does not answer at all
+        command_timeout=STATEMENT_TIMEOUT_S + 1,  # ours, if the server does not answer at all
         reset=_left_clean,
         server_settings={
             "application_name": f"cs {role}",

@@ -17,7 +17,7 @@ from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
 from cs.projections.builds import Build, BuildGone, Wait
 from cs.projections.table import Projection
-from cs.projections.views import GRACE_S, Views
+from cs.projections.views import Views
 from cs.runtime.batcher import Batcher
 
 CHANNEL = "cs_views"
@@ -28,11 +28,9 @@ _READS = 64
 _READERS = 2
 
 
-def postgres_views(
-    pool: Pool, projections: Sequence[Projection], *, grace_s: float = GRACE_S
-) -> Views:
+def postgres_views(pool: Pool, projections: Sequence[Projection]) -> Views:
     """Return views in the database of *pool*; nothing is connected until they are used."""
-    return Views(PostgresViewDatabase(pool), projections, grace_s=grace_s)
+    return Views(PostgresViewDatabase(pool), projections)
 
 
 class PostgresViewDatabase(PostgresDatabase):

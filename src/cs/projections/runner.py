@@ -54,13 +54,11 @@ class ViewRunner:
         keys: KeyStore,
         *,
         epoch: int | None = None,
-        watch_s: float = WATCH_S,
         set_aside: DamagedStreams | None = None,
         rest_s: float = 0.0,
     ) -> None:
         self._rest_s = rest_s
         self.set_aside = set_aside or DamagedStreams(events)
-        self._watch_s = watch_s
         self._events = events
         self._views = views
         self._keys = keys
@@ -69,7 +67,7 @@ class ViewRunner:
         self.notified = 0
         self._moved = Broadcast()
         self._retries = RetrySchedule()
-        self._look_at = time.monotonic() + watch_s
+        self._look_at = time.monotonic() + WATCH_S
         self.position = 0
         self.gate = VersionGate("views")
 
@@ -139,7 +137,7 @@ class ViewRunner:
         Looks at the views now and then: others rebuild them, and what is mended is taken up.
         """
         if time.monotonic() >= self._look_at:
-            self._look_at = time.monotonic() + self._watch_s
+            self._look_at = time.monotonic() + WATCH_S
             before, self.position = self.position, await self._views.position()
             if self.position < before:
                 log.warning("views_emptied", views=self.position, applied=before)
@@ -150,7 +148,7 @@ class ViewRunner:
         page = await self._page(after, PAGE)
         if not page:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._watch_s):
+                async with asyncio.timeout(WATCH_S):
                     await self._events.grown(after)
         return page
 
@@ -195,7 +193,7 @@ class ViewRunner:
                     epoch=self._epoch,
                 )
             except DamagedEvent:  # the events can be read, and make no sense
-                self._retries.tried(row_id, self._watch_s)
+                self._retries.tried(row_id, WATCH_S)
                 raise
             if taken is None:
                 return

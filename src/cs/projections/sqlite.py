@@ -19,7 +19,7 @@ from structlog import get_logger
 from cs.eventlog.port import LogUnavailable
 from cs.projections.builds import Build, BuildGone, Wait
 from cs.projections.table import Projection
-from cs.projections.views import BUILDS, GET, GRACE_S, Views
+from cs.projections.views import BUILDS, GET, Views
 from cs.runtime.coordination import Broadcast
 from cs.runtime.sql import Rows, Work
 from cs.sqlite.sql import SqliteDatabase, spelled
@@ -36,16 +36,14 @@ _DAMAGED_FILE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _LOST_TABLE = sqlite3.SQLITE_ERROR
 
 
-def sqlite_views(
-    path: Path | None, projections: Sequence[Projection], *, grace_s: float = GRACE_S
-) -> Views:
+def sqlite_views(path: Path | None, projections: Sequence[Projection]) -> Views:
     """Return views in the file *path*, in memory without one.
 
     Raises:
         LogUnavailable: The file cannot be made or closed to others.
         sqlite3.OperationalError: It is in use, or the disk is full.
     """
-    return Views(SqliteViewDatabase(path), projections, grace_s=grace_s)
+    return Views(SqliteViewDatabase(path), projections)
 
 
 class SqliteViewDatabase(SqliteDatabase):

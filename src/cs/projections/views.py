@@ -75,7 +75,6 @@ class Views:
     Args:
         database: Where the tables are.
         projections: All of them.
-        grace_s: How long tables of another version stay that no process uses.
         shadow: Use a new build of the same version, which is not read until `take_over`.
 
     Raises:
@@ -88,14 +87,12 @@ class Views:
         database: ViewDatabase,
         projections: Sequence[Projection],
         *,
-        grace_s: float = GRACE_S,
         shadow: bool = False,
     ) -> None:
         self._database = database
         self._projections = projections
         self._tables = tables_of(projections)
         self._version = version_of(projections)
-        self._grace_s = grace_s
         self._shadow = shadow
         self._build: Build | None = None
         self._replaced: list[Callable[[], None]] = []
@@ -310,7 +307,7 @@ class Views:
 
         def drop(_: Build) -> Work[None]:
             yield _LOCK
-            for retired in (yield _RETIRE, self._version, self._grace_s):
+            for retired in (yield _RETIRE, self._version, GRACE_S):
                 log.info("views_retired", version=retired[0], build=retired[1])
             yield from self._drop_unused()
 

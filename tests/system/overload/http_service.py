@@ -93,7 +93,9 @@ class StuckDisk(BatchRecorder):
 
 
 def log_on_a_stuck_disk(file: Path, *, waiting: int) -> SqliteEventLog:
-    return SqliteEventLog(file, MemoryKeyStore(), waiting=waiting, recorder=StuckDisk)
+    log = SqliteEventLog(file, MemoryKeyStore(), waiting=waiting)
+    log._recorder.__class__ = StuckDisk
+    return log
 
 
 @dataclass
