@@ -26,6 +26,7 @@ from cs.postgres.pool import open_pool
 from cs.settings import Settings
 from harness.outside import ACME, ADA, Directory, Mailboxes, Staff
 from harness.servers.databases import new_database
+from postgres.migrated import migrated
 from system.older_keys.forms import OnDatabases
 
 OTHERS = ("cs.outcomes.v1", "cs.dead-letters.v1", "cs.events.v1")
@@ -36,10 +37,12 @@ FORGED = Outcome(
 
 @pytest.fixture
 async def form(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[OnDatabases]:
-    async with new_database(postgres) as keys:
-        form = OnDatabases(database, keys, tmp_path)
-        await form.migrate()
-        yield form
+    async with (
+        new_database(postgres) as keys,
+        migrated(database),
+        migrated(keys, "keys"),
+    ):
+        yield OnDatabases(database, keys, tmp_path)
 
 
 async def told(role: RunningRole, field: str) -> Any:

@@ -11,10 +11,11 @@ from cs.assembly.folder_keys import make_next_master_key, open_key_store
 from cs.domain.causation import OperatorCause
 from cs.domain.mail.bounce import Bounce
 from cs.eventlog.audit import Audit
+from cs.eventlog.fingerprints import email_print, profile_print
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.operations.bounces.recording import BounceRecorder, RowResult
-from cs.operations.erasure import Erasure
+from cs.operations.erasure import Erasure, ErasureResult
 from cs.operations.operator import Operator
 from cs.operations.retention import Retention
 from cs.projections.catalogue import projections
@@ -29,6 +30,16 @@ from harness.memory_log import MemoryEventLog
 E = TypeVar("E")
 #: The cause of bounces that a test records.
 BOUNCED = OperatorCause(command="mailboxes bounced", who="ops")
+
+
+class Erasing(Erasure):
+    """Erases the person whom an operator names (``cs people erase``)."""
+
+    async def erase_mailbox(self, address: str) -> ErasureResult:
+        return await self.erase(email_print(self._keys, address))
+
+    async def erase_profile(self, url: str) -> ErasureResult:
+        return await self.erase(profile_print(self._keys, url))
 
 
 @dataclass(kw_only=True)
@@ -48,8 +59,8 @@ class Stores:
         return Operator(Streams(self.log), self.clock, by)
 
     @property
-    def erasure(self) -> Erasure:
-        return Erasure(Streams(self.log), self.keys, self.clock, self.catch_up)
+    def erasure(self) -> Erasing:
+        return Erasing(Streams(self.log), self.keys, self.clock, self.catch_up)
 
     def retention(self, months: int) -> Retention:
         return Retention(self.views, self.erasure, self.clock, months=months)

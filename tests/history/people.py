@@ -17,9 +17,9 @@ from cs.eventlog.port import NO_STREAM, Append, EventLog
 from cs.eventlog.sealing import personal_values
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
-from cs.operations.erasure import Erasure
 from cs.operations.operator import Operator
 from cs.runtime.clock import SystemClock
+from harness.stores import Erasing
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -192,11 +192,11 @@ def same_person(history: Sequence[PastLookup]) -> set[frozenset[str]]:
     return {frozenset(group) for group in [*theirs.values(), *alone]}
 
 
-def erasure(log: EventLog, keys: KeyStore) -> Erasure:
+def erasure(log: EventLog, keys: KeyStore) -> Erasing:
     async def reflected() -> None:
         """No views are made of these histories."""
 
-    return Erasure(Streams(log), keys, SystemClock(), reflected)
+    return Erasing(Streams(log), keys, SystemClock(), reflected)
 
 
 def operator(log: EventLog, by: str | None = None) -> Operator:

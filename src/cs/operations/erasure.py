@@ -45,7 +45,7 @@ from cs.domain.person import (
     SuppressPerson,
 )
 from cs.eventlog.damage import DamagedStreams, read_past
-from cs.eventlog.fingerprints import email_print, fingerprints, identities_of, profile_print
+from cs.eventlog.fingerprints import fingerprints, identities_of
 from cs.eventlog.port import DamagedEvent, LogUnavailable, Where
 from cs.eventlog.sealing import key_name, personal_values
 from cs.eventlog.streams import Streams
@@ -186,13 +186,6 @@ class Erasure:
         self._forget_calls = forget_calls
         self._directory = directory
         self._by = by
-
-    async def erase_mailbox(self, address: str) -> ErasureResult:
-        return await self.erase(email_print(self._keys, address))
-
-    async def erase_profile(self, url: str) -> ErasureResult:
-        """Erase the person with the profile *url*, in the form the people sources give it."""
-        return await self.erase(profile_print(self._keys, url))
 
     async def foresee(self, print_: str) -> ErasureResult:
         """Return the result that `erase` of *print_* would have now; nothing is changed.

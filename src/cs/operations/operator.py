@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -55,15 +56,8 @@ class Operator:
         Raises:
             Refusal: ``quota-invalid``.
         """
-        new = NewSecret(random_id("key_", 16), _secret())
-        issue = IssueKey(
-            label=label,
-            quota=quota,
-            secret_hash=hash_key(new.key),
-            last4=new.key[-4:],
-            by=self._by,
-            at=self._clock.now(),
-        )
+        new, secret = _new_secret(random_id("key_", 16))
+        issue = IssueKey(label=label, quota=quota, **secret, **self._act())
         await self._change_key(new.id, issue, "keys create")
         return new
 
@@ -73,14 +67,8 @@ class Operator:
         Raises:
             Refusal: ``key-missing``, ``key-revoked``.
         """
-        new = NewSecret(key_id, _secret())
-        rotate = RotateKey(
-            secret_hash=hash_key(new.key),
-            last4=new.key[-4:],
-            by=self._by,
-            at=self._clock.now(),
-        )
-        await self._change_key(key_id, rotate, "keys rotate")
+        new, secret = _new_secret(key_id)
+        await self._change_key(key_id, RotateKey(**secret, **self._act()), "keys rotate")
         return new
 
     async def revoke_key(self, key_id: str) -> bool:
@@ -89,8 +77,7 @@ class Operator:
         Raises:
             Refusal: ``key-missing``.
         """
-        revoke = RevokeKey(by=self._by, at=self._clock.now())
-        return await self._change_key(key_id, revoke, "keys revoke")
+        return await self._change_key(key_id, RevokeKey(**self._act()), "keys revoke")
 
     async def grant_quota(self, key_id: str, units: int) -> Key:
         """Add *units* to the key's quota, or take some away; return the key after it.
@@ -98,18 +85,19 @@ class Operator:
         Raises:
             Refusal: ``key-missing``, ``quota-invalid``.
         """
-        grant = GrantQuota(units=units, by=self._by, at=self._clock.now())
-        await self._change_key(key_id, grant, "keys grant")
+        await self._change_key(key_id, GrantQuota(units=units, **self._act()), "keys grant")
         state: Key = (await self._streams.key(key_id)).state
         return state
 
     async def pause(self) -> bool:
-        pause = Pause(by=self._by, at=self._clock.now())
-        return await self._change(SERVICE, partial(service.decide, pause), "pause")
+        return await self._change(
+            SERVICE, partial(service.decide, Pause(**self._act())), "pause"
+        )
 
     async def resume(self) -> bool:
-        resume = Resume(by=self._by, at=self._clock.now())
-        return await self._change(SERVICE, partial(service.decide, resume), "resume")
+        return await self._change(
+            SERVICE, partial(service.decide, Resume(**self._act())), "resume"
+        )
 
     async def choose_world(self, world: World) -> None:
         """Tie the log to *world*, as the first process to start on it does.
@@ -123,8 +111,7 @@ class Operator:
 
     async def forget_brand(self, query: Query) -> bool:
         """Make the next search for *query* a live one; return whether it was not already."""
-        forget = ForgetBrand(by=self._by, at=self._clock.now())
-        decide = partial(brand.decide, forget)
+        decide = partial(brand.decide, ForgetBrand(**self._act()))
         return await self._change(brand_stream(query), decide, "brands forget")
 
     async def disclose(
@@ -152,8 +139,7 @@ class Operator:
             upto=upto,
             open_until=open_until,
             file=file,
-            by=self._by,
-            at=self._clock.now(),
+            **self._act(),
         )
         _, position = await self._streams.change(
             random_id("disclosure-", 16),
@@ -161,6 +147,10 @@ class Operator:
             caused_by=OperatorCause(command=command, who=self._by),
         )
         return position
+
+    def _act(self) -> dict[str, Any]:
+        """Return who acts, and when, as fields of a command."""
+        return {"by": self._by, "at": self._clock.now()}
 
     async def _change_key(self, key_id: str, command: KeyCommand, name: str) -> bool:
         return await self._change(f"key-{key_id}", partial(key.decide, command), name)
@@ -174,5 +164,7 @@ class Operator:
         return bool(events)
 
 
-def _secret() -> str:
-    return make_key(os.urandom(32))
+def _new_secret(key_id: str) -> tuple[NewSecret, dict[str, Any]]:
+    """Return a new secret of *key_id*, and what is stored of it, as fields of a command."""
+    new = NewSecret(key_id, make_key(os.urandom(32)))
+    return new, {"secret_hash": hash_key(new.key), "last4": new.key[-4:]}

@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
-from cs.assembly.operator_command import open_command_context
 from cs.assembly.plugins import StagePlugins
 from cs.assembly.postgres_stores import open_shared_stores
-from cs.cli.log import LogVerification, verified
-from cs.eventlog.audit import Violation
 from cs.postgres.pool import open_pool
-from cs.postgres.schema import migrate
-from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings
 from harness.in_process import Service, on_folder, one_process
 from harness.servers.databases import new_database
+from postgres.migrated import migrated
 
 
 class Form(ABC):
@@ -56,14 +52,6 @@ class Form(ABC):
     async def forget_views(self) -> None:
         """Make the next start rebuild the views."""
 
-    async def verify(self) -> tuple[list[Violation], LogVerification]:
-        """Return what `cs log verify` finds, and its counts."""
-        async with open_command_context(self.settings) as data:
-            found = [each async for each in verified(data)]
-        violations = [each for each in found if isinstance(each, Violation)]
-        (counts,) = [each for each in found if isinstance(each, LogVerification)]
-        return violations, counts
-
 
 class OnFiles(Form):
     def __init__(self, folder: Path) -> None:
@@ -81,7 +69,7 @@ class OnFiles(Form):
         self._copied(self._copy, self._keys)
 
     async def forget_views(self) -> None:
-        for file in DataFolder(self.settings.data_dir).path.glob("views.db*"):
+        for file in self.settings.data_dir.glob("views.db*"):
             file.unlink()
 
     def _copied(self, source: Path, target: Path) -> None:
@@ -100,15 +88,6 @@ class OnDatabases(Form):
         self.settings = Settings(
             data_dir=folder, postgres=service, keys_postgres=keys, master_key_file=master
         )
-
-    async def migrate(self) -> None:
-        for dsn, store in (
-            (self.settings.postgres, "service"),
-            (self.settings.keys_postgres, "keys"),
-        ):
-            assert dsn is not None
-            async with open_pool(dsn, role="test") as pool, pool.acquire() as connection:
-                await migrate(connection, store)  # type: ignore[arg-type]
 
     @asynccontextmanager
     async def service(self, outside: StagePlugins) -> AsyncIterator[Service]:
@@ -152,10 +131,13 @@ _TABLES = ("data_key", "person_index", "suppressed")
 @asynccontextmanager
 async def on_new_databases(postgres: str, folder: Path) -> AsyncIterator[OnDatabases]:
     """Yield a form on two databases of its own, with their tables, on the server *postgres*."""
-    async with new_database(postgres) as service, new_database(postgres) as keys:
-        form = OnDatabases(service, keys, folder)
-        await form.migrate()
-        yield form
+    async with (
+        new_database(postgres) as service,
+        new_database(postgres) as keys,
+        migrated(service),
+        migrated(keys, "keys"),
+    ):
+        yield OnDatabases(service, keys, folder)
 
 
 @asynccontextmanager
