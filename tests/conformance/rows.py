@@ -22,7 +22,7 @@ class Coverage:
 
     rows: Mapping[str, str]
     over_http: Mapping[str, frozenset[str]]  # "test_body.py::test_..."
-    in_process: Mapping[str, Sequence[str]]  # "tests/domain/test_key.py::test_..."
+    in_process: Mapping[str, Sequence[str]]  # "tests/domain/test_admission.py::test_..."
 
     @property
     def bare(self) -> set[str]:

@@ -100,6 +100,11 @@ NO_PERSON = [
         ),
         *((read, {"item": each}, "item") for read in (outcome, work) for each in NO_ITEMS),
         (outcome, {"stage": "verification"}, "item"),
+        *(
+            (outcome, {"stage": "verification", "item": each}, "item")
+            for each in NO_ITEMS
+            if each != "acme.example"
+        ),
         (work, {"stage": "ranking"}, "input"),
         *((work, {"deadline_at": each}, "deadline_at") for each in FAR),
         *((outcome, waits(each), "finding.retry_in_s") for each in (-1.0, 1e308)),
