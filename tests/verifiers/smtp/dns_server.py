@@ -12,7 +12,7 @@ import dns.rdatatype
 import dns.rrset
 
 from cs.sandbox.dns import name_server
-from cs.sandbox.run import free_port
+from harness.servers.ports import free_ports
 
 Trouble = Literal["SERVFAIL", "REFUSED", "SILENCE", "GARBAGE", "TRUNCATED"]
 
@@ -87,6 +87,6 @@ class Zone:
 async def dns_server(address: str = "127.77.53.1") -> AsyncIterator[Zone]:
     """Serve a zone; ``zone.address`` says where."""
     zone = Zone()
-    zone.address = address, free_port(address)
+    zone.address = address, free_ports(1)[0]
     async with name_server(zone.answer, *zone.address):
         yield zone

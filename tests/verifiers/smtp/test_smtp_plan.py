@@ -67,19 +67,6 @@ async def test_exchangers_are_asked_in_order_of_preference(world: World) -> None
     assert backup.sessions == []
 
 
-async def test_an_exchanger_that_says_nothing_of_the_recipient_is_passed_over(
-    world: World,
-) -> None:
-    await world.exchanger(everybody("451 4.3.0 lookup error"), preference=5)
-    await world.exchanger(Script(PLAIN, banner="554 5.7.1 blocked"), preference=10)
-    await world.exchanger(everybody("554 5.4.1 Relay access denied"), preference=15)
-    await world.exchanger(PLAIN, preference=20)
-
-    found = await world.check_one("jo")
-
-    assert (found.verdict, found.mx) == (V.DELIVERABLE, "mx4.acme.test")
-
-
 async def test_a_probe_refused_by_one_exchanger_proves_nothing_of_another(
     world: World,
 ) -> None:
