@@ -19,8 +19,8 @@ from typing import Literal, Protocol
 import asyncpg
 import msgspec
 
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import CannotApply, describe
+from cs.bus.kafka.settings import CannotApply, KafkaSettings
+from cs.bus.kafka.topics import describe
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import TOPICS
 from cs.outside.port import AddressGuard, Resolver, Unreachable

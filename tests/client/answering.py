@@ -1,11 +1,11 @@
-"""A server that says what a test wants, and time that goes by at once."""
+"""Servers of the standard library that say what a test wants, and time that goes by at once."""
 
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
-
-from client.http_thread import Handling, http_thread
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
 
 #: status, body, headers
 Answer = tuple[int, bytes, dict[str, str]]
@@ -25,6 +25,39 @@ def refusal(status: int, code: str, **headers: str) -> Answer:
     """Return the service's "no"; *headers* with _ for -."""
     body = b'{"error": {"code": "%s", "message": "not so"}}' % code.encode()
     return status, body, {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Handling(BaseHTTPRequestHandler):
+    """A call, whatever its method; it is not written about."""
+
+    def answer(self) -> None:
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    do_POST = do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def http_thread(handler: type[Handling], *, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve with *handler* until left; yield the address, without a path."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock, Semaphore
 from urllib.parse import urlsplit
 
-from client.http_thread import Handling, http_thread
+from client.answering import Handling, http_thread
 
 #: Before the service has heard of the call, and after it has done what it was asked.
 BEFORE = ("drop", "500", "429", "503-page")

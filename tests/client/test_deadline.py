@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event
 
 import msgspec
 import pytest
 
-from client.trickling import trickling
+from client.answering import Handling, http_thread
 from cs.client import AsyncClient, Client
 from cs.client.calls import USAGE, NoReply, Reply
 from cs.client.clients import TOO_SLOW
@@ -19,6 +21,38 @@ KEY = "cs_live_x"
 SOON = Send(msgspec.structs.replace(USAGE, timeout_s=0.3))
 LATER = Send(msgspec.structs.replace(USAGE, timeout_s=30.0))
 WHOLE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+#: Between two drops of an answer, in seconds; after so many it ends: a client that waits for
+#: all of them has not given up.
+SILENCE_S, DROPS = 0.02, 150
+
+
+@contextmanager
+def trickling(begin: bytes, drop: bytes, *, after: bytes = b"") -> Iterator[str]:
+    """Answer with *begin* and then with *drop* again and again; the first call with *after*."""
+    firsts, over = [after] if after else [], Event()
+
+    class Handler(Handling):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            if firsts:
+                self.wfile.write(firsts.pop())
+                return
+            self.close_connection = True
+            with suppress(OSError):  # the client has hung up
+                self.wfile.write(begin)
+                for _ in range(DROPS):
+                    if over.wait(SILENCE_S):
+                        break
+                    self.wfile.write(drop)
+
+    with http_thread(Handler) as root:
+        try:
+            yield f"{root}/v1"
+        finally:
+            over.set()
+
 
 #: Makes the calls, one after the other on one client, and returns what came of each.
 Calls = Callable[..., list[StepResult]]
@@ -52,16 +86,16 @@ def calls(request: pytest.FixtureRequest) -> Calls:
     ids=["a body", "a body of known length"],
 )
 def test_an_answer_that_trickles_is_given_up(calls: Calls, begin: bytes, drop: bytes) -> None:
-    with trickling(begin, drop) as server:
-        (heard,) = calls(server.url, SOON)
+    with trickling(begin, drop) as url:
+        (heard,) = calls(url, SOON)
 
     assert heard.reply == NoReply(TOO_SLOW)
     assert 0.3 <= heard.at - heard.began < 2
 
 
 def test_a_connection_that_was_used_before_is_bounded_as_well(calls: Calls) -> None:
-    with trickling(b"HTTP/1.1 200 OK\r\n\r\n", b" ", after=WHOLE) as server:
-        first, second = calls(server.url, LATER, SOON)
+    with trickling(b"HTTP/1.1 200 OK\r\n\r\n", b" ", after=WHOLE) as url:
+        first, second = calls(url, LATER, SOON)
 
     assert isinstance(first.reply, Reply)
     assert first.reply.body == b"{}"

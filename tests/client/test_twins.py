@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -13,9 +14,21 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from client.answering import DONE, FAILED, RUNNING, USAGE, Answer, Time, answering, refusal
-from client.http_thread import Handling, http_thread
+from client.answering import (
+    DONE,
+    FAILED,
+    RUNNING,
+    USAGE,
+    Answer,
+    Handling,
+    Time,
+    answering,
+    http_thread,
+    refusal,
+)
 from cs.client import (
     AsyncClient,
     Client,
@@ -250,21 +263,29 @@ def test_nothing_at_once_is_refused(call: Twin, at_once: int) -> None:
         call("http://127.0.0.1:1/v1", "search_many", ["Acme"], at_once=at_once)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "nothing",
-        "http://[::1",
-        "http://:80/v1",
-        "ftp://a.example/v1",
-        "http://a]b/v1",
-        "http://a[b]/v1",
-        "http://xn--zzzzzzz-/v1",
-        "http://a..b/v1",
-        f"http://{'a' * 64}.example/v1",
-        "http://a.example/\udcff",
-    ],
+schemes = st.sampled_from(["http://", "https://", "http:/", "ftp://", ""])
+pieces = st.sampled_from(
+    ["a", "0", ".", "-", "xn--", "[", "]", ":", "::1", "@", "%", "/", "?", "#", " ", "\0"]
 )
+written = st.builds(
+    lambda scheme, parts: scheme + "".join(parts),
+    schemes,
+    st.lists(pieces | st.characters(), max_size=8),
+)
+NO_ADDRESSES = (
+    *("nothing", "http://[::1", "http://:80/v1", "ftp://a.example/v1", "http://a]b/v1"),
+    *("http://a[b]/v1", "http://xn--zzzzzzz-/v1", "http://a..b/v1"),
+    *(f"http://{'a' * 64}.example/v1", "http://a.example/\udcff"),
+)
+
+
+@given(written)
+def test_any_address_makes_a_client_or_is_reported(url: str) -> None:
+    with suppress(Unreachable):
+        Client(url, KEY).close()
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
 def test_what_is_no_address_is_reported(call: Twin, url: str) -> None:
     with pytest.raises(Unreachable, match="is no address"):
         call(url, "usage")

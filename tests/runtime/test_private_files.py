@@ -72,7 +72,6 @@ async def test_files_that_others_could_read_are_closed_to_them(tmp_path: Path) -
         assert set(modes(tmp_path).values()) == {0o600}
 
 
-@pytest.mark.usefixtures("open_umask")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o660, 0o444, 0o777])
 async def test_a_master_key_that_others_can_read_is_refused_with_what_to_run(
     tmp_path: Path, mode: int

@@ -7,22 +7,20 @@ outside is tried, direct and through the proxies that it takes.
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
-from ipaddress import IPv4Network
 from pathlib import Path
+from typing import Any
 
 import certifi
 import pytest
 
 from cs.client import AsyncClient, Client, ClientError
 from cs.client.retries import NO_RETRIES
-from cs.outside.guard import Guard
-from cs.outside.http import GuardedClient, TrustedClient
 from cs.outside.port import Unreachable
-from cs.sandbox.certificates import Authority
 from cs.verifiers.smtp.connection import NoUsableReply
 from cs.verifiers.smtp.exchanger import Exchanger
 from cs.verifiers.smtp.identity import Identity, SmtpSettings
 from cs.verifiers.smtp.mail_route import MxAddress
+from harness.clients import certificates, guarded_client, trusted_client
 from outside.loopback_web import Zone, pages, serve
 from security.relay import relay
 from verifiers.smtp.smtp_servers import Script, people, smtp_server
@@ -38,22 +36,21 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(FORGED), FORG
 
 
 @pytest.fixture
-def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
-    made = Authority(tmp_path)
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    made = certificates(tmp_path)
     monkeypatch.setattr(certifi, "where", lambda: str(made.ca_file))
     monkeypatch.setenv("SSL_CERT_FILE", str(made.ca_file))  # comes first, by way of a proxy
     return made
 
 
 async def configured(port: int) -> str:
-    async with TrustedClient(user_agent="test") as client:
+    async with trusted_client() as client:
         return (await client.get(f"https://localhost:{port}/")).body.decode()
 
 
 async def found(port: int) -> str:
-    guard = Guard([IPv4Network("127.0.0.0/8")], frozenset({port}))
     names = Zone({"localhost": [("127.0.0.1",)], "localhost.test": [("127.0.0.1",)]})
-    async with GuardedClient(guard, names, user_agent="test", web_ports=(port, port)) as client:
+    async with guarded_client(names, "127.0.0.0/8", web_ports=(port, port)) as client:
         return (await client.get("https://localhost.test/")).body.decode()
 
 
@@ -102,9 +99,7 @@ async def answers(ask: Ask, port: int, times: int) -> list[str]:
 
 
 @pytest.mark.parametrize("ask", DIRECT)
-async def test_no_client_accepts_an_answer_from_before_tls(
-    ask: Ask, authority: Authority
-) -> None:
+async def test_no_client_accepts_an_answer_from_before_tls(ask: Ask, authority: Any) -> None:
     tls = authority.context(["localhost", "localhost.test"])
     async with (
         serve(OK, tls=tls) as web,
@@ -119,7 +114,7 @@ async def test_no_client_accepts_an_answer_from_before_tls(
 
 @pytest.mark.parametrize("ask", BY_PROXY)
 async def test_no_client_accepts_an_answer_that_a_proxy_adds_to_its_own(
-    ask: Ask, authority: Authority, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, authority: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = authority.context(["localhost.test"])
     async with (

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from cyclopts import CycloptsError
 
 from cs.assembly.folder_keys import OF_DAMAGE
-from cs.bus.kafka.settings import BadKafkaSettings
-from cs.bus.kafka.topics import CannotApply
+from cs.bus.kafka.settings import BadKafkaSettings, CannotApply
 from cs.bus.port import BusUnavailable
 from cs.cli.output import stop
 from cs.directory.store import DirectoryUnavailable

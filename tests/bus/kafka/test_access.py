@@ -12,9 +12,9 @@ from bus.kafka.kafka_cases import client_of
 from contracts.bus import take
 from cs.bus.kafka.access import access_of_roles, grant
 from cs.bus.kafka.bus import KafkaBus
-from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.settings import CannotApply, KafkaSettings, client_options
 from cs.bus.kafka.subscription import lag
-from cs.bus.kafka.topics import CannotApply, apply, describe
+from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan
 from cs.pipeline.outcomes import GROUP
 from harness.servers.kafka import Kafka, running_kafka

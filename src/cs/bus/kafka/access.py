@@ -23,8 +23,8 @@ from aiokafka.protocol.types import (  # type: ignore[import-untyped,unused-igno
     String,
 )
 
-from cs.bus.kafka.settings import KafkaSettings
-from cs.bus.kafka.topics import CannotApply, admin_client
+from cs.bus.kafka.settings import CannotApply, KafkaSettings
+from cs.bus.kafka.topics import admin_client
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS
 
 #: As Kafka calls it.  Read and Write include Describe (Kafka's documentation, "Operations

@@ -26,6 +26,10 @@ class BadKafkaSettings(ValueError):
     """Settings that do not go together; the message says which and what to do."""
 
 
+class CannotApply(Exception):
+    """The topics or rights cannot be as asked for; the message says why and what to do."""
+
+
 class KafkaSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Printing it shows no password.
 

@@ -20,7 +20,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped,unused-ignore]
 from aiokafka.protocol.metadata import MetadataRequest  # type: ignore[import-untyped,unused-ignore]
 
 from cs.bus.kafka.availability import check_available
-from cs.bus.kafka.settings import KafkaSettings, client_options
+from cs.bus.kafka.settings import CannotApply, KafkaSettings, client_options
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import TopicPlan
 
@@ -33,10 +33,6 @@ TOPIC_EXISTS = 36
 POLL_S = 0.05
 #: How long brokers are waited for that have not registered yet.
 BROKERS_S = 3.0
-
-
-class CannotApply(Exception):
-    """The topics or rights cannot be as asked for; the message says why and what to do."""
 
 
 class TopicState(msgspec.Struct, frozen=True, kw_only=True):
