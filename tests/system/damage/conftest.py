@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from system.damage.stores import PostgresStores, SqliteStores, Stores
+from system.damage.stores import DamagedStores, PostgresStores, SqliteStores
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Stores:
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> DamagedStores:
     if request.param == "sqlite":
         return SqliteStores(tmp_path)
     return PostgresStores(request.getfixturevalue("database"))

@@ -3,9 +3,9 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import asyncpg
 import httpx
@@ -16,103 +16,75 @@ from cs.eventlog.port import EventLog
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.operations.operator import NewSecret
-from cs.postgres.pool import open_pool
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
 from cs.projections.sqlite import sqlite_views
-from cs.projections.views import Views
 from cs.runtime.clock import Clock
 from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
+from harness.stores import Stores
 from postgres.migrated import migrated
 
 
-class Stores(Protocol):
+class SqliteStores:
     """What outlives a process; a log that is opened shows what is stored by then."""
 
-    keys: MemoryKeyStore
-
-    def log(self) -> Any:
-        """Return the log, for ``async with``."""
-
-    def views(self) -> Any:
-        """Return the views, for ``async with``."""
-
-    async def replace(self, position: int, new: bytes) -> bytes:
-        """Put *new* in the place of the stored bytes of an event; return those."""
-
-
-class SqliteStores:
     def __init__(self, folder: Path) -> None:
         self.keys = MemoryKeyStore()
         self._folder = folder
 
-    def log(self) -> SqliteEventLog:
-        return SqliteEventLog(self._folder / "log.db", self.keys)
-
     @asynccontextmanager
-    async def views(self) -> AsyncIterator[Views]:
+    async def opened(self) -> AsyncIterator[Stores]:
+        """Open log and views as a process that starts now."""
         views = sqlite_views(self._folder / "views.db", projections())
-        yield views
+        async with SqliteEventLog(self._folder / "log.db", self.keys) as log:
+            yield Stores(log=log, keys=self.keys, views=views)
         await views.close()
 
     async def replace(self, position: int, new: bytes) -> bytes:
+        """Put *new* in the place of the stored bytes of an event; return those."""
+        where = "WHERE rowid = ?"
         with closing(sqlite3.connect(self._folder / "log.db")) as database, database:
             (before,) = database.execute(
-                "SELECT state FROM stored_events WHERE rowid = ?", (position,)
+                f"SELECT state FROM stored_events {where}", (position,)
             ).fetchone()
-            database.execute(
-                "UPDATE stored_events SET state = ? WHERE rowid = ?", (new, position)
-            )
+            database.execute(f"UPDATE stored_events SET state = ? {where}", (new, position))
         return bytes(before)
 
 
 class PostgresStores:
+    """The same in a database."""
+
     def __init__(self, dsn: str) -> None:
         self.keys = MemoryKeyStore()
         self._dsn = dsn
 
     @asynccontextmanager
-    async def log(self) -> AsyncIterator[PostgresEventLog]:
+    async def opened(self) -> AsyncIterator[Stores]:
         async with migrated(self._dsn) as pool, PostgresEventLog(pool, self.keys) as log:
-            yield log
-
-    @asynccontextmanager
-    async def views(self) -> AsyncIterator[Views]:
-        async with open_pool(self._dsn, role="views") as pool:
             views = postgres_views(pool, projections())
-            yield views
+            yield Stores(log=log, keys=self.keys, views=views)
             await views.close()
 
     async def replace(self, position: int, new: bytes) -> bytes:
+        where = "WHERE notification_id = $1"
         connection = await asyncpg.connect(self._dsn)
-        try:
-            before = await connection.fetchval(
-                "SELECT state FROM stored_events WHERE notification_id = $1", position
-            )
-            await connection.execute(
-                "UPDATE stored_events SET state = $2 WHERE notification_id = $1", position, new
-            )
-        finally:
-            await connection.close()
+        before = await connection.fetchval(f"SELECT state FROM stored_events {where}", position)
+        await connection.execute(f"UPDATE stored_events SET state = $2 {where}", position, new)
+        await connection.close()
         return bytes(before)
 
 
-@asynccontextmanager
-async def opened(stores: Stores) -> AsyncIterator[tuple[EventLog, Views]]:
-    """Open log and views as a process that starts now."""
-    async with AsyncExitStack() as stack:
-        log = await stack.enter_async_context(stores.log())
-        yield log, await stack.enter_async_context(stores.views())
+DamagedStores: TypeAlias = SqliteStores | PostgresStores
 
 
 @asynccontextmanager
 async def serving(
-    stores: Stores, plugins: StagePlugins, clock: Clock | None = None
+    stores: DamagedStores, plugins: StagePlugins, clock: Clock | None = None
 ) -> AsyncIterator[Service]:
     async with (
-        opened(stores) as (log, views),
-        one_process(log, stores.keys, views, plugins, clock=clock) as service,
+        stores.opened() as here,
+        one_process(here.log, here.keys, here.views, plugins, clock=clock) as service,
     ):
         yield service
 

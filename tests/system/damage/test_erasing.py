@@ -13,15 +13,13 @@ from cs.domain.codec import AnyEvent
 from cs.eventlog.port import DamagedEvent
 from harness.in_process import on_folder
 from harness.outside import ADA, BEN, Mailboxes
-from harness.stores import Stores as Beside
-from harness.stores import opened as beside
+from harness.stores import opened
 from operations.erasure.service import ADA_PROFILE, Waits, at_zenith, outside
 from system.damage.stores import (
+    DamagedStores,
     SqliteStores,
-    Stores,
     ended,
     is_damaged,
-    opened,
     position_of,
     read,
     serving,
@@ -39,10 +37,9 @@ def at_two_brands(mailboxes: Mailboxes | None = None) -> Any:
     )
 
 
-async def erase_in(stores: Stores, profile: str = ADA_PROFILE) -> None:
+async def erase_in(stores: DamagedStores, profile: str = ADA_PROFILE) -> None:
     """Erase as the command does, while a service runs or not."""
-    async with opened(stores) as (log, views):
-        other = Beside(log=log, keys=stores.keys, views=views)
+    async with stores.opened() as other:
         await other.erasure.erase_profile(profile)
 
 
@@ -53,7 +50,7 @@ def names(answer: Mapping[str, Any]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [LookupStarted, LookupFinished])
 async def test_no_answer_has_an_erased_person_while_their_stream_is_damaged(
-    stores: Stores, kind: type[AnyEvent]
+    stores: DamagedStores, kind: type[AnyEvent]
 ) -> None:
     async with serving(stores, at_two_brands()) as service:
         key = await service.new_key()
@@ -74,8 +71,8 @@ async def test_no_answer_has_an_erased_person_while_their_stream_is_damaged(
         assert names(other) == ["Ben Ode"]
         assert other["usage"]["used"] == 2, "what is not answered is not charged"
 
-    async with opened(stores) as (_, views):
-        await views.reset()
+    async with stores.opened() as here:
+        await here.views.reset()
     async with serving(stores, at_two_brands()) as service:
         assert is_damaged(await read(service, key, acme["id"])), "rebuilt views too"
 
@@ -87,14 +84,14 @@ async def test_no_answer_has_an_erased_person_while_their_stream_is_damaged(
         assert mended == {**acme, "contacts": left, "usage": mended["usage"]}
 
 
-async def test_no_answer_has_what_a_damaged_earlier_erasure_left(stores: Stores) -> None:
+async def test_no_answer_has_what_a_damaged_earlier_erasure_left(stores: DamagedStores) -> None:
     async with serving(stores, at_two_brands()) as service:
         key = await service.new_key()
         acme = (await service.search(key, brand="Acme")).json()
         await erase_in(stores, "https://www.linkedin.com/in/ben-ode")
         assert "Ada" in (await read(service, key, acme["id"])).text
-        async with stores.log() as log:  # the service's own hears late of other processes
-            at = await position_of(log, ContactsErased)
+        async with stores.opened() as here:  # the service's hears late of other processes
+            at = await position_of(here.log, ContactsErased)
         whole = await stores.replace(at, b"{}")
 
         with pytest.raises(DamagedEvent):
@@ -107,7 +104,7 @@ async def test_no_answer_has_what_a_damaged_earlier_erasure_left(stores: Stores)
         assert names((await read(service, key, acme["id"])).json()) == []
 
 
-async def test_a_lookup_that_goes_on_once_repaired_is_answered(stores: Stores) -> None:
+async def test_a_lookup_that_goes_on_once_repaired_is_answered(stores: DamagedStores) -> None:
     waits = Waits(MAILBOXES)
     async with serving(stores, at_two_brands(waits)) as service:
         key = await service.new_key()
@@ -137,7 +134,7 @@ async def test_a_running_service_drops_the_key_of_the_answer(tmp_path: Path) -> 
         at = await position_of(service.running.streams.log, LookupFinished)
         await SqliteStores(folder).replace(at, b"\xff")
 
-        async with beside(folder) as other:
+        async with opened(folder) as other:
             with pytest.raises(DamagedEvent):
                 await other.erasure.erase_profile(ADA_PROFILE)
         async with asyncio.timeout(20):

@@ -10,7 +10,7 @@ from cs.domain.causation import TimerCause
 from cs.domain.key import SearchAdmitted
 from harness.manual_clock import ManualClock
 from harness.outside import ADA, SlowStaff, slow_tools
-from system.damage.stores import Stores, ended, is_damaged, position_of, read, serving
+from system.damage.stores import DamagedStores, ended, is_damaged, position_of, read, serving
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def test_a_damaged_key_stops_no_other_and_its_search_is_settled_once_repaired(
-    stores: Stores,
+    stores: DamagedStores,
 ) -> None:
     staff = SlowStaff((ADA,))
     async with serving(stores, slow_tools(staff)) as service:
@@ -62,7 +62,7 @@ async def test_a_damaged_key_stops_no_other_and_its_search_is_settled_once_repai
 
 @pytest.mark.parametrize("ends", ["done", "timeout"])
 async def test_a_damaged_lookup_goes_on_once_repaired_or_ends_at_its_deadline(
-    stores: Stores, ends: str
+    stores: DamagedStores, ends: str
 ) -> None:
     staff, clock = SlowStaff((ADA,)), ManualClock(AT)
     async with serving(stores, slow_tools(staff), clock) as service:
