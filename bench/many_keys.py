@@ -106,14 +106,11 @@ async def embedded(folder: Path) -> AsyncIterator[None]:
     async with (
         open_folder(DataFolder(folder)) as data,
         run_service(
-            data.log,
-            data.keys,
-            data.views,
+            data,
             [],
             bus=memory_bus(),
             clock=SystemClock(),
             settings=Settings(lookup_deadline_s=120),
-            snapshots=data.snapshots,
         ),
     ):
         yield

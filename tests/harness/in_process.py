@@ -12,6 +12,7 @@ from cs.admin.app import build as admin
 from cs.assembly.folder import open_folder
 from cs.assembly.one_process import RunningService, memory_bus, run_service
 from cs.assembly.plugins import StagePlugins, build_stages
+from cs.assembly.process_manager import Stores
 from cs.bus.port import Bus
 from cs.domain.service import World
 from cs.eventlog.port import EventLog
@@ -87,9 +88,7 @@ async def one_process(
     clock = clock or SystemClock()
     settings = Settings(lookup_deadline_s=deadline_s, lookups_per_day=ceiling)
     async with run_service(
-        log,
-        keys,
-        views,
+        Stores(log, keys, views),
         build_stages(plugins),
         bus=bus or memory_bus(),
         clock=clock,

@@ -5,8 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from cs.admin.sandbox_clock import SandboxClock
 from cs.assembly.folder_keys import (
     OF_DAMAGE,
@@ -16,17 +14,17 @@ from cs.assembly.folder_keys import (
     stored_secret,
 )
 from cs.assembly.monitored_keys import MonitoredKeyStore
+from cs.assembly.process_manager import Stores
 from cs.domain.service import World, WorldChosen
 from cs.eventlog.port import NO_STREAM, DamagedEvent, EventLog, LogUnavailable
 from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import FAILED, LogFile, SqliteEventLog
-from cs.keystore.port import KeyStore, KeysUnavailable, WrongMasterKey
+from cs.keystore.port import KeysUnavailable, WrongMasterKey
 from cs.keystore.wrapping import PAID_CALLS
 from cs.metrics.metrics import Metrics
 from cs.paid_calls.register import CallRegister, PaidCalls, forget_expired_calls
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import sqlite_views
-from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.runtime.data_folder import DataFolder, DataFolderError
 from cs.settings import Settings
@@ -39,22 +37,13 @@ CLOCK_FILE = "clock"
 CALLS_FILE = "calls.db"
 
 
-class FolderStores(msgspec.Struct, frozen=True):
-    """What a data folder holds, open."""
-
-    log: SqliteEventLog
-    keys: KeyStore
-    views: Views
-    snapshots: Snapshots
-
-
 @asynccontextmanager
 async def open_folder(
     folder: DataFolder,
     *,
     appends_waiting: int | None = None,
     metrics: Metrics | None = None,
-) -> AsyncIterator[FolderStores]:
+) -> AsyncIterator[Stores]:
     """Open what is in *folder*, next to a running service or without one.
 
     Args:
@@ -83,7 +72,7 @@ async def open_folder(
             snapshots = await stack.enter_async_context(Snapshots.in_file(folder.log))
             views = sqlite_views(folder.views, projections())
             stack.push_async_callback(views.close)
-            yield FolderStores(events, keys, views, snapshots)
+            yield Stores(events, keys, views, snapshots)
     except DamagedEvent as damaged:
         raise DataFolderError(f"{damaged}, in {folder.path}: {OF_DAMAGE}") from damaged
     except (WrongMasterKey, KeysUnavailable, LogUnavailable, *FAILED) as error:

@@ -23,7 +23,7 @@ from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, measured_process
-from cs.assembly.process_manager import build_process_manager
+from cs.assembly.process_manager import Stores, build_process_manager
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -31,10 +31,7 @@ from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.directory.store import PeopleDirectory
 from cs.domain.service import World
 from cs.eventlog.follow import VersionGate
-from cs.eventlog.port import EventLog
-from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
-from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
 from cs.operations.operator import Operator
 from cs.pipeline.driver import Driver
@@ -51,7 +48,6 @@ from cs.projections.following import Follower
 from cs.projections.reading import Reading
 from cs.projections.runner import REST_S, ViewRunner
 from cs.projections.source_weeks import figures_until
-from cs.projections.views import Views
 from cs.runtime.clock import Clock, SystemClock
 from cs.settings import Settings
 
@@ -82,16 +78,13 @@ def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) ->
 
 @asynccontextmanager
 async def run_service(
-    log: EventLog,
-    keys: KeyStore,
-    views: Views,
+    data: Stores,
     work: Sequence[Stage],
     *,
     bus: Bus,
     clock: Clock,
     settings: Settings,
     kept_for_months: int | None = None,
-    snapshots: Snapshots | None = None,
     real: Clock | None = None,
     misconfiguration: Misconfiguration | None = None,
     forget_calls: Callable[[Iterable[str]], Awaitable[int]] | None = None,
@@ -99,29 +92,17 @@ async def run_service(
     metrics: Metrics | None = None,
     rest_s: float = 0.0,
 ) -> AsyncIterator[RunningService]:
-    """Run every role in this process until left.
+    """Run every role in this process, with the stages *work*, until left.
 
-    Args:
-        log: The event log.
-        keys: The data keys.
-        views: Where the views are written and read.
-        work: The stages.
-        bus: Between the roles.
-        clock: Of windows, deadlines and timers.
-        settings: What callers may do, and verifiers whose evidence counts.
-        kept_for_months: After how many months people are erased; ``None``: never.
-        snapshots: Of folded streams; none are made without.
-        real: The machine's clock, which the silence of stages is measured by.
-        misconfiguration: What ``/readyz`` says of the stages' settings.
-        forget_calls: Erases the paid calls of lookups in which a person is erased.
-        directory: The operator's own people, from which an erased person is taken.
-        metrics: Where all of it is counted.
-        rest_s: Wait of the views after a page that no call waits for (`ViewRunner`).
+    *settings* say what callers may do, and name verifiers whose evidence counts besides those
+    of *work*.  ``/readyz`` shows *misconfiguration*.  The views wait *rest_s* after a page
+    that no call waits for (`ViewRunner`).  The others are as `build_process_manager` has them.
     """
+    log, keys, views = data.log, data.keys, data.views
     metrics = metrics or Metrics()
     bus = MeasuredBus(bus, metrics)
     real = real or SystemClock()
-    streams = Streams(log, snapshots, metrics)
+    streams = Streams(log, data.snapshots, metrics)
     runner = ViewRunner(log, views, keys, set_aside=streams.set_aside, rest_s=rest_s)
     metrics.follower_position.measure(lambda: runner.position, "views")
     runner.listen(streams.on_events, streams.READS)
@@ -129,9 +110,8 @@ async def run_service(
     reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
     api = await build_api(streams, runner, reading, settings, clock=clock, metrics=metrics)
     manager = await build_process_manager(
+        data,
         streams,
-        keys,
-        views=views,
         follower=runner,
         reading=reading,
         bus=bus,
@@ -245,15 +225,12 @@ async def run_embedded(
             check_clock(folder.path, world)
             plugins.misconfiguration.begin(unusable_settings(plugins))
             async with run_service(
-                data.log,
-                data.keys,
-                data.views,
+                data,
                 build_stages(plugins),
                 bus=memory_bus(waiting=settings.messages_waiting, metrics=metrics),
                 clock=clock,
                 settings=settings,
                 kept_for_months=settings.people_kept_for,
-                snapshots=data.snapshots,
                 misconfiguration=plugins.misconfiguration,
                 forget_calls=calls.erase,
                 directory=directory,

@@ -3,14 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import msgspec
-
 from cs.assembly.databases import check_schema, pool_of, read_key
 from cs.assembly.monitored_keys import MonitoredKeyStore
+from cs.assembly.process_manager import Stores
 from cs.domain.service import World
 from cs.eventlog.postgres import PostgresEventLog
 from cs.eventlog.snapshots import Snapshots, snapshots_away
-from cs.keystore.port import KeyStore
 from cs.keystore.postgres import PostgresKeyStore
 from cs.keystore.wrapping import MasterKeys, Wrapping
 from cs.metrics.metrics import Metrics
@@ -19,18 +17,14 @@ from cs.postgres.pool import Pool
 from cs.postgres.sql import PostgresDatabase
 from cs.projections.catalogue import projections
 from cs.projections.postgres import postgres_views
-from cs.projections.views import Views
 from cs.settings import Settings
 
 
-class SharedStores(msgspec.Struct, frozen=True):
+class SharedStores(Stores, frozen=True, kw_only=True):
     """The stores of the roles that hold the master key, open."""
 
-    pool: Pool
     log: PostgresEventLog
-    keys: KeyStore
-    views: Views
-    snapshots: Snapshots
+    pool: Pool
     time: DatabaseTime
 
 
@@ -68,7 +62,9 @@ async def open_shared_stores(
         )
         views = postgres_views(pool, projections())
         stack.push_async_callback(views.close)
-        yield SharedStores(pool, events, keys, views, snapshots, time)
+        yield SharedStores(
+            log=events, keys=keys, views=views, snapshots=snapshots, pool=pool, time=time
+        )
 
 
 @asynccontextmanager

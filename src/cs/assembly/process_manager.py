@@ -11,6 +11,7 @@ from cs.directory.store import PeopleDirectory
 from cs.domain.causation import AnyCause
 from cs.eventlog.follow import retry_while_unavailable
 from cs.eventlog.port import DamagedEvent, EventLog
+from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
 from cs.metrics.metrics import Metrics
@@ -31,6 +32,15 @@ from cs.runtime.private_files import DeletedDataRemains
 log = get_logger()
 
 
+class Stores(msgspec.Struct, frozen=True):
+    """The stores of a service, open: those of a data folder, or of shared databases."""
+
+    log: EventLog
+    keys: KeyStore
+    views: Views
+    snapshots: Snapshots | None = None  # of folded streams; none are made without
+
+
 class ProcessManager(msgspec.Struct, frozen=True):
     """Its parts; ``retention`` is ``None`` where people are kept for ever."""
 
@@ -41,10 +51,9 @@ class ProcessManager(msgspec.Struct, frozen=True):
 
 
 async def build_process_manager(
+    data: Stores,
     streams: Streams,
-    keys: KeyStore,
     *,
-    views: Views,
     follower: Follower,
     reading: Reading,
     bus: Bus,
@@ -60,24 +69,14 @@ async def build_process_manager(
 ) -> ProcessManager:
     """Return the parts, none of which runs yet.
 
-    Args:
-        streams: Of the log.
-        keys: The data keys.
-        views: Where people whose time is over are found.
-        follower: Brings the views up to date, or follows them.
-        reading: Returns the work that is open at a start.
-        bus: Brings outcomes.
-        heartbeats: Shared by all recorders and drivers.
-        clock: Of deadlines and timers.
-        real: The machine's clock, which the silence of stages is measured by.
-        verifiers: Names of those whose evidence counts.
-        restart_work: Whether the bus forgets its messages with this process.
-        months: After how many months people are erased; ``None``: never.
-        forget_calls: Erases the paid calls of lookups in which a person is erased.
-        directory: The operator's own people, from which an erased person is taken.
-        metrics: Where all of it is counted.
+    The silence of stages is measured by *real*, the machine's clock; deadlines and timers go by
+    *clock*.  Evidence of *verifiers* counts, and of no others.  With *restart_work* the bus
+    forgets its messages with this process.  After *months* people are erased, without it never.
+    Where a person is erased, *forget_calls* erases the paid calls of their lookups, and they
+    are taken from the operator's own *directory*.
     """
-    reflected = reached_end(streams.log, follower)
+    keys = data.keys
+    reflected = reached_end(data.log, follower)
     erasure = Erasure(
         streams, keys, clock, reflected, forget_calls=forget_calls, directory=directory
     )
@@ -102,7 +101,7 @@ async def build_process_manager(
         metrics=metrics,
         keys=keys,
     )
-    retention = None if months is None else Retention(views, erasure, clock, months=months)
+    retention = None if months is None else Retention(data.views, erasure, clock, months=months)
     bounces = BounceRecorder(streams, keys, clock, reflected, caused_by=POSTED)
     return ProcessManager(recorder, driver, retention, bounces.record_body)
 

@@ -230,9 +230,8 @@ async def run_process_manager(settings: Settings, world: World) -> AsyncIterator
         data, pool = parts.data, parts.stages_pool
         views, reading = parts.followed_views()
         manager = await build_process_manager(
+            data,
             parts.streams,
-            data.keys,
-            views=data.views,
             follower=views,
             reading=reading,
             bus=MeasuredBus(bus, parts.metrics),

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from cs.assembly.one_process import memory_bus, run_service
+from cs.assembly.process_manager import Stores
 from cs.eventlog.audit import Audit
 from cs.eventlog.port import RecordedEvent
 from cs.eventlog.sqlite import SqliteEventLog
@@ -38,9 +39,7 @@ class Nodes:
                 log = await stack.enter_async_context(self._log())
                 running = await stack.enter_async_context(
                     run_service(
-                        log,
-                        self._keys,
-                        views,
+                        Stores(log, self._keys, views),
                         [],
                         bus=memory_bus(),
                         clock=SystemClock(),
