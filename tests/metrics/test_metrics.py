@@ -2,13 +2,10 @@
 
 import pytest
 from prometheus_client import Counter
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as plain
 
 from cs.metrics.instruments import CHILDREN
 from cs.metrics.metrics import Metrics
-
-OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 def samples(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -17,42 +14,6 @@ def samples(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]
         for family in plain(page.decode())
         for sample in family.samples
     }
-
-
-def test_counters_gauges_and_histograms_are_shown_by_their_labels() -> None:
-    metrics = Metrics()
-    metrics.charges.of().inc()
-    metrics.charges.of().inc(2)
-    metrics.ready.of().set(1)
-    metrics.append_batch.of().observe(3)
-    metrics.append_batch.of().observe(4)
-    metrics.append_batch.of().observe(10_000)
-
-    page, media_type = metrics.page("")
-    found = samples(page)
-
-    assert media_type.startswith("text/plain; version=")
-    assert found["cs_charges_total", ()] == 3
-    assert found["cs_ready", ()] == 1
-    assert found["cs_append_batch_appends_bucket", (("le", "2.0"),)] == 0
-    assert found["cs_append_batch_appends_bucket", (("le", "4.0"),)] == 2
-    assert found["cs_append_batch_appends_bucket", (("le", "+Inf"),)] == 3
-    assert found["cs_append_batch_appends_count", ()] == 3
-    assert found["cs_append_batch_appends_sum", ()] == 10_007
-
-
-def test_exemplars_are_in_open_metrics_alone() -> None:
-    metrics = Metrics()
-    call = metrics.call_seconds.of("GET", "/v1/usage", "200", "no")
-    call.observe(0.004, {"request": "req_1"})
-
-    page, media_type = metrics.page(OPENMETRICS)
-    families = {each.name: each for each in openmetrics(page.decode())}  # type: ignore[no-untyped-call]
-    exemplars = [s.exemplar for s in families["cs_call_seconds"].samples if s.exemplar]
-
-    assert media_type.startswith("application/openmetrics-text")
-    assert [(e.labels, e.value) for e in exemplars] == [({"request": "req_1"}, 0.004)]
-    assert b"req_1" not in metrics.page("text/plain")[0]
 
 
 def test_what_is_measured_when_asked_for_goes_with_what_it_tells_of() -> None:
