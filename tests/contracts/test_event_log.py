@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from contracts.event_log import AT, DAY, said, start, units
 from cs.domain.brand.events import LookupFinished, MailboxVerified, PeopleFound
 from cs.domain.causation import EventCause, RequestCause
-from cs.domain.codec import encode
+from cs.domain.codec import ALSO_READ, TOPICS, encode
 from cs.domain.key import KeyRevoked
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.service import Paused, Resumed
@@ -212,6 +213,16 @@ async def test_text_that_looks_like_the_log_s_own_marks_is_only_text(log: EventL
 
     assert [r.event for r in await log.read("key-a")] == named
     assert [r.event for r in await log.read("brand-a")] == sources
+
+
+#: What topics look like, of this version and of those to come (CONTRIBUTING.md); another text
+#: is damage to a version that does not know it.
+TOPIC = r"[a-z][a-z0-9]*(-[a-z0-9]+)*\.[a-z][a-z0-9]*(-[a-z0-9]+)*\.v[1-9][0-9]*"
+
+
+@pytest.mark.parametrize("topic", [*TOPICS, *ALSO_READ])
+def test_every_topic_looks_as_older_versions_expect(topic: str) -> None:
+    assert re.fullmatch(TOPIC, topic, re.ASCII)
 
 
 # Expected versions.

@@ -122,46 +122,6 @@ async def service(folder: Path, losing: Losing) -> AsyncIterator[OnSqlite]:
         yield OnSqlite(started.running, started.operator, log)
 
 
-async def test_an_admission_whose_answer_was_lost_is_answered_from_what_is_stored(
-    tmp_path: Path,
-) -> None:
-    losing = once("after")
-    async with service(tmp_path, losing) as running_service:
-        key = await running_service.new_key()
-        losing.armed = True
-
-        async with running_service.client(key) as client:
-            accepted = await client.post("/contacts", json={"brand": "Acme"})
-            again = await client.post("/contacts", json={"brand": "Acme", "wait": True})
-
-        assert losing.lost == 1
-        assert accepted.status_code == 202
-        (admitted,) = await running_service.events(SearchAdmitted)
-        assert accepted.json()["id"] == admitted.search
-        assert again.json()["usage"]["used"] >= 1
-        assert [e.charged for e in await running_service.events(SearchSettled)][:1] == [True]
-
-
-async def test_an_admission_that_was_not_stored_is_a_500_that_may_be_tried_again(
-    tmp_path: Path,
-) -> None:
-    losing = once("before")
-    async with service(tmp_path, losing) as running_service:
-        key = await running_service.new_key()
-        losing.armed = True
-
-        async with running_service.client(key) as client:
-            failed = await client.post("/contacts", json={"brand": "Acme", "wait": True})
-            assert await running_service.events(SearchAdmitted) == []
-            again = await client.post("/contacts", json={"brand": "Acme", "wait": True})
-
-        assert losing.lost == 1
-        assert failed.status_code == 500
-        assert set(failed.json()["error"]) == {"code", "message"}
-        assert again.status_code == 200
-        assert again.json()["usage"]["used"] == 1
-
-
 async def test_an_answer_from_reuse_that_was_lost_is_given_and_charged_once(
     tmp_path: Path,
 ) -> None:
@@ -215,6 +175,8 @@ async def test_whichever_commit_loses_its_answer_a_search_ends_and_is_charged_on
         answer = await running_service.search(key, brand="Acme")
         if answer.status_code == 500:
             assert (side, number) == ("before", 1)
+            assert set(answer.json()["error"]) == {"code", "message"}
+            assert await running_service.events(SearchAdmitted) == []
             answer = await running_service.search(key, brand="Acme")
 
         assert losing.lost == 1

@@ -15,7 +15,6 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.eventlog.streams import Streams
 from cs.projections.following import ViewFollower
 from cs.projections.reading import AHEAD, FIRST, Reading
-from cs.projections.searches import SEARCHES
 from cs.projections.views import Views
 from domain.acme_run import AT, AcmeRun
 from harness.places import Place, open_database, views_in
@@ -157,25 +156,6 @@ async def test_a_held_request_wakes_by_a_commit_elsewhere(
         found = await reading.search("s-live", "one")
         assert found is not None
         assert found.row.status == "failed"
-
-
-async def test_a_read_after_a_write_reflects_it_though_nobody_moves_the_views(
-    views: Views, history: History
-) -> None:
-    follower = ViewFollower(history.log, views)
-    await history.runner(views).catch_up()
-    await follower.catch_up()
-    reading = Reading(history.log, views, follower, history.keys)
-    async with running(follower):
-        await live_settles(history)
-
-        found = await reading.search("s-live", "one")
-
-        assert found is not None
-        assert found.row.status == "failed"
-        row = await views.get(SEARCHES, "s-live")
-        assert row is not None
-        assert row.status == "running"
 
 
 async def test_a_busy_brand_keeps_no_other_key_waiting(

@@ -61,10 +61,6 @@ async def reader() -> AsyncIterator[Reader]:
     await reader.store.close()
 
 
-async def _follow(reader: Reader) -> "asyncio.Task[None]":
-    return asyncio.create_task(reader.runner.run())
-
-
 # Searches.
 
 
@@ -175,34 +171,6 @@ async def test_a_key_store_that_is_away_is_reported(reader: Reader) -> None:
 
     with pytest.raises(LogUnavailable, match="the key store is away"):
         await reader.reading.search("s-done", "one")
-
-
-# Waiting for an end.
-
-
-async def test_whoever_waits_for_a_search_wakes_when_its_end_can_be_read(
-    reader: Reader,
-) -> None:
-    following = await _follow(reader)
-    waiting = [
-        asyncio.create_task(reader.reading.until_settled(search))
-        for search in ("s-live", "s-live", "s-other")
-    ]
-    await asyncio.wait([asyncio.create_task(asyncio.to_thread(int))])
-    await reader.log.append(
-        [Append("key-one", 8, [admitted("s-other", f"{LIVE}.1"), reader.end_of_live()])]
-    )
-
-    async with asyncio.timeout(5):
-        await asyncio.gather(*waiting[:2])
-
-    row = await reader.store.get(SEARCHES, "s-live")
-    assert row is not None
-    assert row.status == "failed"
-    assert not waiting[2].done()
-    for task in (waiting[2], following):
-        task.cancel()
-    await asyncio.gather(waiting[2], following, return_exceptions=True)
 
 
 # The runner.

@@ -54,6 +54,19 @@ def test_a_new_file_is_waited_for_no_longer_than_asked(path: Path) -> None:
     other.close()
 
 
+def test_all_of_a_transaction_is_stored_or_nothing(db: sqlite3.Connection) -> None:
+    def fail() -> None:
+        db.execute("INSERT INTO numbers VALUES (2)")
+        raise KeyError
+
+    with pytest.raises(KeyError), transaction(db):
+        fail()
+    with transaction(db):
+        db.execute("INSERT INTO numbers VALUES (3)")
+
+    assert _numbers(db) == [3]
+
+
 def test_a_transaction_holds_the_lock_for_writers_from_its_beginning(
     db: sqlite3.Connection, path: Path
 ) -> None:
