@@ -7,6 +7,7 @@ are seconds of the clients' own clock; an answer is between its ``sent_at`` and
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, Literal
 
 import msgspec
@@ -122,17 +123,13 @@ def _unchanged(answers: Sequence[ClientAnswer], end: FinalState) -> Iterator[Bro
     for answer in answers:
         search, body = answer.body["id"], answer.body
         if body["status"] != "running":
-            ended_at[search] = min(answer.received_at, ended_at.get(search, answer.received_at))
-            final = end.searches.get(search)
-            if final is not None and _lasting(body) != _lasting(final):
-                yield BrokenPromise(
-                    "changed", f"{search}: {_lasting(body)} became {_lasting(final)}"
-                )
+            ended_at[search] = min(answer.received_at, ended_at.get(search, inf))
+            now, final = _lasting(body), _lasting(end.searches.get(search, body))
+            if now != final:
+                yield BrokenPromise("changed", f"{search}: {now} became {final}")
     for answer in answers:
         search = answer.body["id"]
-        if answer.body["status"] == "running" and answer.sent_at > ended_at.get(
-            search, float("inf")
-        ):
+        if answer.body["status"] == "running" and answer.sent_at > ended_at.get(search, inf):
             yield BrokenPromise("reopened", search)
 
 
@@ -154,39 +151,17 @@ def _charged(answers: Sequence[ClientAnswer], end: FinalState) -> Iterator[Broke
     for key, usage in end.usage.items():
         if usage["used"] != charged[key]:
             yield BrokenPromise("usage", f"{key}: {usage['used']} used, {charged[key]} charged")
-    for key, usages in _usages(answers, end).items():
-        most = 0
-        for before, usage in usages:
-            most = max(most, before)
-            if usage["used"] < most:
-                yield BrokenPromise("usage-back", f"{key}: {usage['used']} after {most}")
-            if (
-                usage["used"] > usage["quota"]
-                or usage["used"] + usage["remaining"] != usage["quota"]
-            ):
+    for key in sorted({answer.key for answer in answers}):
+        mine = [answer for answer in answers if answer.key == key]
+        usages = [(answer.sent_at, answer.body["usage"]) for answer in mine]
+        usages += [(inf, end.usage[key])] if key in end.usage else []
+        for sent_at, usage in usages:
+            known = (one.body["usage"]["used"] for one in mine if one.received_at < sent_at)
+            most, used = max(known, default=0), usage["used"]
+            if used < most:
+                yield BrokenPromise("usage-back", f"{key}: {used} after {most}")
+            if used > usage["quota"] or used + usage["remaining"] != usage["quota"]:
                 yield BrokenPromise("quota", f"{key}: {usage}")
-
-
-def _usages(
-    answers: Sequence[ClientAnswer], end: FinalState
-) -> dict[str, list[tuple[int, Body]]]:
-    """Return each key's use by answer, with the highest received before that call was sent."""
-    answers_of: dict[str, list[ClientAnswer]] = defaultdict(list)
-    for answer in answers:
-        answers_of[answer.key].append(answer)
-    found: dict[str, list[tuple[int, Body]]] = {}
-    for key, mine in answers_of.items():
-        by_receipt = sorted(mine, key=lambda answer: answer.received_at)
-        rows = []
-        most, place = 0, 0
-        for answer in sorted(mine, key=lambda answer: answer.sent_at):
-            while place < len(by_receipt) and by_receipt[place].received_at < answer.sent_at:
-                most = max(most, by_receipt[place].body["usage"]["used"])
-                place += 1
-            rows.append((most, answer.body["usage"]))
-        everything = max(answer.body["usage"]["used"] for answer in mine)
-        found[key] = [*rows, *([(everything, end.usage[key])] if key in end.usage else [])]
-    return found
 
 
 def _limits(

@@ -13,14 +13,10 @@ from structlog.testing import capture_logs
 from cs.domain.codec import ReadOnlyVersion, decode, from_plain, topic_of
 from cs.domain.key import QuotaGranted
 from cs.domain.messages import Event
-from cs.eventlog.port import NO_STREAM, Append
-from cs.projections.catalogue import projections
-from cs.projections.runner import ViewRunner
-from cs.projections.sqlite import sqlite_views
-from cs.projections.usage import USAGE
-from domain.golden_files import golden, golden_event
-from harness.memory_keys import MemoryKeyStore
-from harness.memory_log import MemoryEventLog
+from cs.eventlog.port import Append
+from domain.golden_files import golden
+from harness.outside import tools
+from operations.erasure.service import erasable
 from system.upgrades.releases import release
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,22 +52,18 @@ def test_the_golden_file_of_the_first_version_reads_as_the_second() -> None:
         assert topic_of(event) == V2
 
 
-async def test_views_and_readers_go_on_in_a_log_with_both_versions() -> None:
-    keys = MemoryKeyStore()
-    log = MemoryEventLog(keys)
-    issued = golden_event("key.issued.v1")
-    await log.append([Append("key-a", NO_STREAM, [issued, QuotaGranted(units=3, at=AT)])])
-    views = sqlite_views(None, projections())
-    await ViewRunner(log, views, keys).catch_up()
-
+async def test_a_service_goes_on_in_a_log_with_both_versions() -> None:
     new = GrantedV2(units=4, searches=4, at=AT)
-    with second_version(), capture_logs() as lines:
-        await log.append([Append("key-a", 1, [new]), Append("key-b", NO_STREAM, [issued])])
-        await ViewRunner(log, views, keys).catch_up()
-        events = [each.event for each in await log.read("key-a")]
+    async with erasable(tools()) as service:
+        key = await service.new_key(quota=5)
+        await service.operator.grant_quota(key.id, 3)
+        with second_version(), capture_logs() as lines:
+            await service.log.append([Append(f"key-{key.id}", 1, [new])])
+            await service.catch_up()
+            async with service.client(key) as client:
+                usage = (await client.get("/usage")).json()
+            _, first, second = (each.event for each in await service.log.read(f"key-{key.id}"))
 
-    assert events[1:] == [GrantedV2(units=3, searches=3, at=AT), new]
-    assert lines == [], "the views are not taken for those of another log"
-    assert await views.position() == 4
-    assert {key for key, _ in await views.all(USAGE)} == {"a", "b"}
-    await views.close()
+    assert usage["quota"] == 12
+    assert (type(first), first.searches, second) == (GrantedV2, 3, new)
+    assert not [line for line in lines if line["event"] == "views_of_another_log"]
