@@ -40,7 +40,7 @@ DIGESTS = {
     "ranking-12": "dee68bd6d0cdfcb7",
     "mail-replies-3": "5d6351c3257d17f4",
     "verification-4": "194e1d4b02f67881",
-    "resolution-5": "7cfabf84b17285ef",
+    "resolution-5": "e1f557e1169a6f15",
 }
 
 

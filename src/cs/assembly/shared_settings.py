@@ -162,7 +162,7 @@ def insecure_connections(settings: Settings, world: World) -> Mapping[str, Seque
     if world == "sandbox":
         return {}
     every = {name: _hosts(settings, name) for name in DATABASES}
-    every["kafka"] = _brokers(settings)
+    every["kafka"] = kafka_in_clear(settings.kafka, tls=settings.kafka_tls)
     return {name: hosts for name, hosts in every.items() if hosts}
 
 
@@ -180,19 +180,6 @@ def _hosts(settings: Settings, name: str) -> Sequence[str]:
         return () if dsn is None else unverified_hosts(dsn)
     except ValueError as error:
         raise BadSettings(f"{name}: {error}") from error
-
-
-def _brokers(settings: Settings) -> Sequence[str]:
-    if not settings.kafka:
-        return ()
-    try:
-        return kafka_in_clear(
-            KafkaSettings(
-                bootstrap_servers=settings.kafka, tls=settings.kafka_tls, insecure=True
-            )
-        )
-    except BadKafkaSettings as error:
-        raise BadSettings(f"kafka: {error}") from error
 
 
 def kafka_settings(settings: Settings, world: World = "live") -> KafkaSettings:

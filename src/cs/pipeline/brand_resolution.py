@@ -36,7 +36,7 @@ from cs.pipeline.brand_choice import (
     merge,
     on_owners_site,
 )
-from cs.pipeline.cost_meter import asking, note_found, note_unasked
+from cs.pipeline.cost_meter import asking, note_found
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import (
     ANSWERED,
@@ -176,7 +176,7 @@ async def _ask(
         with asking(source.name):
             answer = await source.find(query, known)
         if answer.ended is SourceStatus.NOT_CONFIGURED:
-            note_unasked(source.name)
+            note_found(source.name, asked=-1)
         note_found(source.name, found=len(answer.matches))
         return answer
 

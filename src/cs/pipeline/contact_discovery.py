@@ -18,7 +18,7 @@ from cs.domain.stages.work import (
     StageName,
     Work,
 )
-from cs.pipeline.cost_meter import asking, note_found, note_order, note_unasked
+from cs.pipeline.cost_meter import asking, note_found, note_order
 from cs.pipeline.misconfiguration import Misconfiguration
 from cs.plugins.sources import (
     INCONCLUSIVE,
@@ -66,7 +66,7 @@ class ContactDiscovery:
             with asking(source.name):
                 answer = await find_new(source, brand, limit=PEOPLE, known=people)
             if answer.ended is SourceStatus.NOT_CONFIGURED:
-                note_unasked(source.name)
+                note_found(source.name, asked=-1)
             await tell(answer)
             return answer
 

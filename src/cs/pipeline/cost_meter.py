@@ -6,7 +6,7 @@ of it (`note_found`); where no meter is open, in a command that asks by itself, 
 not read.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -31,20 +31,25 @@ class CostMeter:
         row = SourceCost(name=name, expected_micros=expected_micros)
         self._costs.setdefault(name, row)
 
-    def add(self, name: str, *, asked: int = 0, found: int = 0, used: int = 0) -> None:
+    def add(
+        self,
+        name: str,
+        spent: Collection[ServiceCalls] = (),
+        *,
+        asked: int = 0,
+        found: int = 0,
+        used: int = 0,
+    ) -> None:
         self.begin(name)
         row = self._costs[name]
         self._costs[name] = replace(
-            row, asked=row.asked + asked, found=row.found + found, used=row.used + used
+            row,
+            asked=row.asked + asked,
+            found=row.found + found,
+            used=row.used + used,
+            calls=row.calls + sum(each.calls for each in spent),
+            micros=row.micros + sum(each.micros for each in spent),
         )
-
-    def add_calls(self, name: str, calls: Iterable[ServiceCalls]) -> None:
-        self.begin(name)
-        for each in calls:
-            row = self._costs[name]
-            self._costs[name] = replace(
-                row, calls=row.calls + each.calls, micros=row.micros + each.micros
-            )
 
 
 _METER: ContextVar[CostMeter] = ContextVar("cost_meter")
@@ -69,7 +74,7 @@ def metered() -> Iterator[CostMeter]:
                 yield meter
             finally:
                 for service, calls in by_service.items():
-                    meter.add_calls(service, [calls])
+                    meter.add(service, [calls])
     finally:
         _METER.reset(token)
 
@@ -83,7 +88,7 @@ def asking(name: str) -> Iterator[None]:
         try:
             yield
         finally:
-            meter.add_calls(name, by_service.values())
+            meter.add(name, by_service.values())
 
 
 def note_order(names: Iterable[tuple[str, int | None]]) -> None:
@@ -93,11 +98,9 @@ def note_order(names: Iterable[tuple[str, int | None]]) -> None:
         meter.begin(name, expected_micros)
 
 
-def note_unasked(name: str) -> None:
-    """Take back one question to *name*, which is not set up and so was not asked."""
-    _current().add(name, asked=-1)
+def note_found(name: str, *, asked: int = 0, found: int = 0, used: int = 0) -> None:
+    """Add to what *name* gave, and to what is used of it.
 
-
-def note_found(name: str, *, found: int = 0, used: int = 0) -> None:
-    """Add to what *name* gave, and to what is used of it."""
-    _current().add(name, found=found, used=used)
+    *asked* takes back a question (-1) to one that is not set up, and so was not asked.
+    """
+    _current().add(name, asked=asked, found=found, used=used)

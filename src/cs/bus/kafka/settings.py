@@ -2,7 +2,7 @@
 
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -93,7 +93,7 @@ def _faults(s: KafkaSettings) -> Iterator[str]:
         yield f"session_timeout_s: at least {LEAST_SESSION_S:.0f}, which brokers insist on"
     if s.rebalance_timeout_s < s.session_timeout_s:
         yield "rebalance_timeout_s: at least session_timeout_s"
-    if (elsewhere := in_clear(s)) and not s.insecure:
+    if (elsewhere := in_clear(s.bootstrap_servers, tls=s.tls)) and not s.insecure:
         yield (
             f"{', '.join(elsewhere)} is on another machine, and messages carry people:"
             " set kafka_tls = true, or insecure_kafka = true to send them in clear"
@@ -109,10 +109,9 @@ def _sasl_faults(s: KafkaSettings) -> Iterator[str]:
         yield "PLAIN sends the password in clear: set tls = true, or use SCRAM-SHA-512"
 
 
-def in_clear(settings: KafkaSettings) -> tuple[str, ...]:
-    """Return the brokers of *settings* on other machines that are reached without TLS."""
-    servers = () if settings.tls else settings.bootstrap_servers
-    return tuple(each for each in servers if not is_local(host_of(each)))
+def in_clear(servers: Sequence[str], *, tls: bool) -> tuple[str, ...]:
+    """Return the brokers among *servers* on other machines that are reached without TLS."""
+    return () if tls else tuple(each for each in servers if not is_local(host_of(each)))
 
 
 def host_of(server: str) -> str:
