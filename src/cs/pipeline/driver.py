@@ -164,23 +164,17 @@ class Driver:
         set_aside = self._streams.set_aside
         pages = follow(self._streams.log, position, set_aside=set_aside, wanted=NOBODY)
 
-        async def do(follow_up: FollowUp) -> None:
+        async def do(follow_up: Callable[[], Awaitable[None]]) -> None:
             with self._setting_aside():
-                await follow_up.do()
+                await follow_up()
 
         async def save_position(done: int) -> None:
             self._position = done
 
-        async with Lanes(do, after=position, capacity=WAITING, at_once=AT_ONCE) as lanes:
-
-            async def read() -> None:
-                async for page in pages:
-                    for follow_up in self._note(page):
-                        await lanes.put(follow_up.order, follow_up.position, follow_up)
-                    lanes.read_to(page[-1].position)
-
-            self._position = position
-            await lanes.run(read(), save_position)
+        lanes = Lanes(do, after=position, capacity=WAITING, at_once=AT_ONCE)
+        self._position = position
+        noted = ((self._note(page), page[-1].position) async for page in pages)
+        await lanes.run(noted, save_position)
 
     def _note(self, page: Sequence[RecordedEvent]) -> Sequence[FollowUp]:
         """Note all of *page* at once; return what its events lead to, in order."""

@@ -5,7 +5,7 @@ once, and those of one stream in order.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -55,30 +55,30 @@ async def feed(
         event = await _read_mended(events, row) if isinstance(row, int) else row
         await _publish(event, bus)
 
+    lanes = Lanes(publish, after=after, capacity=WAITING)
     position = (metrics or Metrics()).follower_position
-    async with Lanes(publish, after=after, capacity=WAITING) as lanes:
+    with position.measured(lambda: lanes.position, "feed"):
+        await lanes.run(_pages(events, after), save_position)
 
-        async def read() -> None:
-            last = after
-            while True:
-                page = await retry_while_unavailable(partial(_page, events, last))
-                for row in page:
-                    if isinstance(row, int):
-                        await lanes.put(f"{row}", row, row)
-                    else:
-                        readable = _is_event(row)
-                        await lanes.put(
-                            row.stream, row.position, row if readable else row.position
-                        )
-                if not page:
-                    await events.grown(last)
-                    continue
-                end = page[-1]
-                last = end if isinstance(end, int) else end.position
-                lanes.read_to(last)
 
-        with position.measured(lambda: lanes.position, "feed"):
-            await lanes.run(read(), save_position)
+async def _pages(
+    events: EventLog, after: int
+) -> AsyncIterator[tuple[list[tuple[str, int, SealedEvent | int]], int]]:
+    """Yield all events after *after*, the position alone of one that cannot be published."""
+    while True:
+        page = await retry_while_unavailable(partial(_page, events, after))
+        items = list[tuple[str, int, SealedEvent | int]]()
+        for row in page:
+            if isinstance(row, int):
+                items.append((f"{row}", row, row))
+            else:
+                item = row if _is_event(row) else row.position
+                items.append((row.stream, row.position, item))
+        if items:
+            after = items[-1][1]
+            yield items, after
+        else:
+            await events.grown(after)
 
 
 async def _page(events: EventLog, after: int) -> Sequence[SealedEvent | int]:

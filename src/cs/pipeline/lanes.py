@@ -6,8 +6,8 @@ position misses nothing.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Generic, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Generic, TypeVar
 
 from cs.runtime.coordination import Broadcast, KeyedLock
 
@@ -15,12 +15,12 @@ T = TypeVar("T")
 
 
 class Lanes(Generic[T]):
-    """Use as ``async with``; leaving ends what is under way.
+    """Does *work* with every item that `run` is given.
 
     Args:
-        work: Done with every item.  What it raises ends all: `run` and `advanced` raise it.
+        work: What it raises ends all: `run` raises it.
         after: The position that work begins after.
-        capacity: Items at most, waiting or under way; `put` waits for room.
+        capacity: Items at most, waiting or under way; with more, no further page is read.
         at_once: Items under way at most; all of them unless given.
     """
 
@@ -43,72 +43,64 @@ class Lanes(Generic[T]):
         self._changed = Broadcast()
         self._failure: BaseException | None = None
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
     @property
     def position(self) -> int:
         """Up to where all is done."""
         return self._open[0] - 1 if self._open else self._read_to
 
-    async def put(self, key: str, position: int, item: T) -> None:
-        """Have *item* done after what was put for *key* before; positions only grow."""
-        await self._slots.acquire()
-        self._open.append(position)
-        task = asyncio.create_task(self._do(key, position, item), name="lane")
-        self._tasks.add(task)
-        task.add_done_callback(self._on_end)
-
-    def read_to(self, position: int) -> None:
-        """Note that all up to *position* was put that is to be done."""
-        self._read_to = position
-        self._changed.notify_all()
-
-    async def advanced(self, after: int) -> int:
-        """Return `position` as soon as it is beyond *after*.
-
-        Raises:
-            Exception: What the work raised.
-        """
-        while True:
-            if self._failure is not None:
-                raise self._failure
-            if self.position > after:
-                return self.position
-            await self._changed.wait()
-
     async def run(
         self,
-        reading: Awaitable[None],
+        pages: AsyncIterator[tuple[Iterable[tuple[str, int, T]], int]],
         save_position: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
-        """Do *reading*, which puts items, and save each position up to which all is done.
+        """Work on *pages* until one fails, and save each position up to which all is done.
+
+        Args:
+            pages: Items, each with its key and its position, and the position up to which
+                they are all there is.  Positions only grow.
+            save_position: Called one time after the other.
 
         Raises:
-            Exception: What *reading*, the work or *save_position* raises, the first of them.
+            Exception: What reading, the work or *save_position* raises, the first of them.
         """
-
-        async def save_positions() -> None:
-            position = self._after
-            while True:
-                position = await self.advanced(position)
-                if save_position is not None:
-                    await save_position(position)
-
-        tasks = [asyncio.ensure_future(reading), asyncio.ensure_future(save_positions())]
+        reading = asyncio.create_task(self._read(pages))
+        saving = asyncio.create_task(self._save_positions(save_position))
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((reading, saving), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
+            tasks = [reading, saving, *self._tasks]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read(
+        self, pages: AsyncIterator[tuple[Iterable[tuple[str, int, T]], int]]
+    ) -> None:
+        async for items, end in pages:
+            for key, position, item in items:
+                await self._slots.acquire()
+                self._open.append(position)
+                task = asyncio.create_task(self._do(key, position, item), name="lane")
+                self._tasks.add(task)
+                task.add_done_callback(self._on_end)
+            self._read_to = end
+            self._changed.notify_all()
+
+    async def _save_positions(
+        self, save_position: Callable[[int], Awaitable[None]] | None
+    ) -> None:
+        saved = self._after
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            if self.position <= saved:
+                await self._changed.wait()
+                continue
+            saved = self.position
+            if save_position is not None:
+                await save_position(saved)
 
     async def _do(self, key: str, position: int, item: T) -> None:
         async with self._keys.of(key), self._under_way:

@@ -5,7 +5,7 @@ stored; a record that was published and lost is issued again by the driver.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from structlog import get_logger
 
@@ -19,7 +19,7 @@ from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import StageName, Work
 from cs.eventlog.damage import DamagedStreams
 from cs.eventlog.follow import VersionGate, follow
-from cs.eventlog.port import EventLog, EventNeeds, LogUnavailable
+from cs.eventlog.port import EventLog, EventNeeds, LogUnavailable, RecordedEvent
 from cs.metrics.metrics import Metrics
 from cs.pipeline.lanes import Lanes
 from cs.pipeline.receipts import Receipts
@@ -128,24 +128,19 @@ async def relay(
             await _offer(work, headers, bus, deadline_clock)
         failpoints.reach("relay.after-publish")
 
-    position = metrics.follower_position
-    async with Lanes(publish, after=after, capacity=WAITING) as lanes:
-
-        async def read() -> None:
-            async for page in pages:
-                for each in page:
-                    # No worker runs a stage whose package is gone.
-                    if isinstance(each.event, StageIssued) and each.event.stage in STAGES:
-                        await lanes.put(_lane(each.event), each.position, each.event)
-                lanes.read_to(page[-1].position)
-
-        with position.measured(lambda: lanes.position, "relay"):
-            await lanes.run(read(), save_position)
+    lanes = Lanes(publish, after=after, capacity=WAITING)
+    with metrics.follower_position.measured(lambda: lanes.position, "relay"):
+        issued = ((_issued(page), page[-1].position) async for page in pages)
+        await lanes.run(issued, save_position)
 
 
-def _lane(event: StageIssued) -> str:
-    """Return what *event* keeps its order with: its topic and key (`topics.work_key`)."""
-    return f"{event.stage} {event.item or event.lookup}"
+def _issued(page: Sequence[RecordedEvent]) -> Iterator[tuple[str, int, StageIssued]]:
+    """Yield the work of *page*, each with what it keeps its order with: its topic and key."""
+    for each in page:
+        event = each.event
+        # No worker runs a stage whose package is gone.
+        if isinstance(event, StageIssued) and event.stage in STAGES:
+            yield f"{event.stage} {event.item or event.lookup}", each.position, event
 
 
 async def _offer(

@@ -19,7 +19,6 @@ from cs.domain.causation import StartCause
 from cs.domain.key import GrantQuota, QuotaGranted
 from cs.domain.stages.table import STAGES
 from cs.domain.stages.work import Resolved
-from cs.eventlog.follow import VersionGate
 from cs.eventlog.port import Append, EventLog, NewerEvent
 from cs.eventlog.streams import Streams
 from cs.projections.following import ViewFollower
@@ -66,9 +65,7 @@ async def stored(log: EventLog, topic: str, count: int = 1) -> set[str]:
 
 @pytest.fixture
 async def loop(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Loop]:
-    defaults = VersionGate.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "retry_s", 0.01)
+    monkeypatch.setattr("cs.eventlog.follow.HELD_RETRY_S", 0.01)
     loop = Loop()
     yield loop
     await loop.views.close()
