@@ -137,9 +137,10 @@ async def test_a_running_service_drops_the_key_of_the_answer(tmp_path: Path) -> 
         async with opened(folder) as other:
             with pytest.raises(DamagedEvent):
                 await other.erasure.erase_profile(ADA_PROFILE)
+            head = await other.log.head()
         async with asyncio.timeout(20):
-            while not is_damaged(await read(service, key, acme["id"])):
-                pass  # it hears of it in a moment
+            await service.running.streams.log.grown(head - 1)  # it hears of the others' events
+            await service.running.reading.keys()  # a look waits for the views
 
         assert is_damaged(await read(service, key, acme["id"]))
 
