@@ -130,32 +130,6 @@ async def test_the_words_of_a_mailbox_are_not_in_the_log_however_they_are_report
     assert found.conversation[0].text == "550 5.1.1 Jan Roe?", "evidence is sealed, and has it"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "why"),
-    [
-        ("address", "ann@acme.test", "about another address"),
-        ("verifier", "smtp", "names another verifier"),
-        ("at", NOW.replace(tzinfo=None), "without a time zone"),
-    ],
-)
-async def test_evidence_that_is_not_its_own_or_not_about_the_address_is_refused(
-    field: str, value: Any, why: str
-) -> None:
-    class Odd(Raising):
-        async def check(self, address: str) -> Evidence:
-            found = evidence(address, Verdict.DELIVERABLE)
-            return msgspec.structs.replace(found, **{field: value})
-
-    with capture_logs() as logs:
-        verifier = IsolatedVerifier(Odd(ValueError(), "close"), lambda: NOW)
-        async with verifier.open("acme.test", KNOWN) as check:
-            found = await check.check(ADDRESS)
-
-    assert (found.address, found.verdict, found.reason) == (ADDRESS, Verdict.UNKNOWN, FAILED)
-    assert (logs[0]["verifier"], logs[0]["reason"]) == ("raising", FAILED)
-    assert why in logs[0]["why"]
-
-
 @pytest.mark.parametrize("where", ["open", "check", "close"])
 async def test_one_that_never_answers_is_waited_for_once(where: Where) -> None:
     class Hanging:

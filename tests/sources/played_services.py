@@ -1,12 +1,21 @@
-"""The services of `people_services` on a port, for commands and whole services."""
+"""Services that answer as a test says: in its own process, or on a port for others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cs.outside.port import Response
-from cs.plugins.contracts.stand_in import ServiceRequest
+from cs.outside.port import Response, Unreachable
+from cs.plugins.contracts.stand_in import Answer, ServiceRequest
 from plugins.played import on_loopback
 from sources.people_services import Respond
+
+
+def saying(body: bytes, *, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
+
+
+def away(asked: ServiceRequest) -> object:
+    raise Unreachable("connect", asked.path)
 
 
 class ServiceOnPort:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.contact import BrandFacts, Sighting
-from cs.outside.port import Response, Unreachable
 from cs.plugins.contracts.people_source import PeopleSourceCase, PeopleSourceContract
 from cs.plugins.contracts.stand_in import Answer, ServiceRequest, StandIn, source_context
 from cs.plugins.entry_points import Group
 from cs.plugins.sources import PeopleAnswer, SourceStatus
 from harness.clients import plugin
+from sources.played_services import away, saying
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACME = BrandFacts(name="Acme", domain="acme.example")
@@ -45,15 +45,6 @@ def results(
     """Answer every question with the same page."""
     page = {"query": "q", "results": found, "answers": [], "corrections": [], "infoboxes": []}
     return lambda _: page | {"unresponsive_engines": silent} | more
-
-
-def saying(body: bytes, *, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
-
-
-def away(asked: ServiceRequest) -> object:
-    raise Unreachable("connect", asked.path)
 
 
 PEOPLE = (

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.contact import BrandFacts, Query
-from cs.outside.port import Response, Unreachable
 from cs.plugins.contracts.brand_source import BrandSourceCase, BrandSourceContract
 from cs.plugins.contracts.stand_in import Answer, ServiceRequest, StandIn, source_context
 from cs.plugins.entry_points import Group
 from cs.plugins.sources import BrandAnswer, SourceStatus
 from harness.clients import plugin
+from sources.played_services import away, saying
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -127,15 +127,6 @@ def found(world: World, number: str, text: str) -> dict[str, Any] | None:
         if name.casefold().startswith(text):
             return {"id": number, "label": names[0], "match": {"type": "label", "text": name}}
     return None
-
-
-def saying(body: bytes, *, status: int = 200, **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda asked: Response(status=status, headers=named, body=body, url=asked.path)
-
-
-def away(asked: ServiceRequest) -> object:
-    raise Unreachable("connect", asked.path)
 
 
 def source(client: StandIn, url: str = "http://127.0.0.1:9/w/api.php") -> Any:
