@@ -20,6 +20,7 @@ from cs.domain.stages.table import installed_rows
 from cs.plugins.new_package import PackageKind, new_package
 from cs.plugins.plugin_settings import SettingValues
 from cs.settings import Settings, load
+from harness.served import served
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -77,6 +78,20 @@ def notices(
 ) -> list[str]:
     """Return what a sandbox with the settings of *environment* says at its start."""
     return sandbox_notices(load(environment=environment), asked, providers=providers)
+
+
+def answers_of(
+    folder: Path, *brands: str, data: str = "data", **given: str
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the answers about *brands* of a sandbox with what is installed, and its output."""
+    environment = {"PYTHONPATH": str(folder / "site"), **given}
+    with (
+        served(folder / data, **environment) as service,
+        service.client(service.new_key()) as client,
+    ):
+        bodies = [{"brand": brand, "wait": True} for brand in brands]
+        found = [client.post("/contacts", json=body).json() for body in bodies]
+    return found, service.output
 
 
 def given_to_source(settings: Settings, name: str) -> SettingValues:

@@ -13,8 +13,7 @@ from cli.command import Here
 from cli.test_new import pytest_says
 from cs.domain.stages.table import EXTRA_STAGES, STAGES
 from cs.plugins.contracts.stand_in import ServiceRequest
-from harness.served import served
-from plugins.installed import Install, write_points
+from plugins.installed import Install, answers_of, write_points
 from plugins.played import on_loopback
 from system.cluster.cluster import running_cluster
 
@@ -82,24 +81,19 @@ def test_its_own_test_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_process_shows_what_it_finds(site: Path, tmp_path: Path) -> None:
-    with (
-        second_verifier() as url,
-        served(tmp_path / "data", PYTHONPATH=str(site), **{URL: url}) as service,
-        service.client(service.new_key()) as client,
-    ):
-        check_found(client.post("/contacts", json=BRONTELLO).json())
+@pytest.mark.usefixtures("site")
+def test_one_process_shows_what_it_finds(tmp_path: Path) -> None:
+    with second_verifier() as url:
+        (found,), _ = answers_of(tmp_path, "Brontello", **{URL: url})
+
+    check_found(found)
 
 
 @pytest.mark.slow
-def test_one_process_goes_on_while_its_service_is_away(site: Path, tmp_path: Path) -> None:
-    given = {URL: "http://127.0.0.1:9"}
-    with (
-        served(tmp_path / "data", PYTHONPATH=str(site), **given) as service,
-        service.client(service.new_key()) as client,
-    ):
-        found = client.post("/contacts", json=BRONTELLO).json()
-        again = client.post("/contacts", json=BRONTELLO).json()
+@pytest.mark.usefixtures("site")
+def test_one_process_goes_on_while_its_service_is_away(tmp_path: Path) -> None:
+    away = {URL: "http://127.0.0.1:9"}
+    (found, again), _ = answers_of(tmp_path, "Brontello", "Brontello", **away)
 
     assert found["reason"] == "no_emails"
     assert all("extras" not in contact for contact in found["contacts"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.served import served
-from plugins.installed import Install, notices, opened
+from plugins.installed import Install, answers_of, notices, opened
 
 #: Names one person at every brand whose web site answers.
 TEAM = """
@@ -100,8 +100,8 @@ GIVEN = {
 
 
 @pytest.fixture
-def site(install: Install, tmp_path: Path) -> Path:
-    """Where a distribution with a source and a verifier is installed."""
+def site(install: Install) -> None:
+    """Install a distribution with a source and a verifier."""
     install(
         {"acme_plugs/team.py": TEAM, "acme_plugs/oracle.py": ORACLE},
         {
@@ -109,19 +109,14 @@ def site(install: Install, tmp_path: Path) -> Path:
             "cs.verifiers": {"oracle": "acme_plugs.oracle:from_context"},
         },
     )
-    return tmp_path / "site"
 
 
 @pytest.mark.slow  # a service in a process of its own
-def test_a_sandbox_asks_plug_ins_with_their_settings(site: Path, tmp_path: Path) -> None:
-    body = {"brand": "Veltrana", "wait": True}
-    with (
-        served(tmp_path / "data", PYTHONPATH=str(site), **GIVEN) as service,
-        service.client(service.new_key()) as client,
-    ):
-        found = client.post("/contacts", json=body).json()
+@pytest.mark.usefixtures("site")
+def test_a_sandbox_asks_plug_ins_with_their_settings(tmp_path: Path) -> None:
+    (found,), output = answers_of(tmp_path, "Veltrana", **GIVEN)
 
-    assert "wherever that leads: oracle, team\n" in service.output
+    assert "wherever that leads: oracle, team\n" in output
     mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
     assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
     assert len(mailboxes) > 1, "those that the world knows are found as well"

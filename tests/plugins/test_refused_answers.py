@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.served import served
-from plugins.installed import Install
+from plugins.installed import Install, answers_of
 
 #: Ranks everybody, with a family or level that there is not at two of the brands.
 RANKING = """
@@ -105,21 +104,10 @@ def test_a_refused_answer_is_named_and_its_search_is_not_charged(
             "cs.verifiers": {name: f"acme_wrong.liar:{name}" for name in LIARS},
         },
     )
-    given = {
-        "PYTHONPATH": str(tmp_path / "site"),
-        "CS_STAGES": "ranking",
-        "CS_VERIFIERS": ",".join(LIARS),
-    }
-    with (
-        served(tmp_path / "data", **given) as service,
-        service.client(service.new_key()) as client,
-    ):
-        found = [
-            client.post("/contacts", json={"brand": brand, "wait": True}).json()
-            for brand in ("Ossowen Skincare", "Auberlin", "Veltrana")
-        ]
+    given = {"CS_STAGES": "ranking", "CS_VERIFIERS": ",".join(LIARS)}
+    found, output = answers_of(tmp_path, "Ossowen Skincare", "Auberlin", "Veltrana", **given)
 
-    lines = [json.loads(line) for line in service.output.splitlines() if line[:1] == "{"]
+    lines = [json.loads(line) for line in output.splitlines() if line[:1] == "{"]
     refused = [(x["stage"], x["why"]) for x in lines if x["event"] == "finding_refused"]
     assert [stage for stage, _ in refused] == ["ranking", "ranking"]
     assert "].family is none of" in refused[0][1]

@@ -12,8 +12,7 @@ import pytest
 
 from cli.command import Here
 from cs.plugins.new_package import PackageKind
-from harness.served import served
-from plugins.installed import Install, install_written
+from plugins.installed import Install, answers_of, install_written
 from plugins.played import on_loopback
 from system.cluster.clustered import Clustered
 
@@ -49,22 +48,14 @@ def is_ranked_by_weights(answer: dict[str, Any]) -> bool:
 
 
 @pytest.mark.slow
-def test_one_process_runs_it_in_place_of_ours(site: Path, tmp_path: Path) -> None:
-    brand = {"brand": "Veltrana", "wait": True}
+@pytest.mark.usefixtures("site")
+def test_one_process_runs_it_in_place_of_ours(tmp_path: Path) -> None:
     with ranking_service() as url:
         given = {"CS_STAGES": "ranking", "CS_STAGES__RANKING__URL": url}
-        with (
-            served(tmp_path / "data", PYTHONPATH=str(site), **given) as service,
-            service.client(service.new_key()) as client,
-        ):
-            found = client.post("/contacts", json=brand).json()
-    with (
-        served(tmp_path / "ours", PYTHONPATH=str(site)) as service_of_ours,
-        service_of_ours.client(service_of_ours.new_key()) as client,
-    ):
-        without = client.post("/contacts", json=brand).json()
+        (found,), output = answers_of(tmp_path, "Veltrana", **given)
+    (without,), _ = answers_of(tmp_path, "Veltrana", data="ours")
 
-    assert "wherever that leads: stage ranking\n" in service.output
+    assert "wherever that leads: stage ranking\n" in output
     assert is_ranked_by_weights(found)
     assert not is_ranked_by_weights(without), "being installed changes nothing"
 
@@ -75,19 +66,13 @@ def test_in_one_process_a_verification_vouches_for_mailboxes(
 ) -> None:
     """Its verifier is no plug-in: the setting `foreign_verifiers` names it."""
     install_written(install, PackageKind.STAGE, "verification")
-    brand = {"brand": "Veltrana", "wait": True}
     with on_loopback(run_path(str(tmp_path / "site" / PLAY))["answer"]) as url:
         given = {
-            "PYTHONPATH": str(tmp_path / "site"),
             "CS_STAGES": "verification",
             "CS_STAGES__VERIFICATION__URL": url,
             "CS_FOREIGN_VERIFIERS": "verification-service",
         }
-        with (
-            served(tmp_path / "data", **given) as service,
-            service.client(service.new_key()) as client,
-        ):
-            found = client.post("/contacts", json=brand).json()
+        (found,), _ = answers_of(tmp_path, "Veltrana", **given)
 
     # Whose name has other than plain letters, the played service knows no mailbox of.
     sources = {contact["email_source"] for contact in found["contacts"]}
