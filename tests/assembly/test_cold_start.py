@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from cs.assembly import call_answering
-from cs.projections.catalogue import projections
-from cs.projections.runner import ViewRunner
-from cs.projections.sqlite import sqlite_views
 from harness.in_process import one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from harness.outside import tools
+from harness.stores import stores_in_memory
 from projections.long_history import write_long
 
 #: One search each of five events.
@@ -48,18 +45,16 @@ async def test_a_start_folds_nothing_of_a_log_whose_views_are_at_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Besides the keys in use, whose number is bounded.
-    monkeypatch.setattr(call_answering, "WARM_EVENTS", 0)
+    monkeypatch.setattr("cs.assembly.call_answering.WARM_EVENTS", 0)
     keys = MemoryKeyStore()
-    log, views = CountedLog(keys), sqlite_views(None, projections())
-    await write_long(log, EVENTS)
-    await ViewRunner(log, views, keys).catch_up()
-    assert log.events["tail"] >= EVENTS
-    log.events.clear()
+    async with stores_in_memory(log := CountedLog(keys), keys) as stores:
+        await write_long(log, EVENTS)
+        await stores.catch_up()
+        assert log.events["tail"] >= EVENTS
+        log.events.clear()
+        async with one_process(log, keys, stores.views, tools()) as service:
+            assert (await service.running.ready.check())[0]
 
-    async with one_process(log, keys, views, tools()) as service:
-        assert (await service.running.ready.check())[0]
-
-    await views.close()
     # The event at the checkpoint, to know that the views are of this log; and those that the
     # start may append and read itself.
     assert log.events.total() < 20, log.events

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cs.runtime.private_files import temporary_folder
 from harness.served import served
 
 #: Makes a folder with a file in it, says so, and waits to be killed.
@@ -48,10 +47,12 @@ def test_what_a_killed_process_left_goes_and_what_others_have_stays(tmp_path: Pa
             os.kill(killed.pid, signal.SIGKILL)
             killed.wait()
 
-            with temporary_folder(tmp_path, "mine-") as folder:
+            with owner(tmp_path) as third:
+                folder = made_by(third)
                 assert not left.exists()
                 assert (kept / "file").exists()
                 assert folder not in {left, kept}
+                third.communicate()
         finally:
             living.communicate()
 

@@ -1,6 +1,6 @@
 """Whether the services that sources ask can be asked, what that costs and what is left."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -33,7 +33,7 @@ class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
     found: ServiceCheck
 
 
-def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
+async def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
     """Check every source that *settings* name, or that is installed; yield each as it ends.
 
     Raises:
@@ -43,18 +43,13 @@ def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
     if people is None:  # those without a key, too
         people = names_of(installed_plugins(Group.PEOPLE_SOURCES))
     every = msgspec.structs.replace(settings, people_sources=tuple(people))
-    return check_plugins(
-        every,
-        lambda tools: [
-            *(("brand source", source) for source in tools.brand_sources),
-            *(("people source", source) for source in tools.people_sources),
-            *(
-                ("second opinion", model)
-                for model in (tools.second_opinion,)
-                if model is not None
-            ),
-        ],
-    )
+    async with _opened(every) as tools:
+        for brand_source in tools.brand_sources:
+            yield await _checked("brand source", brand_source)
+        for people_source in tools.people_sources:
+            yield await _checked("people source", people_source)
+        if tools.second_opinion is not None:
+            yield await _checked("second opinion", tools.second_opinion)
 
 
 async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
@@ -65,38 +60,31 @@ async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
     """
     names = settings.verifiers
     left = list(names_of(installed_plugins(Group.VERIFIERS)) if names is None else names)
-
-    def verifiers_of(tools: StagePlugins) -> Sequence[tuple[str, object]]:
-        return [("verifier", each) for each in tools.verifiers]
-
-    async for checked in check_plugins(settings, verifiers_of):
-        left.remove(checked.name)
-        yield checked
+    async with _opened(settings) as tools:
+        for each in tools.verifiers:
+            left.remove(each.name)
+            yield await _checked("verifier", each)
     for name in left:
         found = ServiceCheck(ended=NOT_CONFIGURED, why=how_to_set_up(name))
         yield CheckedPlugin(name=name, kind="verifier", found=found)
 
 
-async def check_plugins(
-    settings: Settings, chosen: Callable[[StagePlugins], Sequence[tuple[str, object]]]
-) -> AsyncIterator[CheckedPlugin]:
-    """Check those of the plug-ins of *settings* that are *chosen*, each with its kind."""
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[StagePlugins]:
     async with (
         open_budgets(settings) as budgets,
         open_directory_if_named(settings) as directory,
         open_plugins(settings, budgets=budgets, directory=directory) as tools,
     ):
-        for kind, plugin in chosen(tools):
-            found = await _checked(plugin)
-            yield CheckedPlugin(name=getattr(plugin, "name", ""), kind=kind, found=found)
+        yield tools
 
 
-async def _checked(plugin: object) -> ServiceCheck:
+async def _checked(kind: str, plugin: object) -> CheckedPlugin:
     check = getattr(plugin, "check", None)
-    if check is None:
-        return ServiceCheck(ended=NOT_CHECKED, why="it has no check of its own")
-    found: ServiceCheck = await check()
-    return found
+    found = ServiceCheck(ended=NOT_CHECKED, why="it has no check of its own")
+    if check is not None:
+        found = await check()
+    return CheckedPlugin(name=getattr(plugin, "name", ""), kind=kind, found=found)
 
 
 @asynccontextmanager

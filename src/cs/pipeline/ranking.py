@@ -31,16 +31,10 @@ OPINION_S = 14.0
 
 @dataclass(frozen=True)
 class Ranking:
-    """See the module.
-
-    Args:
-        second_opinion: Asked about headlines that the rules are unsure of; ``None``: none.
-        opinion_s: How long it has.
-    """
+    """See the module; *second_opinion* is asked where the rules are unsure of a headline."""
 
     name: StageName = "ranking"
     second_opinion: LanguageModel | None = None
-    opinion_s: float = OPINION_S
 
     async def handle(self, work: Work, report: Report) -> AnyFinding:
         del report
@@ -73,7 +67,7 @@ class Ranking:
         if not unsure:
             return (), {}
         with asking(model.name):
-            opinions = await model.of(unsure, timeout_s=self.opinion_s)
+            opinions = await model.of(unsure, timeout_s=OPINION_S)
         found = [
             opinions.found[each.person] for each in unsure if each.person in opinions.found
         ]
