@@ -94,20 +94,12 @@ def armed(  # noqa: C901 - one branch for each obstacle
     if "body" in obstacles:
         made.body = {"wait": False}
     if "key" in obstacles:
-        _shut_out(made)
+        if {"key", "path", "body", "pause"}.issuperset(obstacles):
+            # None is about what this key did before, so one that never was will do.
+            made.headers["Authorization"] = "Bearer cs_live_wrong"
+        else:
+            target.command(["keys", "revoke", caller.key.id])
     return made
-
-
-def _shut_out(made: Armed) -> None:
-    if of_the_key(made.obstacles):
-        made.target.command(["keys", "revoke", made.caller.key.id])
-    else:  # any key will do, so one that never was
-        made.headers["Authorization"] = "Bearer cs_live_wrong"
-
-
-def of_the_key(obstacles: tuple[str, ...]) -> bool:
-    """Return whether any of them is about what this key did before."""
-    return not {"key", "path", "body", "pause"}.issuperset(obstacles)
 
 
 def named(pair: tuple[str, ...]) -> str:

@@ -82,7 +82,7 @@ class Clock:
     """The sandbox's clock, on the admin port."""
 
     def __init__(self, admin_url: str) -> None:
-        self._admin = httpx.Client(base_url=admin_url, timeout=100)
+        self._admin = httpx.Client(base_url=admin_url.rstrip("/"), timeout=100)
 
     def now(self) -> datetime:
         return _time_in(self._admin.get("/sandbox/clock"))
@@ -127,16 +127,10 @@ class Caller:
 
     def found(self, **body: Any) -> dict[str, Any]:
         """Return the record of a search that has ended."""
-        answer = self.ask(wait=True, **body)
-        assert answer.status_code == httpx.codes.OK, answer.text
-        record: dict[str, Any] = answer.json()
-        return record
+        return _record(self.ask(wait=True, **body))
 
     def read(self, search: str) -> dict[str, Any]:
-        answer = self.http.get(f"/searches/{search}")
-        assert answer.status_code == httpx.codes.OK, answer.text
-        record: dict[str, Any] = answer.json()
-        return record
+        return _record(self.http.get(f"/searches/{search}"))
 
     def ended(self, search: str) -> dict[str, Any]:
         """Return the record once it has ended; it is about to."""
@@ -151,6 +145,12 @@ class Caller:
         """Return how many searches count towards the day."""
         answer = self.http.get("/usage").raise_for_status()
         return 60 - int(answer.headers["RateLimit-Remaining"])
+
+
+def _record(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.status_code == httpx.codes.OK, answer.text
+    record: dict[str, Any] = answer.json()
+    return record
 
 
 @dataclass
@@ -169,17 +169,16 @@ class Target:
     margin: timedelta = timedelta(seconds=1)
     pool: dict[int, list[Key]] = field(default_factory=dict)
     ceiling: "Target | None" = None
-    _open: ExitStack = field(default_factory=ExitStack)
-    _transport: httpx.BaseTransport | None = None
+
+    def __post_init__(self) -> None:
+        self.transport = Spreading(self.urls)
 
     def __enter__(self) -> Self:
-        self._transport = spreading = Spreading(self.urls)
-        self._open.callback(spreading.end)
-        self._open.callback(self.clock.close)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self.transport.end()
+        self.clock.close()
 
     @property
     def limited(self) -> "Target":
@@ -211,12 +210,6 @@ class Target:
     def caller(self, quota: int = 100) -> Caller:
         return self.with_key(self.key(quota))
 
-    @property
-    def transport(self) -> httpx.BaseTransport:
-        """Calls are sent with it."""
-        assert self._transport is not None, "it is entered"
-        return self._transport
-
     def with_key(self, key: Key) -> Caller:
         return Caller(key, self.urls[0], self.transport)
 
@@ -239,24 +232,20 @@ def from_environment(environment: Mapping[str, str]) -> Iterator[Target]:
         for line in Path(environment[KEYS]).read_text().splitlines():
             key = Key(**json.loads(line))
             pool.setdefault(key.quota, []).append(key)
-    target = Target(environment[URLS].split(), _clock(admin), _command(command), margin, pool)
+    target = Target(environment[URLS].split(), Clock(admin), _command(command), margin, pool)
     with ExitStack() as stack:
         if CEILING in environment:
             apart = CEILING_COMMAND in environment
             target.ceiling = stack.enter_context(
                 Target(
                     [environment[CEILING]],
-                    _clock(environment.get(CEILING_ADMIN, admin)),
+                    Clock(environment.get(CEILING_ADMIN, admin)),
                     _command(environment.get(CEILING_COMMAND, command)),
                     margin,
                     {} if apart else pool,
                 )
             )
         yield stack.enter_context(target)
-
-
-def _clock(admin_url: str) -> Clock:
-    return Clock(admin_url.rstrip("/"))
 
 
 def _command(prefix: str) -> Command:

@@ -11,21 +11,12 @@ from conformance.rows import HERE, ROOT, coverage
 from conformance.target import URLS
 
 
-def test_every_row_is_shown_over_http_or_names_its_test_in_process() -> None:
-    assert coverage().bare == set()
-
-
-def test_no_test_shows_a_row_that_is_not_there() -> None:
-    assert coverage().unknown == set()
-
-
-def test_every_test_in_process_that_a_row_names_is_there() -> None:
-    assert coverage().missing == set()
-
-
-def test_no_row_has_both_a_test_over_http_and_an_excuse() -> None:
+def test_every_row_is_shown_over_http_or_else_names_its_tests_in_process() -> None:
+    """And what the tests and the list of tests in process name is there."""
     covered = coverage()
 
+    assert covered.bare == covered.unknown == set()
+    assert covered.missing == set()
     assert covered.over_http.keys() & covered.in_process.keys() == set()
 
 
