@@ -11,16 +11,15 @@ from traceback import extract_tb
 
 from msgspec import ValidationError
 
+from cs.domain.names.plain_text import CONTROLS
+
 #: Characters of a cause at most, and causes of one run.
 CAUSE = 300
 CAUSES = 20
 
 # Tried only where a word begins, or a long one would be read once for each of its letters.
 _MAILBOX = re.compile(r"(?<![^\s@'\"<>=&?])[^\s@'\"<>=&?]+(?:@|%40)[^\s'\"<>&]+")
-#: Controls, what turns directions (UAX 9), line separators, halves of a character.
-_CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]+"
-)
+_CONTROL = re.compile(f"{CONTROLS.pattern}+")
 _PATH = re.compile(r"(https?://[^\s/?#'\"]+)[/?#][^\s'\"]*", re.IGNORECASE)
 #: An apostrophe within a word begins nothing; what was cut is quoted to its end.
 _QUOTED = re.compile(

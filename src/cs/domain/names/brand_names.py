@@ -46,6 +46,7 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _LDH = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1123 2.1
 _IN_USE = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")  # as DNS has them, too
 _A_LABEL = "xn--"  # what encoded labels begin with (RFC 5890 2.3.2.1)
+_PORT = re.compile("[0-9]{1,5}")
 _ENDS_IN_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # as an IPv4 address may (WHATWG URL)
 #: Never the name of a public web site (RFC 6761, RFC 6762, RFC 7686, RFC 9476 and ICANN).
 SPECIAL_USE = frozenset({"localhost", "local", "internal", "invalid", "arpa", "onion"})
@@ -164,7 +165,8 @@ def _written_host(raw: str) -> str:
     if authority.startswith("["):
         raise Unacceptable("domain must be a name, not an IP address")
     host, _, port = authority.partition(":")
-    if port and not _is_port(port):
+    digits = port.lstrip("0")
+    if port and not (_PORT.fullmatch(digits) and int(digits) <= 65_535):
         raise Unacceptable(
             "domain must not carry anything but a port from 1 to 65535 after ':'"
         )
@@ -173,11 +175,6 @@ def _written_host(raw: str) -> str:
     if len(host) > _WRITTEN_MAX:
         raise Unacceptable(f"domain must have at most {HOST_MAX} characters")
     return host
-
-
-def _is_port(text: str) -> bool:
-    digits = text.lstrip("0")
-    return re.fullmatch("[0-9]{1,5}", digits) is not None and int(digits) <= 65_535
 
 
 def _ascii_host(host: str) -> str:

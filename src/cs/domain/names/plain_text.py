@@ -26,7 +26,7 @@ _BOXED = {first + n: ord("A") + n for first in (0x1F150, 0x1F170) for n in range
 
 #: What a terminal takes for a command, or for a direction of what follows: C0, C1 and DEL;
 #: what turns directions (UAX 9); line and paragraph separators; halves of a character.
-_CONTROLS = re.compile(
+CONTROLS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]"
 )
 
@@ -54,7 +54,7 @@ def escaped_controls(text: str, *, keep: str = "") -> str:
         code = ord(character)
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
-    return _CONTROLS.sub(spelt, text)
+    return CONTROLS.sub(spelt, text)
 
 
 def plain(text: str) -> str:

@@ -87,46 +87,33 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-#: What the first word begins and ends with, the words after it, what follows, the kind.
-_Term = tuple[str, str, list[str], str, str]
+#: The first word, the words after it, what follows, the kind.
+_Term = tuple[str, list[str], str, str]
 
 
 class _Index:
-    """Terms by their first words: spelt out, by their beginning, or by their end."""
+    """Terms by the two letters that they begin with, as far as they are spelt out."""
 
     def __init__(self) -> None:
-        self._exact: dict[str, list[_Term]] = {}
-        self._stems: dict[str, list[_Term]] = {}
-        self._ends: list[_Term] = []
-        self._endings: tuple[str, ...] = ()
+        self._terms: dict[str, list[_Term]] = {}
         self._of = lru_cache(4_096)(self._find)
 
     def add(self, term: str, kind: str) -> None:
         mark = term[-1] if term[-1] in ":," else ""
         first, *rest = filter(None, _PARTED.split(term.removesuffix(mark)))
-        stem, star, end = first.partition("*")
-        if not star:
-            self._exact.setdefault(first, []).append((first, "", rest, mark, kind))
-        elif stem:
-            self._stems.setdefault(stem[:2], []).append((stem, end, rest, mark, kind))
-        else:
-            self._ends.append(("", end, rest, mark, kind))
-            self._endings = (*self._endings, end)
+        begins = first.partition("*")[0][:2]
+        self._terms.setdefault(begins, []).append((first, rest, mark, kind))
 
     def _find(self, word: str) -> list[_Term]:
-        found = self._exact.get(word, [])
-        if stems := self._stems.get(word[:2]):
-            found = found + [t for t in stems if word.startswith(t[0]) and word.endswith(t[1])]
-        if word.endswith(self._endings):
-            found = found + [term for term in self._ends if word.endswith(term[1])]
-        return found
+        terms = chain(self._terms.get(word[:2], ()), self._terms.get("", ()))
+        return [term for term in terms if _fits(word, term[0])]
 
     def knows(self, word: str) -> bool:
-        return any(not rest for _, _, rest, _, _ in self._of(word))
+        return any(not rest for _, rest, _, _ in self._of(word))
 
     def at(self, words: list[str], n: int) -> Iterator[tuple[int, str, str]]:
         """Yield how many words the terms at word *n* have, what must follow, and the kind."""
-        for _, _, rest, mark, kind in self._of(words[n]):
+        for _, rest, mark, kind in self._of(words[n]):
             if not rest:
                 yield 1, mark, kind
                 continue
