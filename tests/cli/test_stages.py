@@ -1,5 +1,6 @@
 """`cs resolve`, `cs classify`, `cs verify`: one item, or one a line."""
 
+import json
 import select
 import signal
 
@@ -59,6 +60,52 @@ def test_a_bad_line_is_reported_and_those_after_it_are_read(
     assert first == last
     assert (list(wrong), wrong["id"]) == (["id", "error"], id_)
     assert message in wrong["error"]
+
+
+#: Asked without a domain; None: ambiguous.
+MEANT: dict[str, str | None] = {
+    # Consumer goods of many countries, as people write them.
+    "Nestle": "nestle.com",
+    "Heineken": "heineken.com",
+    "NIVEA Deutschland": "nivea.com",
+    "Colgate": "colgate.com",
+    "Philips": "philips.com",
+    "Pampers GmbH": "pampers.com",
+    "Danone": "danone.com",
+    "Mattel Inc.": "mattel.com",
+    "Michelin": "michelin.com",
+    "キヤノン": "canon.com",
+    "ООО «Хайнц»": "heinz.com",
+    "Gillete": "gillette.com",
+    "삼성전자": "samsung.com",
+    "海尔": "haier.com",
+    "Ülker A.Ş.": "ulker.com.tr",
+    # The larger brand of a name.
+    "Absolut": "absolut.com",
+    "Corona": "corona.com",
+    "Tide": "tide.com",
+    "Shell": "shell.com",
+    "Omega": "omegawatches.com",
+    "Apple": "apple.com",
+    # Several that are as well known, and words that no brand owns alone.
+    **dict.fromkeys(("Dove", "Delta", "Proton", "Oasis", "Metro", "Polo", "Pioneer", "Sprint")),
+    **dict.fromkeys(("Eagle", "Phoenix", "Central", "Premier", "Victoria", "Royal", "Atlas")),
+    "Expess": None,
+}
+
+
+def test_a_name_means_the_larger_brand_and_a_word_of_many_brands_none(here: Here) -> None:
+    asked = lines(*(json.dumps({"id": n, "query": {"brand": n}}) for n in MEANT))
+    with_site = '{"id": "Eagle", "query": {"brand": "Eagle", "domain": "eagle.cool"}}'
+
+    found = here("resolve", "-", "--offline", "--json", stdin=asked).rows
+    (eagle,) = here("resolve", "-", "--offline", "--json", stdin=lines(with_site)).rows
+
+    assert {row["id"]: (row["status"], row["domain"]) for row in found} == {
+        name: ("ambiguous" if domain is None else "matched", domain)
+        for name, domain in MEANT.items()
+    }
+    assert (eagle["status"], eagle["domain"]) == ("matched", "eagle.cool")
 
 
 def test_a_brand_that_no_search_takes_is_a_bad_line(here: Here) -> None:

@@ -152,7 +152,7 @@ CASES = {
         found={"domain": "nike.com"},
     ),
     "something similar": Case(
-        [match(0.69, "Delta Faucet", "deltafaucet.com")], brand="Delta", status="no_match"
+        [match(0.69, "Dalton Faucet", "dalton.com")], brand="Dalton", status="no_match"
     ),
     "a namesake without a site": Case(
         [NIKE], [match(0.97, "Nike", None)], brand="Nike", found={"domain": "nike.com"}
@@ -167,7 +167,11 @@ CASES = {
         brand="Metro",
         status="ambiguous",
     ),
-    "likely alone": Case([METRO], brand="Metro", status="no_match"),
+    "likely alone": Case(
+        [match(0.5, "Dalton", "dalton.com")], brand="Dalton", status="no_match"
+    ),
+    "a word of many brands, alone": Case([METRO], brand="Metro", status="ambiguous"),
+    "a word of many brands, unknown": Case([], brand="Atlas", status="ambiguous"),
     "a domain among namesakes": Case(
         [match(1.0, "Delta", "deltagalil.com")],
         [DELTA],

@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,8 @@ class Companies:
 
     def __init__(self, here: Here, folder: Path) -> None:
         self._here, self._folder = here, folder
-        self.source = source_over(folder / "data" / "brands.sqlite")
+        self.file = folder / "data" / "brands.sqlite"
+        self.source = source_over(self.file)
 
     def read(self, text: str, *options: str) -> dict[str, Any]:
         (file := self._folder / "companies.csv.gz").write_bytes(gzip.compress(text.encode()))
@@ -161,6 +164,18 @@ def test_a_domain_is_found_by_itself_and_below(companies: Companies) -> None:
     found = [[each.name for each in companies.find(domain=host)] for host in hosts]
 
     assert found == [["Acme Home"], ["Acme Home"], []]
+
+
+def test_an_index_written_before_there_was_fame_is_read_and_written(
+    companies: Companies,
+) -> None:
+    companies.read(FILE)
+    with closing(sqlite3.connect(companies.file)) as index:
+        index.execute("ALTER TABLE company DROP COLUMN fame")
+
+    assert [each.name for each in companies.find(domain="acmehome.com")] == ["Acme Home"]
+    assert companies.read("id,name,website\n9,Novara,novara.example\n")["new"] == 1
+    assert len(companies.find("Novara")) == len(companies.find(domain="acmehome.com")) == 1
 
 
 def test_nothing_imported_is_not_configured(companies: Companies) -> None:

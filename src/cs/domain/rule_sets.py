@@ -17,7 +17,7 @@ MAIL_REPLIES = "mail-replies-3"
 #: Which addresses of a person are tried, and what counts of what was found about them.
 VERIFICATION = "verification-4"
 #: Which brand is meant, by the answers of the sources: `cs.pipeline.brand_choice`.
-RESOLUTION = "resolution-5"
+RESOLUTION = "resolution-6"
 
 #: How a set that was not recorded is named to people.
 NOT_RECORDED = "not recorded"

@@ -20,6 +20,7 @@ from cs.domain.names.brand_match import (
     begins_with,
     best_likeness,
     is_house,
+    is_shared,
     likeness,
     name_keys,
     names_host,
@@ -174,7 +175,11 @@ def choose(query: Query, answers: Sequence[BrandAnswer]) -> BrandChoice:
     if query.domain is not None:
         return _by_domain(every, query.domain, query.brand)
     with_site = [c for c in every if c.facts.domain is not None]
-    return _best(with_site if any(c.score >= SURE for c in with_site) else every)
+    found = _best(with_site if any(c.score >= SURE for c in with_site) else every)
+    names = (query.brand or "", *(c.facts.name for c in every))
+    if found.status == "no_match" and any(is_shared(name) for name in names):
+        return BrandChoice("ambiguous", score=found.score)
+    return found
 
 
 def _best(candidates: Sequence[BrandCandidate]) -> BrandChoice:

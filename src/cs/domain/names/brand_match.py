@@ -43,6 +43,7 @@ def _words_in(table: str) -> frozenset[str]:
 FIRM_WORDS, SHOP_WORDS = _words_in("firm"), _words_in("shop")
 #: Legal forms as they stand at the end of a name, dots and slashes removed.
 LEGAL_FORMS = _words_in("legal_forms")
+_SHARED = _words_in("shared")
 #: Stripped only after "&" or before another legal form: "Gap Co" may be another brand.
 _COMPANY_WORDS = frozenset({"co", "company"})
 _PLAIN_LETTERS = str.maketrans(
@@ -220,6 +221,15 @@ def is_house(name: str) -> bool:
     (True, False)
     """
     return name_keys(name).company in _houses()
+
+
+def is_shared(name: str) -> bool:
+    """Say whether *name* is a word that several brands go by, and none of them alone.
+
+    >>> is_shared("Eagle Ltd"), is_shared("American Eagle"), is_shared("Apple")
+    (True, False, False)
+    """
+    return name_keys(name).company in _SHARED
 
 
 @cache

@@ -50,7 +50,9 @@ class IndexedBrand(msgspec.Struct, frozen=True):
     """One brand or company.
 
     ``other_domains`` are sites named with the brand: its own in other countries, its
-    owner's, and now and then a stranger's.  ``domain`` too may be an owner's.
+    owner's, and now and then a stranger's.  ``domain`` too may be an owner's.  ``fame`` is
+    where it is known, as written down by hand: 1 in its country or trade, 2 in several
+    countries, 3 in most; 0 if not written down.
     """
 
     key: str  # Wikidata's item, a file's own id, else the domain, else name and country
@@ -64,6 +66,7 @@ class IndexedBrand(msgspec.Struct, frozen=True):
     parent: str | None = None  # its name
     aliases: tuple[str, ...] = ()
     other_domains: tuple[str, ...] = ()
+    fame: int = 0
 
     @property
     def wikidata(self) -> int | None:
@@ -100,7 +103,7 @@ class IndexedBrand(msgspec.Struct, frozen=True):
         Of a company whose size is known the size says it.  Else what is written of a brand:
         the name under ".com", how early it got its item in Wikidata (items are numbered as
         they are made, and what is well known came first: Starbucks is Q37158), social pages,
-        sites and further names.
+        sites and further names; at least as much as its fame.
         """
         if self.size:
             at_home = _SIZED_DOT_COM if self.has_dot_com else 0.0
@@ -112,7 +115,7 @@ class IndexedBrand(msgspec.Struct, frozen=True):
         pages = sum(page is not None for page in (self.instagram, self.tiktok, self.linkedin))
         named = len(self.other_domains), len(self.aliases)
         more = sum(_DOUBLED * math.log2(1 + count) for count in named)
-        return site + age + _SOCIAL_PAGE * pages + more
+        return max(site + age + _SOCIAL_PAGE * pages + more, _FAME[self.fame])
 
     @property
     def _at_home(self) -> bool:
@@ -165,6 +168,8 @@ _PER_TENFOLD = 1.5
 _WITHOUT_ITEM = 1.5
 _DOT_COM, _SITE_CALLED_SO, _SIZED_DOT_COM = 2.0, 1.0, 1.5
 _SOCIAL_PAGE, _DOUBLED = 0.2, 0.1
+#: By fame: as much as what is written of brands so known comes to (Boots 4.9, Nike 6.9).
+_FAME = (0.0, 4.5, 6.0, 7.5)
 
 
 class Typo(msgspec.Struct, frozen=True):
@@ -208,6 +213,9 @@ class BrandIndex:
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
+            columns = {row[1] for row in self._db.execute("PRAGMA table_info(company)")}
+            if "fame" not in columns:  # a file of companies imported earlier
+                self._db.execute("ALTER TABLE company ADD fame INTEGER NOT NULL DEFAULT 0")
 
     def __enter__(self) -> Self:
         return self
@@ -446,7 +454,7 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS company (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, domain TEXT,
     country TEXT, size INTEGER NOT NULL, linkedin TEXT, instagram TEXT, tiktok TEXT,
-    parent TEXT, aliases TEXT, other_domains TEXT);
+    parent TEXT, aliases TEXT, other_domains TEXT, fame INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS name (
     key TEXT NOT NULL, rank INTEGER NOT NULL, number INTEGER NOT NULL,
     PRIMARY KEY (key, rank, number)) WITHOUT ROWID;
@@ -458,7 +466,7 @@ CREATE TABLE IF NOT EXISTS large (key TEXT PRIMARY KEY) WITHOUT ROWID;
 #: Columns with lists, as JSON.
 _LISTS = frozenset({"aliases", "other_domains"})
 _FIELDS = ("number", *IndexedBrand.__struct_fields__)
-_PUT = f"INSERT OR REPLACE INTO company ({', '.join(_FIELDS)}) VALUES (?{', ?' * 11})"  # noqa: S608
+_PUT = f"INSERT OR REPLACE INTO company ({', '.join(_FIELDS)}) VALUES (?{', ?' * 12})"  # noqa: S608
 _ENTER = {
     "name": "INSERT OR IGNORE INTO name VALUES (?, ?, ?)",
     "site": "INSERT OR IGNORE INTO site VALUES (?, ?, ?)",

@@ -21,6 +21,7 @@ from cs.domain.names.brand_match import (
     core_forms,
     initials,
     is_legal_form,
+    is_shared,
     likeness,
     name_keys,
     undecorated,
@@ -82,8 +83,10 @@ _NATIONAL = 0.5
 #: A brand less known than this does not stand out: too little is known of both.
 _WELL_KNOWN = 5.0
 _DOUBTED = 1.5
-#: ... and one without the name under ".com" is one country's, most often.
+#: ... and one without the name under ".com" is one country's, most often, ...
 _WITHOUT_DOT_COM = 1.2
+#: ... unless its fame says otherwise.
+_ABROAD = 2
 
 
 class ScoredBrand(msgspec.Struct, frozen=True):
@@ -112,9 +115,17 @@ def by_name(index: BrandIndex, asked: str) -> list[ScoredBrand]:
     )
     for form in forms:
         if found := form(index, name):
-            return sorted(found, key=lambda each: -each.score)
+            return sorted(_doubted(name, found), key=lambda each: -each.score)
     bare = without_legal_forms(without_list_mark(name))
     return [] if bare in {name, ""} else by_name(index, bare)
+
+
+def _doubted(name: str, found: list[ScoredBrand]) -> list[ScoredBrand]:
+    """Halve the scores of *found* if another brand may be meant as well, listed or not."""
+    best = max(found, key=lambda each: each.score).brand
+    if is_shared(name) or (is_shared(best.name) and not best.likeness(name)):
+        return [ScoredBrand(each.brand, each.score / 2) for each in found]
+    return found
 
 
 def _as_written(index: BrandIndex, name: str) -> list[ScoredBrand]:
@@ -318,9 +329,9 @@ def _behind(first: tuple[IndexedBrand, float], other: tuple[IndexedBrand, float]
     (one, weight), (two, rival) = first, other
     if one.size:  # which says more than what is written of a brand
         return (weight - rival) / _STEP
-    unknown = _UNKNOWN_RIVAL if two.wikidata is None else 0.0
+    unknown = _UNKNOWN_RIVAL if two.wikidata is None and not two.fame else 0.0
     doubt = _DOUBTED * max(0.0, _WELL_KNOWN - one.weight)
-    if one.has_dot_com:
+    if one.has_dot_com or one.fame >= _ABROAD:
         return max(weight - rival - unknown - doubt, 0.0)
     distance = weight - rival - unknown - doubt - _WITHOUT_DOT_COM
     namesake = name_keys(one.name).company == name_keys(two.name).company
