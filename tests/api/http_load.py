@@ -21,7 +21,7 @@ class Unexpected(Exception):
 
 @dataclass
 class Took:
-    """What calls took."""
+    """The times of calls."""
 
     times_s: list[float]
     total_s: float

@@ -1,4 +1,4 @@
-"""What the description shows as messages is what the service answers, each and no other."""
+"""The messages that the description shows are those that the service answers, and no other."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""What an answer means."""
+"""The meaning of an answer."""
 
 from contextlib import suppress
 from typing import Any

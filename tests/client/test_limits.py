@@ -1,4 +1,4 @@
-"""What headers say of the limits, in both forms."""
+"""The limits in headers, in both forms."""
 
 import httpx
 import pytest

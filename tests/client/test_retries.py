@@ -1,4 +1,4 @@
-"""What is tried again, and when."""
+"""The errors after which a call is tried again, and when."""
 
 import pytest
 from hypothesis import given
