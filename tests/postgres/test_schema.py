@@ -1,9 +1,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import asyncpg
 import pytest
 
+from cs.postgres import schema
 from cs.postgres.errors import DatabaseUnavailable, WrongSchema
 from cs.postgres.pool import Pool, connected, open_pool
 from cs.postgres.schema import STORES, Migration, Store, check, migrate, migrations, missing
@@ -23,14 +25,29 @@ async def pool(every_database: str) -> AsyncIterator[Pool]:
         yield pool
 
 
+async def migrated_to(
+    connection: Any, steps: Sequence[Migration], store: Store = "service"
+) -> Sequence[Migration]:
+    """Migrate as a version does that has *steps*."""
+    schema.migrations = lambda store: steps
+    return await migrate(connection, store)
+
+
+@pytest.fixture(autouse=True)
+def own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the service's own steps again afterwards."""
+    monkeypatch.setattr(schema, "migrations", migrations)
+
+
 async def _migrated(pool: Pool, steps: Sequence[Migration]) -> list[int]:
     async with connected(pool) as connection:
-        return [step.number for step in await migrate(connection, "service", steps)]
+        return [step.number for step in await migrated_to(connection, steps)]
 
 
 async def _checked(pool: Pool, steps: Sequence[Migration]) -> None:
     async with connected(pool) as connection:
-        await check(connection, "service", steps)
+        schema.migrations = lambda store: steps
+        await check(connection, "service")
 
 
 async def test_steps_are_applied_once_and_in_order(pool: Pool) -> None:
@@ -59,7 +76,7 @@ async def test_who_waits_is_not_ended_by_a_time_out(
         connected(pool) as first,
     ):
         slow = Migration(1, "slow", "SELECT pg_sleep(1)")
-        both = await asyncio.gather(migrate(first, "service", [slow]), _migrated(hasty, [slow]))
+        both = await asyncio.gather(migrated_to(first, [slow]), _migrated(hasty, [slow]))
 
     assert sorted(map(len, both)) == [0, 1]
 
@@ -90,7 +107,7 @@ async def test_a_step_that_is_missing_is_reported(pool: Pool) -> None:
     with pytest.raises(WrongSchema, match="lacks step 2"):
         await _checked(pool, [FIRST, SECOND])
     async with connected(pool) as connection:
-        assert await missing(connection, "service", [FIRST, SECOND]) == [SECOND]
+        assert await missing(connection, "service") == [SECOND]
 
 
 async def test_a_step_that_fails_leaves_nothing_of_itself_and_keeps_the_ones_before(
@@ -114,7 +131,7 @@ def test_every_store_has_steps_numbered_without_gaps(store: Store) -> None:
 async def test_time_outs_are_as_before_a_migration(pool: Pool) -> None:
     async with connected(pool) as connection:
         before = await connection.fetchval("SHOW statement_timeout")
-        await migrate(connection, "service", [FIRST])
+        await migrated_to(connection, [FIRST])
 
         assert await connection.fetchval("SHOW statement_timeout") == before
         assert await connection.fetchval("SHOW lock_timeout") == before
@@ -140,11 +157,11 @@ async def test_no_step_stops_writers_while_somebody_else_is_long_at_it(
         connected(pool) as writer,
         connected(pool) as connection,
     ):
-        await migrate(connection, store, until[:-1])
+        await migrated_to(connection, until[:-1], store)
         tables = await pool.fetchval(TABLES)
         async with asyncio.TaskGroup() as tasks, long.transaction():
             await long.execute(f"LOCK TABLE {tables} IN ROW EXCLUSIVE MODE")
-            migrating = tasks.create_task(migrate(connection, store, until))
+            migrating = tasks.create_task(migrated_to(connection, until, store))
             await _applied_or_waiting(pool, connection.get_server_pid(), migrating)
             async with writer.transaction():
                 await writer.execute("SET LOCAL lock_timeout = '20s'")
@@ -162,10 +179,10 @@ async def test_no_step_reads_a_table_whole_under_a_lock(
     """What is written again, indexed or held to a constraint is read whole: it may be large."""
     until = [each for each in migrations(store) if each.number <= step.number]
     async with connected(pool) as connection:
-        await migrate(connection, store, until[:-1])
+        await migrated_to(connection, until[:-1], store)
         tables = await pool.fetch(FILES)
         before = await pool.fetch(READ_WHOLE, [row["oid"] for row in tables])
-        await migrate(connection, store, until)
+        await migrated_to(connection, until, store)
         after = await pool.fetch(READ_WHOLE, [row["oid"] for row in tables])
 
     assert set(tables) <= set(await pool.fetch(FILES))
@@ -187,7 +204,7 @@ async def test_an_index_left_unfinished_by_a_kill_is_made_again(pool: Pool) -> N
         await long.execute("INSERT INTO thing VALUES (1)")
         async with connected(pool) as connection:
             pid = connection.get_server_pid()
-            migrating = asyncio.create_task(migrate(connection, "service", [FIRST, INDEX]))
+            migrating = asyncio.create_task(migrated_to(connection, [FIRST, INDEX]))
             await _applied_or_waiting(pool, pid, migrating)
             await pool.execute("SELECT pg_terminate_backend($1)", pid)
             with pytest.raises(DatabaseUnavailable):

@@ -60,7 +60,9 @@ class StoredKeys:
         self._masters = MasterKeys.of(master)
         self._where = where
         self._wrapping = self._masters.first  # as the store said when it was last asked
-        self._open = OpenKeys(metrics=metrics)
+        self._open = LruDict[str, bytes](CACHED)
+        self._forgotten = 0  # how often
+        self._counters = (metrics or Metrics()).cache("data-keys", self._open.__len__, CACHED)
         self._secrets: dict[str, bytes] = {}
 
     async def __aenter__(self) -> Self:
@@ -92,24 +94,49 @@ class StoredKeys:
     async def ensure_indexed(
         self, names: Iterable[str], entries: Iterable[tuple[str, str]]
     ) -> Mapping[str, bytes]:
-        async def make(wanted: Sequence[str]) -> Mapping[str, bytes | None]:
+        wanted = tuple(dict.fromkeys(names))
+        before = {name: self._open[name] for name in wanted if name in self._open}
+
+        async def make() -> Mapping[str, bytes | None]:
             return await self._made(wanted, await self._indexed(entries, wanted))
 
+        found = _existing(await self._read(wanted, make()))
         # A name that had another key until now had it from a store that has forgotten it:
         # what was sealed with that one is lost.
-        stored, replaced = await self._open.reload(names, make)
-        self.lost.note(LostValue(name, "another") for name in sorted(replaced))
-        return _existing(stored)
+        replaced = sorted(name for name, key in before.items() if found.get(name, key) != key)
+        self.lost.note(LostValue(name, "another") for name in replaced)
+        return found
 
     async def find(self, names: Iterable[str]) -> Mapping[str, bytes]:
-        async def load(wanted: Sequence[str]) -> Mapping[str, bytes]:
-            return _existing(await self._stored_keys(wanted))
-
-        return await self._open.get(names, load)
+        wanted = tuple(dict.fromkeys(names))
+        found = {name: self._open[name] for name in wanted if name in self._open}
+        for name in found:
+            self._open.use(name)
+        missing = [name for name in wanted if name not in found]
+        self._counters.hits.inc(len(found))
+        self._counters.misses.inc(len(missing))
+        if missing:
+            found |= _existing(await self._read(missing, self._stored_keys(missing)))
+        return found
 
     async def look(self, names: Iterable[str]) -> Mapping[str, bytes | None]:
-        stored, _ = await self._open.reload(names, self._stored_keys)
-        return stored
+        wanted = tuple(dict.fromkeys(names))
+        return await self._read(wanted, self._stored_keys(wanted))
+
+    async def _read(
+        self, names: Sequence[str], reading: Awaitable[Mapping[str, bytes | None]]
+    ) -> Mapping[str, bytes | None]:
+        """Return what *reading* gives for *names*, and have that in memory from then on."""
+        before = self._forgotten
+        found = await reading
+        self._drop(names)
+        if before == self._forgotten:  # else it may have been destroyed since
+            self._open.update(_existing(found))
+        return found
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._open.pop(name, None)
 
     async def destroy(self, names: Iterable[str]) -> None:
         destroyed = sorted(set(names))
@@ -121,7 +148,8 @@ class StoredKeys:
             self.forget()
 
     def forget(self) -> None:
-        self._open.forget()
+        self._open.clear()
+        self._forgotten += 1
 
     async def _stored_keys(self, names: Sequence[str]) -> dict[str, bytes | None]:
         """Return what is stored of *names*; ``None`` for a destroyed key."""
@@ -181,7 +209,7 @@ class StoredKeys:
         if not rows:
             return await self._stored_keys(names) if names else {}
         destroyed, stored = await self._index(rows, names)
-        self._open.drop(destroyed)
+        self._drop(destroyed)
         if destroyed:
             try:
                 await self._database.wipe_parts("data_key", "name", destroyed)
@@ -326,68 +354,6 @@ class StoredKeys:
         await self._database.transact_locking(rewrap_secrets)
         await self._database.wipe_parts("data_key", "name")
         await self._database.fetch("DELETE FROM older_master")
-
-
-class OpenKeys:
-    """Unwrapped data keys in memory, the least recently used going first."""
-
-    def __init__(self, metrics: Metrics | None = None) -> None:
-        self._keys = keys = LruDict[str, bytes](CACHED)
-        self._counters = (metrics or Metrics()).cache("data-keys", keys.__len__, CACHED)
-        self._forgotten = 0
-
-    async def get(
-        self,
-        names: Iterable[str],
-        load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]],
-    ) -> Mapping[str, bytes]:
-        """Return the keys of *names*, those that are not here from *load*."""
-        wanted = tuple(dict.fromkeys(names))
-        found = {name: self._keys[name] for name in wanted if name in self._keys}
-        self._use(found)
-        missing = [name for name in wanted if name not in found]
-        self._counters.hits.inc(len(found))
-        self._counters.misses.inc(len(missing))
-        if missing:
-            before = self._forgotten
-            loaded = await load(missing)
-            found.update(loaded)
-            if before == self._forgotten:  # else it may have been destroyed since
-                self._keys.update(loaded)
-        return found
-
-    async def reload(
-        self,
-        names: Iterable[str],
-        load: Callable[[Sequence[str]], Awaitable[Mapping[str, bytes | None]]],
-    ) -> tuple[Mapping[str, bytes | None], frozenset[str]]:
-        """Return what *load* gives for all of *names*, and which of them had another key here.
-
-        From then on what was loaded is in memory.
-        """
-        wanted = tuple(dict.fromkeys(names))
-        cached = {name: self._keys[name] for name in wanted if name in self._keys}
-        before = self._forgotten
-        loaded = await load(wanted)
-        self.drop(wanted)
-        there = _existing(loaded)
-        if before == self._forgotten:  # else it may have been destroyed since
-            self._keys.update(there)
-        self._use(there)
-        replaced = frozenset(n for n, key in cached.items() if there.get(n, key) != key)
-        return loaded, replaced
-
-    def _use(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._keys.use(name)
-
-    def drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            self._keys.pop(name, None)
-
-    def forget(self) -> None:
-        self._keys.clear()
-        self._forgotten += 1
 
 
 def _existing(keys: Mapping[str, bytes | None]) -> dict[str, bytes]:

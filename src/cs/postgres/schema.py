@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import asyncpg
 import msgspec
@@ -38,6 +38,7 @@ LOCK_PAUSE_S = 2.0
 TURN_PAUSE_S = 0.2
 
 
+AnyConnection: TypeAlias = Connection | PooledConnection
 Store = Literal["service", "keys", "stages"]
 #: Every store: what the service keeps, the key store, and the stages' own.
 STORES: tuple[Store, ...] = ("service", "keys", "stages")
@@ -81,11 +82,7 @@ def migrations(store: Store) -> Sequence[Migration]:
     ]
 
 
-async def migrate(
-    connection: Connection | PooledConnection,
-    store: Store,
-    steps: Sequence[Migration] | None = None,
-) -> Sequence[Migration]:
+async def migrate(connection: AnyConnection, store: Store) -> Sequence[Migration]:
     """Bring the database up to this version; return the steps that were applied.
 
     Several may run this at once: the others wait, then find nothing to do.
@@ -94,7 +91,7 @@ async def migrate(
         WrongSchema: A step that was applied is not the one of this version.
         DatabaseUnavailable: PostgreSQL cannot be reached.
     """
-    steps = migrations(store) if steps is None else steps
+    steps = migrations(store)
     with translate_errors():
         await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
         await _take_turn(connection)
@@ -115,7 +112,7 @@ async def migrate(
             await connection.execute("RESET lock_timeout; RESET statement_timeout")
 
 
-async def _take_turn(connection: Connection | PooledConnection) -> None:
+async def _take_turn(connection: AnyConnection) -> None:
     """Take the lock, asking for it again and again.
 
     A statement that waits keeps a snapshot, and building an index waits for every process that
@@ -128,9 +125,7 @@ async def _take_turn(connection: Connection | PooledConnection) -> None:
         await asyncio.sleep(TURN_PAUSE_S)
 
 
-async def _apply(
-    connection: Connection | PooledConnection, store: Store, step: Migration
-) -> None:
+async def _apply(connection: AnyConnection, store: Store, step: Migration) -> None:
     until = time.monotonic() + TAKES_S
     while True:
         try:
@@ -146,9 +141,7 @@ async def _apply(
             return
 
 
-async def _build(
-    connection: Connection | PooledConnection, step: Migration, index: str
-) -> None:
+async def _build(connection: AnyConnection, step: Migration, index: str) -> None:
     """Build *index*, unless that was done and only not noted; an unfinished one again."""
     valid = await connection.fetchval(_INDEX_IS_VALID, index)
     if valid is False:
@@ -157,9 +150,7 @@ async def _build(
         await connection.execute(step.sql, timeout=TAKES_S)
 
 
-async def _keep(
-    connection: Connection | PooledConnection, store: Store, step: Migration
-) -> None:
+async def _keep(connection: AnyConnection, store: Store, step: Migration) -> None:
     await connection.execute(
         "INSERT INTO schema_steps (store, number, name, digest) VALUES ($1, $2, $3, $4)",
         store,
@@ -169,18 +160,14 @@ async def _keep(
     )
 
 
-async def missing(
-    connection: Connection | PooledConnection,
-    store: Store,
-    steps: Sequence[Migration] | None = None,
-) -> Sequence[Migration]:
+async def missing(connection: AnyConnection, store: Store) -> Sequence[Migration]:
     """Return the steps of this version that the database lacks; newer ones are no harm.
 
     Raises:
         WrongSchema: A step is not the one of this version.
         DatabaseUnavailable: PostgreSQL cannot be reached.
     """
-    steps = migrations(store) if steps is None else steps
+    steps = migrations(store)
     with translate_errors():
         there = await connection.fetchval("SELECT to_regclass('schema_steps') IS NOT NULL")
         applied = await _applied(connection, store) if there else {}
@@ -188,18 +175,14 @@ async def missing(
     return [step for step in steps if step.number not in applied]
 
 
-async def check(
-    connection: Connection | PooledConnection,
-    store: Store,
-    steps: Sequence[Migration] | None = None,
-) -> None:
+async def check(connection: AnyConnection, store: Store) -> None:
     """Check that the database has every step of this version.
 
     Raises:
         WrongSchema: A step is missing, or is not the one of this version.
         DatabaseUnavailable: PostgreSQL cannot be reached.
     """
-    lacking = await missing(connection, store, steps)
+    lacking = await missing(connection, store)
     if lacking:
         raise WrongSchema(
             f"the {store} database lacks step {lacking[0].number} ({lacking[0].name}) of its "
@@ -207,7 +190,7 @@ async def check(
         )
 
 
-async def _applied(connection: Connection | PooledConnection, store: Store) -> dict[int, str]:
+async def _applied(connection: AnyConnection, store: Store) -> dict[int, str]:
     rows = await connection.fetch(
         "SELECT number, digest FROM schema_steps WHERE store = $1", store
     )
