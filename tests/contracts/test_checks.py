@@ -10,7 +10,7 @@ import pytest
 from cs.checks.checks import CHECKS_PER_MINUTE, Check, Checks, MemoryChecks
 from cs.checks.postgres import PostgresChecks
 from cs.eventlog.port import LogUnavailable
-from harness.places import SLOW_KINDS, Place, open_database
+from harness.places import ALL_KINDS, Place, kinds, open_database
 from harness.servers.postgres import Postgres
 
 MINUTE = timedelta(seconds=60)
@@ -49,9 +49,7 @@ class Counting:
             )
 
 
-@pytest.fixture(params=["memory", *SLOW_KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("memory", *ALL_KINDS[1:])
 
 
 @pytest.fixture

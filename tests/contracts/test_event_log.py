@@ -31,14 +31,12 @@ from cs.keystore.port import KeyStore
 from domain.golden_files import golden_event, golden_events
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from harness.places import SLOW_KINDS, Place, log_in
+from harness.places import ALL_KINDS, Place, kinds, log_in
 
 WRITERS = 64
 
 
-@pytest.fixture(params=["memory", "sqlite", *SLOW_KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("memory", *ALL_KINDS)
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from harness.places import Place, heartbeats_in
+from harness.places import Place, heartbeats_in, kinds
 
 WORK = ("brand-a.1", "verification", "a.test")
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("memory", "postgres")
 
 
 @pytest.fixture

@@ -8,12 +8,9 @@ import pytest
 
 from cs.keystore.port import KeyStore
 from harness.memory_keys import MemoryKeyStore
-from harness.places import SLOW_KINDS, Place, keys_in
+from harness.places import ALL_KINDS, Place, keys_in, kinds
 
-
-@pytest.fixture(params=["memory", "sqlite", *SLOW_KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("memory", *ALL_KINDS)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from cs.directory.store import (
 )
 from cs.runtime.private_files import DeletedDataRemains
 from harness.manual_clock import ManualClock
-from harness.places import Place, directory_in, open_database, sql, stored_bytes
+from harness.places import Place, directory_in, kinds, open_database, sql, stored_bytes
 
 FILE, TABLE = "directory.db", "directory_person"
 DAY = date(2026, 11, 1)
@@ -74,9 +74,7 @@ def of(person: DirectoryPerson) -> str:
     return index(person).prints[0]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture
@@ -339,12 +337,6 @@ async def test_a_file_that_is_none_is_unavailable(tmp_path: Path) -> None:
 
 
 # In PostgreSQL.
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Any]:
-    async with open_database(database, "stages") as pool:
-        yield pool
 
 
 async def test_an_erasure_that_was_cut_off_is_finished_by_the_next(

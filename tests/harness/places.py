@@ -44,9 +44,6 @@ T = TypeVar("T")
 #: The folder of a data folder's files, or a database.
 Place: TypeAlias = Path | Pool
 KEY = b"k" * 32
-SLOW_KINDS = [
-    pytest.param(each, marks=pytest.mark.slow) for each in ("postgres", "oldest_postgres")
-]
 
 
 @asynccontextmanager
@@ -60,10 +57,28 @@ async def open_database(dsn: str, *stores: Store, role: str = "test") -> AsyncIt
         yield pool
 
 
-@pytest.fixture(params=["sqlite", *SLOW_KINDS])
-def kind(request: pytest.FixtureRequest) -> str:
-    """Say what `place` is; a module that has it memory too overrides it."""
-    return str(request.param)
+def kinds(*names: str) -> Any:
+    """Return the fixture ``kind``: what `place` is, once each of *names*."""
+
+    @pytest.fixture(
+        params=[pytest.param(n, marks=[pytest.mark.slow] * ("postgres" in n)) for n in names]
+    )
+    def kind(request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    return kind
+
+
+#: Both databases, PostgreSQL of the oldest major version too.
+ALL_KINDS = ("sqlite", "postgres", "oldest_postgres")
+kind = kinds(*ALL_KINDS)
+
+
+@pytest.fixture
+async def pool(database: str) -> AsyncIterator[Any]:
+    """Connections to a database of this test's own with every schema."""
+    async with open_database(database, *STORES) as pool:
+        yield pool
 
 
 @pytest.fixture

@@ -8,13 +8,7 @@ import asyncpg
 import pytest
 
 from cs.keystore.port import KeyStore, KeysUnavailable
-from harness.places import keys_in, open_database, stored_bytes
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Any]:
-    async with open_database(database, "keys") as pool:
-        yield pool
+from harness.places import keys_in, stored_bytes
 
 
 @pytest.fixture

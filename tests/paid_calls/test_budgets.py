@@ -26,7 +26,7 @@ from cs.paid_calls.budgets import (
     decide,
 )
 from cs.paid_calls.errors import CallsUnavailable
-from harness.places import Place, budgets_in
+from harness.places import Place, budgets_in, kinds
 
 FREE = ServiceLimits(calls_per_s=1000.0, burst=1000)
 DAILY = msgspec.structs.replace(FREE, micros_per_day=100)
@@ -37,9 +37,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "spending.db"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from cs.paid_calls.register import (
 )
 from cs.runtime.private_files import DeletedDataRemains
 from cs.runtime.sql import Database
-from harness.places import KEY, Place, calls_in, open_database, stored_bytes
+from harness.places import KEY, Place, calls_in, kinds, stored_bytes
 
 CALL = PaidCall("brand-a.1", "acme", b'{"q":"Ada Kern"}')
 OTHERS = {
@@ -43,9 +43,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "calls.db"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+kind = kinds("sqlite", "postgres")
 
 
 @pytest.fixture
@@ -369,12 +367,6 @@ async def test_a_file_that_is_locked_for_long_makes_no_call(file: Path) -> None:
 
 
 # In PostgreSQL.
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Any]:
-    async with open_database(database, "stages") as pool:
-        yield pool
 
 
 async def test_calls_are_begun_while_an_erasure_waits_for_a_long_transaction(

@@ -1,6 +1,5 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,13 +9,6 @@ from cs.postgres.clock import DatabaseTime, SharedOffset
 from cs.postgres.errors import DatabaseUnavailable
 from cs.postgres.pool import Pool
 from cs.runtime.clock import SystemClock
-from harness.places import open_database
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_database(database, "stages") as pool:
-        yield pool
 
 
 async def test_a_machine_whose_clock_is_off_goes_by_the_database_and_is_not_ready(

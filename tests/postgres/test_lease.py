@@ -12,18 +12,9 @@ import pytest
 from cs.domain.codec import UnknownEvent
 from cs.postgres.errors import Fenced
 from cs.postgres.lease import Checkpoint, Leader
-from cs.postgres.pool import Pool, open_pool
-from cs.postgres.schema import migrate
+from cs.postgres.pool import Pool
 
 LEADING = Path(__file__).parent / "leading.py"
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Pool]:
-    async with open_pool(database, role="test") as pool:
-        async with pool.acquire() as connection:
-            await migrate(connection, "service")
-        yield pool
 
 
 @pytest.fixture(autouse=True)

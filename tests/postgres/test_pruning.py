@@ -1,7 +1,6 @@
 """Starts of lookups that no ceiling needs are removed while the service works."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,15 +9,9 @@ import pytest
 from contracts.event_log import AT, DAY, start
 from cs.eventlog.port import Ceiling, CeilingReached
 from harness.memory_keys import MemoryKeyStore
-from harness.places import log_in, open_database
+from harness.places import log_in
 
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-async def pool(database: str) -> AsyncIterator[Any]:
-    async with open_database(database, "service") as pool:
-        yield pool
 
 
 async def numbers(pool: Any) -> list[int]:

@@ -29,7 +29,7 @@ async def migrated_to(
     connection: Any, steps: Sequence[Migration], store: Store = "service"
 ) -> Sequence[Migration]:
     """Migrate as a version does that has *steps*."""
-    schema.migrations = lambda store: steps
+    schema.migrations = lambda store: steps  # noqa: ARG005
     return await migrate(connection, store)
 
 
@@ -46,7 +46,7 @@ async def _migrated(pool: Pool, steps: Sequence[Migration]) -> list[int]:
 
 async def _checked(pool: Pool, steps: Sequence[Migration]) -> None:
     async with connected(pool) as connection:
-        schema.migrations = lambda store: steps
+        schema.migrations = lambda store: steps  # noqa: ARG005
         await check(connection, "service")
 
 
