@@ -76,7 +76,7 @@ VALUES: tuple[Any, ...] = (
 
 
 class Sent(NamedTuple):
-    """What is put on a topic."""
+    """A record that is put on a topic."""
 
     topic: str
     key: bytes

@@ -145,7 +145,7 @@ class NothingOpen:
 
 
 class Loop:
-    """What outlives a process (the log, the views and the time), and the bus of this one."""
+    """The log, the views and the time, which outlive a process, and the bus of this one."""
 
     def __init__(self, log: MemoryEventLog | None = None, bus: MemoryBus | None = None) -> None:
         self.keys = MemoryKeyStore()

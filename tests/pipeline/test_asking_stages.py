@@ -1,4 +1,4 @@
-"""What the two stages that ask sources make of the answers."""
+"""The two stages that ask sources, and their results by the answers."""
 
 import asyncio
 from collections.abc import Sequence

@@ -100,7 +100,7 @@ async def facts_of(
 
 
 class Case(NamedTuple):
-    """What sources have, what is asked, and what is found of it."""
+    """The matches of sources, the question, and the result."""
 
     known: Sequence[BrandMatch]  # by the directory
     also: Sequence[BrandMatch] = ()  # by Wikidata

@@ -1,4 +1,4 @@
-"""What an attempt cost, by source and verifier, and that it comes with whatever ended it."""
+"""The cost of an attempt, by source and verifier, comes with however it ended."""
 
 import asyncio
 from dataclasses import dataclass, field

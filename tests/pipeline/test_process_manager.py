@@ -1,4 +1,4 @@
-"""What drives a lookup on: outcomes, the log, timers, silence, and a start again."""
+"""A lookup is driven on by outcomes, the log, timers, silence, and a start again."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What tasks of one process share: batches, cancellation and the newest entries."""
+"""Batches, cancellation and bounded dictionaries, which tasks of one process share."""
 
 import asyncio
 from collections.abc import Sequence

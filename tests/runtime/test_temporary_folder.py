@@ -1,4 +1,4 @@
-"""What a process needs while it runs is gone when it is, also when it was killed."""
+"""Temporary folders of a process are gone when it is, also when it was killed."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What answers calls, put together: the same for every kind of log and views."""
+"""The API, put together: the same for every kind of log and views."""
 
 import asyncio
 from collections.abc import Sequence

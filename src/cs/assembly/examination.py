@@ -1,4 +1,4 @@
-"""What ``cs doctor`` looks at: the checks of `cs.doctor`, with what the settings say."""
+"""The checks of ``cs doctor`` (`cs.doctor`), on what the settings name."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What an operator's command works with, while a service runs or not.
+"""The data that an operator's command works on, while a service runs or not.
 
 On the data folder of a service in one process, or on the databases that the roles of one
 share, as the settings say.

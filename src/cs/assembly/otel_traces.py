@@ -160,7 +160,7 @@ def _ids(place: str) -> tuple[int, int]:
 
 
 class _OwnLog(logging.Handler):
-    """What the library has to say, as a line of our own log, now and then."""
+    """Writes the messages of the library to our own log, one a minute at most."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)

@@ -1,4 +1,4 @@
-"""What the stages ask the outside world with, made from the settings."""
+"""Plug-ins of the stages, made from the settings: sources, verifiers and whole stages."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -54,7 +54,7 @@ DIRECTORY = "directory"
 
 
 class StagePlugins(msgspec.Struct, frozen=True):
-    """What the stages ask the outside world with, and stages that are plug-ins themselves."""
+    """Sources and verifiers that the stages ask, and stages that are plug-ins themselves."""
 
     brand_sources: Sequence[BrandSource]
     people_sources: Sequence[PeopleSource]

@@ -28,7 +28,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
 class RunningRole(msgspec.Struct, frozen=True):
-    """What the ports of a role that runs serve.
+    """A role that runs, as its ports serve it.
 
     Attributes:
         ready: Answers ``/readyz`` and ``/metrics``.

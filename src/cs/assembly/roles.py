@@ -75,7 +75,7 @@ from cs.settings import Settings
 
 
 class _Parts(msgspec.Struct, frozen=True):
-    """What each of these roles has open.
+    """The databases and clocks that each of these roles has open.
 
     Attributes:
         stages_pool: The stages' own database; ``None`` where the settings do not name it.

@@ -1,4 +1,4 @@
-"""What the settings say of each plug-in; nothing is made or asked."""
+"""Settings of each plug-in; nothing is made or asked."""
 
 import socket
 from collections.abc import Mapping

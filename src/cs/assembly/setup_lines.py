@@ -1,4 +1,4 @@
-"""What is set up and what is not, in five lines for the operator who starts the service."""
+"""Five lines for the operator who starts the service: what is set up and what is not."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""What a process counts and measures of itself, for ``/metrics`` on its admin port."""
+"""Metrics and spans of a process, for ``/metrics`` on its admin port."""

@@ -1,4 +1,4 @@
-"""What each source and verifier costs in one attempt of a stage, counted while it works.
+"""Costs of each source and verifier in one attempt of a stage, counted while it works.
 
 The runner opens a meter around a stage's work and puts what it shows into the finding, also
 into that of an attempt whose time was up.  A stage says what it asks (`asking`) and what came

@@ -64,7 +64,7 @@ SILENCE_CHECK = timedelta(seconds=1)
 
 
 class FollowUp(NamedTuple):
-    """What an event of the log leads to.
+    """Work that an event of the log leads to.
 
     Attributes:
         order: What it keeps its order with: a lookup, or a mail domain.

@@ -45,7 +45,7 @@ class Lanes(Generic[T]):
 
     @property
     def position(self) -> int:
-        """Up to where all is done."""
+        """The position up to which all is done."""
         return self._open[0] - 1 if self._open else self._read_to
 
     async def run(

@@ -1,4 +1,4 @@
-"""What keeps searches from ending well until the operator changes it.
+"""Faults of the configuration, which keep searches from ending well until they are fixed.
 
 Waiting mends none of it: no source to ask for people, a provider that refuses our key.  It is
 logged when it is met, and on ``/readyz`` for as long as it lasts.

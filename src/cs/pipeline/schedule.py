@@ -40,7 +40,7 @@ class Attempt(msgspec.Struct, eq=False):
 
 
 class Schedule:
-    """What is due, and when.
+    """The timers, work in flight and waiting searches of a driver.
 
     Args:
         clock: When timers are due.

@@ -31,7 +31,7 @@ Erase = Callable[[str, frozenset[str], str, AnyCause], Awaitable[None]]
 
 
 class ScreenedFinding(msgspec.Struct, frozen=True):
-    """What is left of a finding; ``None``: nothing."""
+    """A finding without suppressed people; ``None`` if nothing is left of it."""
 
     finding: AnyFinding | None
     suppressed: Mapping[str, str] = {}  # person of the lookup -> fingerprint of their mailbox

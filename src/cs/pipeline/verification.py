@@ -229,7 +229,7 @@ def ends_guessing(answer: Evidence) -> bool:
 
 
 class PersonCheck(NamedTuple):
-    """What came of one person at one mail domain.
+    """The result for one person at one mail domain.
 
     Attributes:
         made_by: The pattern of their address if they were verified.

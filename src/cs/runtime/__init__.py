@@ -1,1 +1,1 @@
-"""What any program needs that runs for long: time, ids, logs, locks; nothing of contacts."""
+"""Parts of any program that runs for long: time, ids, logs, locks; nothing of contacts."""

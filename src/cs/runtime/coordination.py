@@ -1,4 +1,4 @@
-"""What asyncio lacks: locks by name, waking all who wait, and sure cancellation."""
+"""Additions to asyncio: locks by name, waking all tasks that wait, sure cancellation."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator

@@ -69,7 +69,7 @@ class DataFolder:
 
     @property
     def data_keys(self) -> Path:
-        """What opens the personal data in the log; never in the same backup."""
+        """The keys of the personal data in the log; never in the same backup."""
         return self.path / "keys.db"
 
     @property

@@ -60,7 +60,7 @@ _FORM = re.compile(r"(?P<point>[a-z.-]+)=(?P<act>kill|fail)(@(?P<time>[1-9][0-9]
 
 
 class FailPointReached(Exception):
-    """What a point raises that is armed to fail."""
+    """Raised at a point that is armed to fail."""
 
 
 class Visit(NamedTuple):

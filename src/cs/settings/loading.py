@@ -121,7 +121,7 @@ class _Table:
 
 
 class _Loading:
-    """What was taken so far; what is taken later overrides it.
+    """Values taken so far; a later one overrides an earlier one.
 
     Attributes:
         places: Where each value came from, by the full name of its setting.

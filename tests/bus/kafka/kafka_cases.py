@@ -1,4 +1,4 @@
-"""What the tests of the Kafka bus share: clients of a broker, topics, a second process."""
+"""Clients of a broker, topics and a second process, for the tests of the Kafka bus."""
 
 import asyncio
 import sys
@@ -39,7 +39,7 @@ class Client:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What aiokafka's own clients take."""
+        """Options for aiokafka's own clients."""
         return client_options(self.settings)
 
     async def check(self) -> None:

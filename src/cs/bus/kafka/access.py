@@ -55,7 +55,7 @@ _Creation = tuple[int, str, int, str, str, int, int]
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """What one user may do with one topic or group."""
+    """The rights of one user on one topic or group."""
 
     resource: Literal["topic", "group"]
     name: str  # on the broker, the operator's prefix included
