@@ -1,4 +1,4 @@
-"""A page in a browser can do nothing to the admin port, whatever its name points at."""
+"""What a page in a browser may do to the admin port: nothing, whatever its name points at."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_addresses_and_names_of_ours_are_answered(port: httpx.Client, host: str)
     assert day(port) > before
 
 
-#: Types that a page may send to another origin without being asked first (Fetch standard,
+#: What a page may send to another origin without being asked first (Fetch standard,
 #: "CORS-safelisted request-header").
 SIMPLE = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 

@@ -42,7 +42,7 @@ ALLOWED = Settings(lookup_deadline_s=120)
 
 @dataclass
 class Node:
-    """A node that answers calls while nothing follows the log for it."""
+    """One that answers calls; nobody runs what follows the log for it."""
 
     api: Api
     gate: Gate

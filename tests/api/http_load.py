@@ -21,7 +21,7 @@ class Unexpected(Exception):
 
 @dataclass
 class Took:
-    """The times of calls."""
+    """What calls took."""
 
     times_s: list[float]
     total_s: float

@@ -1,4 +1,4 @@
-"""Each act of an operator is a line of the log, with the account and no other name."""
+"""What an operator does leaves a line in the service's log: who did it, but no other name."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each call is one line of the log, found by its id, without the name of a person."""
+"""Each call is one line of the log, by which its id leads to it, with nobody's name in it."""
 
 import asyncio
 import json

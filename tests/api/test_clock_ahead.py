@@ -23,7 +23,7 @@ BRANDS = [f"Brand {number}" for number in range(3 * PER_MINUTE)]
 
 
 class Data:
-    """The data of the services of a test, which run one after the other."""
+    """What the services of a test run on, one after the other."""
 
     def __init__(self) -> None:
         self._keys = MemoryKeyStore()

@@ -1,4 +1,4 @@
-"""A service that leaves answers its held calls at once, from memory."""
+"""A service that leaves answers whoever it holds at once, from what it has in memory."""
 
 import asyncio
 from collections.abc import Sequence

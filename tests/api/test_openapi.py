@@ -159,27 +159,36 @@ def test_only_the_description_needs_no_key() -> None:
     assert DOCUMENT["servers"][0]["url"] == "/v1"
 
 
-async def test_the_description_is_served_and_a_named_copy_is_not_sent_again() -> None:
-    """RFC 9110 section 13.1.2."""
+async def test_the_description_is_served_without_a_key() -> None:
+    async with in_memory(tools()) as service, _stranger(service.running.app) as stranger:
+        answer = await stranger.get("/openapi.json")
+        again = await stranger.get(
+            "/openapi.json", headers={"If-None-Match": answer.headers["ETag"]}
+        )
+        other = await stranger.get("/openapi.json", headers={"If-None-Match": '"other"'})
+        head = await stranger.head("/openapi.json")
+
     described = responses(operation("get", "/openapi.json"))
-    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
-
-        async def read(*named: str) -> httpx.Response:
-            headers = httpx.Headers([("If-None-Match", each) for each in named])
-            return await client.get("/openapi.json", headers=headers)
-
-        answer = await read()
-        etag = answer.headers["ETag"]
-        for named in (("*",), ('"other"', f"W/{etag}")):
-            copy = await read(*named)
-            assert (copy.status_code, undescribed(described[304], copy)) == (304, [])
-        for named in (('"other"', f"x{etag}"), (etag.replace('"', ""),)):
-            assert (await read(*named)).status_code == 200
-
     assert answer.json() == DOCUMENT
-    # Of the body only the start is described.
-    faults = undescribed(described[200], answer)
-    assert [fault for fault in faults if not fault.startswith("$")] == []
+    assert _header_faults(described[200], answer) == []
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert answer.headers["Cache-Control"] == "public, max-age=300"
+    assert re.fullmatch('"[0-9a-f]{32}"', answer.headers["ETag"])
+    assert (again.status_code, again.content) == (304, b"")
+    assert undescribed(described[304], again) == []
+    assert (other.status_code, other.content) == (200, answer.content)
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def _stranger(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://service.test/v1"
+    )
+
+
+def _header_faults(response: Json, answer: httpx.Response) -> list[str]:
+    """Return what is wrong besides the body, of which only the start is described."""
+    return [fault for fault in undescribed(response, answer) if not fault.startswith("$")]
 
 
 # The page for callers says what the description says.
@@ -215,3 +224,18 @@ def test_both_meanings_of_at_capacity_are_reported_by_how_long_to_wait() -> None
     for each in (row, described):
         assert "24 hours" in each
         assert "Branch on `Retry-After`" in each
+
+
+async def test_a_named_copy_is_not_sent_again() -> None:
+    """RFC 9110 section 13.1.2."""
+    async with in_memory(tools()) as service, service.client(await service.new_key()) as client:
+        etag = (await client.get("/openapi.json")).headers["ETag"]
+
+        async def status(*named: str) -> int:
+            headers = httpx.Headers([("If-None-Match", each) for each in named])
+            return (await client.get("/openapi.json", headers=headers)).status_code
+
+        assert await status("*") == 304
+        assert await status('"other"', f"W/{etag}") == 304
+        assert await status('"other"', f"x{etag}") == 200
+        assert await status(etag.replace('"', "")) == 200

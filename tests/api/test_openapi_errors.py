@@ -1,4 +1,4 @@
-"""The messages that the description shows are those that the service answers, and no other."""
+"""What the description shows as messages is what the service answers, each and no other."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""The description and the service accept the same requests (contract R8)."""
+"""What the description accepts is what the service accepts (contract R8)."""
 
 import asyncio
 import json

@@ -56,7 +56,7 @@ class Started(subprocess.Popen[str]):
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            self.terminate()  # it ends the processes that it has started
+            self.terminate()  # it ends what it has started; if it cannot, nobody can
             try:
                 self.wait(TO_END_S)
             except subprocess.TimeoutExpired:

@@ -11,7 +11,7 @@ from harness.every_row import check_every
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
-#: Characters that end a command's own words in a shell.
+#: What ends a command's own words in a shell.
 ENDS = re.compile(r"[|<>;&()]+")
 #: Words of a command as it is spoken of, `cs … --help`: any.
 ELIDED = {"…", "...", "ROLE", "NAME"}

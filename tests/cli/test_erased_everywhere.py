@@ -1,4 +1,4 @@
-"""An erased person is in no output of a command for analysts, revealed or not.
+"""Who was erased is in nothing that any command for analysts prints or writes, revealed or not.
 
 Of the demo's year, in which two people were erased; somebody who was not is looked for in the
 same outputs, so that the search itself is proved.
@@ -34,7 +34,7 @@ REVEALING = (
     ("replay ranking", ("replay", "ranking", "--json", "--rules", "nobody.py")),
     ("replay verdicts", ("replay", "verdicts", "--json", "--rules", "nobody.py")),
 )
-#: Commands that never do.
+#: What never does.
 SEALED = (
     ("state", ("state", "BRAND", "--at", BEFORE)),
     ("state --diff", ("state", "BRAND", "--diff", "1", "3900")),
@@ -139,3 +139,33 @@ def cells(file: Path) -> Iterator[str]:
         for (name,) in tables.execute("SHOW TABLES").fetchall():
             for row in tables.execute(f'SELECT * FROM "{name}"').fetchall():
                 yield str(row)
+
+
+def test_a_person_erased_is_held_no_more(folder: Path) -> None:
+    asked = ran(
+        *("people", "export", "--email", "priya.raman@veltrana.test"),
+        *("--data-dir", str(folder)),
+    )
+
+    assert "raman" not in (asked.out + asked.err).lower().replace("priya.raman@", "")
+
+
+def test_exports_that_may_hold_somebody_are_named_when_they_are_erased(folder: Path) -> None:
+    kept = ("people", "erase", "--profile", profile_of(folder, KEPT[0]))
+
+    done = ran(*kept, "--json", "--data-dir", str(folder))
+
+    assert done.code == 0, done
+    named = done.rows[0]["disclosed"]
+    assert "events export" in {each["command"] for each in named}
+    assert {each["why"] for each in named} == {WHY}
+    assert not [each for each in KEPT if each in done.out.lower()]
+
+
+def profile_of(folder: Path, name: str) -> str:
+    """Return the address of the profile of *name*, as the log has it."""
+    words = ("events", "export", "--type", "people-found", "--type", "contacts-discovered")
+    lines = shown(folder, {}, words, "--reveal", WHY)
+    at = lines.index(name)
+    start = lines.index("https://www.linkedin.com/in/", at)
+    return lines[start : lines.index('"', start)]

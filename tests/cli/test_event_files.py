@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 class Left:
-    """The data of a service in a folder that it still has open."""
+    """What a service left behind in a folder, and still has open."""
 
     def __init__(self, chosen: Settings, lifetime: Lifetime, here: Here) -> None:
         self.chosen = chosen

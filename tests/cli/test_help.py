@@ -1,4 +1,4 @@
-"""The help of every command, its exit codes, and completion."""
+"""What a stranger is shown, and how soon."""
 
 import re
 import shutil
@@ -43,7 +43,7 @@ def test_every_command_teaches_with_an_example_and_tells_its_exit_codes(
         example = shown.out.partition("Example")[2].partition("╭")[0]
         assert f"cs {' '.join(command)}" in example
         codes = " ".join(shown.out.split()).partition("Exit codes: ")[2].rstrip(".").split("; ")
-        assert {0, 1, 2, 130} <= {int(code.split()[0]) for code in codes}
+        assert [int(code.split()[0]) for code in codes] >= [0, 1, 2]
         assert "130 ended by Ctrl-C" in codes
 
     check_every(every_command, check)

@@ -12,7 +12,7 @@ import pytest
 from cli.command import Here
 from harness.in_process import on_folder
 
-#: A brand that the harness's outside world finds people for, and one that it does not.
+#: What the harness's outside world finds people for, and what it does not.
 FOUND, NOBODY = "Acme", "Nobody's brand"
 
 

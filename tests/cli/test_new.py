@@ -73,7 +73,7 @@ def imported(file: Path) -> set[str]:
 
 
 def pytest_says(folder: Path, *more: str, **variables: str) -> str:
-    """Return what pytest prints in *folder*, without any setting."""
+    """Return what pytest prints in *folder*, as it is where nobody has set anything."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:schemathesis", *more]
     run = subprocess.run(
         command,

@@ -20,7 +20,7 @@ from cs.cli import output
 from cs.cli.output import cell, harmless, harmless_lines, json_line
 from cs.runtime import logs
 
-#: Characters that a terminal obeys: C0, DEL, C1, changes of direction, ends of lines.
+#: What a terminal obeys: C0, DEL, C1; what turns directions; what a line ends at.
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 HOSTILE = [
     "a\x1b]0;owned\x07b",

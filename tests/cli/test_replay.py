@@ -14,7 +14,7 @@ from history.replay.made_up import STRICTER, Looked, Seen, said, store
 
 YES, FOR_NOW, NO = "250 2.1.5 Ok", "250 Ok for now", "550 5.1.1 No such user"
 SOCIAL, BRAND = "Social Media Manager at {}", "Senior Brand Manager at {}"
-#: The effect of stricter rules stands next to each lookup.
+#: What stricter rules do to it stands next to each lookup.
 HISTORY = (
     # p2 is lost of the ranking; p1's mailbox is still verified.
     Looked("Acme", (Seen(SOCIAL, YES), Seen(BRAND, YES)), searches=(False, True)),

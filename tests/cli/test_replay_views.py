@@ -31,7 +31,7 @@ NOTICED_S = 30.0
 
 
 class Data:
-    """The data of a service whose views are damaged by hand."""
+    """The data of a service whose views somebody harms by hand."""
 
     def __init__(self, form: Form) -> None:
         self.form = form

@@ -9,7 +9,7 @@ import pytest
 from cli.command import Here
 from harness.in_process import on_folder
 
-#: A brand that the harness's outside world finds people for.
+#: What the harness's outside world finds people for.
 FOUND = "Acme"
 
 

@@ -17,7 +17,7 @@ def year(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "year"
     with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the first process makes it
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes first makes it
         if not folder.exists():
             with started("demo", "--history", "--data-dir", str(folder)) as making:
                 told = making.communicate(timeout=MAKING_S)

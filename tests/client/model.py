@@ -13,10 +13,10 @@ from cs.client.many import Outcome
 
 T = TypeVar("T")
 
-#: Faults of one call.
+#: What can befall one call.
 FAULTS = ("none", "refused", "lost", "500", "500-after", "cut", "proxy", "429")
 LIVE_S = 20.0
-#: The service's answer until its day is over, but for brands that it has answers for.
+#: What the service says until its day is over, to all but brands it has answers for.
 AT_CAPACITY = Reply(
     503,
     {"retry-after": "40000"},

@@ -1,4 +1,4 @@
-"""The meaning of an answer."""
+"""What an answer means."""
 
 from contextlib import suppress
 from typing import Any

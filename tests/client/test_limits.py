@@ -1,4 +1,4 @@
-"""The limits in headers, in both forms."""
+"""What headers say of the limits, in both forms."""
 
 import httpx
 import pytest

@@ -16,9 +16,9 @@ from harness.served import Served, served
 
 pytestmark = pytest.mark.slow
 
-#: Brands of the bundled world that end at once, and an unknown one.
+#: Brands of the bundled world that end at once, and one that nobody knows.
 BRANDS = ("Veltrana", "Ossowen Skincare", "Kestrelle", "Ivorene", "Nowhere Known Trading")
-#: Searches of a key within 24 hours (contract text 8).
+#: What a key may search within 24 hours (contract text 8).
 PER_DAY = 60
 SEARCHES = 1_000
 PATIENT = Patience(tries=30, total_s=100_000)
@@ -100,7 +100,7 @@ WAYS: tuple[Way, ...] = (one_by_one, many, many_awaited, one_by_one_awaited)
 
 @dataclass(frozen=True)
 class KeyOutcome:
-    """The outcomes of one key, by the client and by the service."""
+    """What client and service say of one key."""
 
     wishes: int
     ended: list[Outcome]

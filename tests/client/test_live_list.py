@@ -10,7 +10,7 @@ from cli.command import ran, started
 from client.faulty_proxy import faulty_proxy
 from harness.served import served
 
-#: Fewer than a minute allows; the second is unknown.
+#: Fewer than a minute allows; nobody knows the second.
 BRANDS = ("Veltrana", "Nowhere Known Trading", "Ivorene")
 
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The errors after which a call is tried again, and when."""
+"""What is tried again, and when."""
 
 import pytest
 from hypothesis import given

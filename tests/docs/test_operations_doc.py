@@ -1,4 +1,4 @@
-"""The operator's pages explain every log line that asks for action, as the source writes it."""
+"""The operator's pages name every log line that asks for somebody, as the source writes it."""
 
 import ast
 import re

@@ -15,14 +15,14 @@ from harness.on_port import port_of
 CALL = b"GET /now HTTP/1.1\r\nHost: x\r\n\r\n"
 HELD = b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n"
 
-#: More than the kernel buffers for a caller that does not read.
+#: More than the kernel takes from us for somebody who does not read.
 LONG = b"x" * 20_000_000
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class App:
-    """Answers ``/held`` on demand, everything else at once."""
+    """Answers ``/held`` when told to, everything else at once."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()

@@ -16,7 +16,7 @@ BODY = b"5\r\nhello\r\n0\r\n\r\n"
 HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
-#: Bytes that are refused with 400, after which the connection is closed.
+#: What is sent, and whether it is refused with 400 and closed (otherwise: one call, /a).
 REFUSED = {
     "both, RFC 9112 section 6.1": FIRST + CHUNKED + b"Content-Length: 15\r\n\r\n" + BODY,
     "both, the other way round": FIRST + b"Content-Length: 15\r\n" + CHUNKED + b"\r\n" + BODY,

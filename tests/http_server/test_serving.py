@@ -110,7 +110,7 @@ ANSWERED = b"GET /now HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n"
 async def test_a_connection_that_makes_no_call_is_closed_and_a_held_one_is_not(
     monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    """The last bytes end the time limit of uvicorn itself."""
+    """What was sent last ended what uvicorn counts by itself."""
     monkeypatch.setattr("cs.http_server.connections.HEAD_S", 1)
     app = Held()
     async with port_of(app, app.draining) as port, asyncio.timeout(10):
@@ -179,7 +179,7 @@ LAST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 @pytest.mark.parametrize(
     ("length", "sent"),
     [
-        pytest.param(60_000, KEPT, id="an answer"),  # too little to stop its writer
+        pytest.param(60_000, KEPT, id="an answer"),  # less than stops whoever writes it
         pytest.param(60_000, LAST, id="an answer that is the last"),
         pytest.param(200_000, KEPT, id="a long answer"),
         pytest.param(60_000, KEPT * 20, id="an answer whose call waits for others"),
@@ -188,7 +188,7 @@ LAST = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 async def test_a_caller_who_does_not_read_is_left(
     monkeypatch: pytest.MonkeyPatch, length: int, sent: bytes
 ) -> None:
-    """Neither its connection nor a call of it stays; a caller that waits for an answer does."""
+    """Neither its connection nor a call of it stays; whoever waits for an answer does."""
     monkeypatch.setattr("cs.http_server.connections.IDLE_S", 1)
     app, held = Long(length), Held()
     async with (

@@ -1,15 +1,15 @@
-"""Changes of a JSON schema that break users of values of the old one."""
+"""What a new JSON schema breaks for those who hold values of the old one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Schema = Mapping[str, Any]
-#: A whole document, into which references lead.
+#: What references lead into: a whole document.
 Document = Mapping[str, Any]
 
 _LOWER = ("minimum", "minLength", "minItems", "minProperties", "exclusiveMinimum")
 _UPPER = ("maximum", "maxLength", "maxItems", "maxProperties", "exclusiveMaximum")
-#: Keywords that take values away.
+#: What takes values away where it is, and others where it is another.
 _LIMITS = (*_LOWER, *_UPPER, "format", "pattern", "const", "not", "anyOf", "if", "then")
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object", "any")
 #: Fields that distinguish the kinds of one message, where no discriminator is named.

@@ -1,4 +1,4 @@
-"""Hooks of schemathesis for this service; loaded by its own process.
+"""What schemathesis has to know about this service; loaded by its own process.
 
 `CS_FUZZ_KEYS` names a file of API keys, one a line.  Each call has one of its own, so that no
 limit and no earlier `Idempotency-Key` answers in place of what is tried; a search is read with

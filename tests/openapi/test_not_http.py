@@ -1,4 +1,4 @@
-"""Bytes that are not HTTP are answered by the web server, as the description says."""
+"""What is not even HTTP is answered by the web server, as the description says."""
 
 import socket
 from urllib.parse import urlsplit

@@ -17,9 +17,9 @@ from api.openapi_document import DOCUMENT
 
 #: The document as it was released; a new release adds its own, `-v1.1`, and keeps this one.
 RELEASED = sorted((Path(__file__).parent / "golden").glob("openapi-v1*.json"))
-#: Objects that may have further members.
+#: What may have further members.
 GROWING = frozenset({"paths", "properties", "schemas"})
-#: Members for people.
+#: What is for people.
 WORDS = frozenset({"description", "summary", "title", "example", "examples", "info", "tags"})
 
 Document = dict[str, Any]

@@ -21,7 +21,7 @@ ADDRESSES = [
     ("CS_SOURCES__SEARXNG__URL", "http://cs:hunter@searx.internal", "searx.internal"),
     ("CS_VERIFIERS__REACHER__URL", "http://reacher.internal/?token=hunter", "reacher.int"),
 ]
-#: A value that no setting takes: the error shows it.
+#: What no setting takes: the error shows it.
 REFUSED = [
     ("CS_POSTGRES", "host=db.internal password = hunter", "db.internal"),
     ("CS_POSTGRES", "host=db.internal password='hunter two'", "db.internal"),

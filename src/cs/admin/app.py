@@ -1,7 +1,7 @@
 """The application of the admin port, for operators.  Never under ``/v1``."""
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import timedelta
 from ipaddress import ip_address
 from typing import Annotated, TypeAlias
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cs.admin.health import Readiness
@@ -48,13 +48,14 @@ def build(
     clock_advancer: ClockAdvancer | None = None,
     names: Collection[str] = (),
     bounces: RecordBounces | None = None,
+    console: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """Return the application of the admin port.
 
     ``/healthz``: 200 while the process answers.  ``/readyz``: 200 if it can serve calls, else
     503 with the reason.  ``/metrics``: for Prometheus.  ``/mailboxes/bounced``
-    only with *bounces*, ``/sandbox/clock`` only with *clock_advancer*.  Other host names than
-    ``localhost`` and *names* are refused.
+    only with *bounces*, ``/sandbox/clock`` only with *clock_advancer*, and what *console* has.
+    Other host names than ``localhost`` and *names* are refused.
     """
 
     async def healthz(_: Request) -> Response:
@@ -69,7 +70,8 @@ def build(
         return Response(page, headers={"Content-Type": media_type})
 
     handlers = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
-    routes = [Route(path, handler) for path, handler in handlers.items()]
+    routes: list[BaseRoute] = [Route(path, handler) for path, handler in handlers.items()]
+    routes += console
     if bounces is not None:
         routes.append(_bounces_route(bounces))
     if clock_advancer is not None:

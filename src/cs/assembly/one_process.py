@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager
 
 import msgspec
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from structlog import get_logger
 
@@ -18,6 +19,7 @@ from cs.admin.sandbox_clock import ClockAdvancer, SandboxClock
 from cs.api.api import Api
 from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
+from cs.assembly.console import build_activity, build_console
 from cs.assembly.folder import check_clock, open_folder, paid_call_register
 from cs.assembly.folder_keys import folder_of
 from cs.assembly.people_directory import open_directory
@@ -65,6 +67,7 @@ class RunningService(msgspec.Struct, frozen=True):
     ready: Readiness
     driver: Driver
     bounces: RecordBounces
+    console: Sequence[BaseRoute]
 
 
 def memory_bus(*, waiting: int | None = None, metrics: Metrics | None = None) -> MemoryBus:
@@ -91,12 +94,14 @@ async def run_service(
     directory: PeopleDirectory | None = None,
     metrics: Metrics | None = None,
     rest_s: float = 0.0,
+    world: World | None = None,
 ) -> AsyncIterator[RunningService]:
     """Run every role in this process, with the stages *work*, until left.
 
     *settings* say what callers may do, and name verifiers whose evidence counts besides those
     of *work*.  ``/readyz`` shows *misconfiguration*.  The views wait *rest_s* after a page
-    that no call waits for (`ViewRunner`).  The others are as `build_process_manager` has them.
+    that no call waits for (`ViewRunner`).  With the *world* of the log there is a console.  The
+    others are as `build_process_manager` has them.
     """
     log, keys, views = data.log, data.keys, data.views
     metrics = metrics or Metrics()
@@ -108,6 +113,9 @@ async def run_service(
     runner.listen(streams.on_events, streams.READS)
     runner.listen(EventCounts(metrics).on_events)
     reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
+    activity = None
+    if world is not None and settings.console:
+        activity = await build_activity(log, streams, runner, clock)
     api = await build_api(streams, runner, reading, settings, clock=clock, metrics=metrics)
     manager = await build_process_manager(
         data,
@@ -138,6 +146,18 @@ async def run_service(
         outcomes=manager.recorder,
         metrics=metrics,
     )
+    console: Sequence[BaseRoute] = ()
+    if world is not None and activity is not None:
+        console = await build_console(
+            settings,
+            world,
+            data,
+            reading=reading,
+            streams=streams,
+            clock=clock,
+            ready=ready,
+            activity=activity,
+        )
     receipts = Receipts(await keys.secret(SHARED))
     async with asyncio.TaskGroup() as tasks:
         roles = [
@@ -168,6 +188,8 @@ async def run_service(
                 VersionGate("driver").until_read(manager.driver.run), name="driver"
             ),
         ]
+        if activity is not None:
+            roles.append(tasks.create_task(activity.fill(), name="activity"))
         if manager.retention is not None:
             roles.append(tasks.create_task(manager.retention.run(), name="retention"))
         yield RunningService(
@@ -179,6 +201,7 @@ async def run_service(
             ready,
             manager.driver,
             manager.bounces,
+            console,
         )
         for role in roles:
             role.cancel()
@@ -236,6 +259,7 @@ async def run_embedded(
                 directory=directory,
                 metrics=metrics,
                 rest_s=REST_S,
+                world=world,
             ) as service:
                 yield service
 

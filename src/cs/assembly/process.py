@@ -1,13 +1,14 @@
 """A process of the service: its ports, metrics and traces, and settings for its world."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from ipaddress import ip_network
 from typing import NoReturn
 
 import msgspec
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from cs.admin.app import RecordBounces
@@ -36,6 +37,7 @@ class RunningRole(msgspec.Struct, frozen=True):
         draining: Once it is set, held calls are answered.
         clock_advancer: Moves a sandbox's clock.
         bounces: Records bounces; only of ``cs process-manager`` and ``cs serve``.
+        console: The routes of the console; only of ``cs serve`` and ``cs console``.
     """
 
     ready: Readiness
@@ -43,6 +45,7 @@ class RunningRole(msgspec.Struct, frozen=True):
     draining: asyncio.Event | None = None
     clock_advancer: ClockAdvancer | None = None
     bounces: RecordBounces | None = None
+    console: Sequence[BaseRoute] = ()
 
 
 @asynccontextmanager

@@ -35,6 +35,7 @@ from cs.admin.health import Readiness
 from cs.admin.sandbox_clock import SEVERAL_PROCESSES, ClockAdvancer, SandboxClock
 from cs.api.app import Gate
 from cs.assembly.call_answering import build_api
+from cs.assembly.console import build_activity, build_console
 from cs.assembly.databases import (
     SharedTime,
     keep_time,
@@ -177,6 +178,30 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
         async with keep_time(parts.time, *work):
             ready = parts.readiness(views=views)
             yield RunningRole(ready, Gate(api), api.draining, clock_advancer)
+
+
+@asynccontextmanager
+async def run_console(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
+    """Show the console; the views are written elsewhere."""
+    async with _open(settings, world, "console") as parts:
+        data = parts.data
+        views, reading = parts.followed_views()
+        activity = await build_activity(data.log, parts.streams, views, parts.clock)
+        await views.catch_up()
+        ready = parts.readiness(views=views)
+        console = await build_console(
+            settings,
+            world,
+            data,
+            reading=reading,
+            streams=parts.streams,
+            clock=parts.clock,
+            ready=ready,
+            activity=activity,
+        )
+        work = (views.run(), parts.streams.set_aside.watch(), activity.fill())
+        async with keep_time(parts.time, *work):
+            yield RunningRole(ready, console=console)
 
 
 @asynccontextmanager

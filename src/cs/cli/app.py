@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("status", "cs.cli.log:status", "Show the state of the service"),
         ("doctor", "cs.cli.config:doctor", "Check all that searches need"),
         ("keys", "cs.cli.operator:keys", "Create, list and revoke API keys; grant quota"),
+        ("operators", "cs.cli.console:app", "Create, list and revoke users of the console"),
         ("pause", "cs.cli.operator:pause", "Refuse new searches"),
         ("resume", "cs.cli.operator:resume", "Accept new searches again"),
         ("brands", "cs.cli.operator:brands", "Import, list and forget brands"),
@@ -69,6 +70,7 @@ GROUPS: Mapping[str, Sequence[tuple[str, str, str]]] = {
         ("process-manager", "cs.cli.roles:process_manager", "Drive lookups to their end"),
         ("project", "cs.cli.roles:project", "Keep the views up to date"),
         ("stage", "cs.cli.roles:stage", "Work for one stage"),
+        ("console", "cs.cli.console:console", "Show the console"),
     ),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)

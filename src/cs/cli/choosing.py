@@ -21,7 +21,7 @@ from cs.domain.contact import Query
 from cs.domain.disclosure import clean_reason
 from cs.domain.names.brand_names import canonical_domain, clean_brand
 from cs.domain.refusal import Refusal
-from cs.history.brands import BrandStream, brands_meant
+from cs.history.brands import BrandStream, UnknownBrand, brands_meant
 from cs.history.history import History
 from cs.history.identities import identities
 from cs.history.selection import BadSelection, Selection
@@ -201,9 +201,12 @@ async def chosen_brands(
     """Return the streams that *query* means, and print which on standard error.
 
     Raises:
-        UnknownBrand: There is none.
+        SystemExit: None.
     """
-    found = await brands_meant(history, query, upto)
+    try:
+        found = await brands_meant(history, query, upto)
+    except UnknownBrand as unknown:
+        stop(str(unknown))
     asked = ", ".join(each.asked for each in found)
     errors.print(f"matched: {asked}")
     return found

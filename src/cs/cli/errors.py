@@ -17,7 +17,6 @@ from cs.domain.names.brand_names import Unacceptable
 from cs.domain.refusal import Refusal
 from cs.domain.stages.table import BadExtraStage
 from cs.eventlog.port import DamagedEvent, LogUnavailable
-from cs.history.brands import UnknownBrand
 from cs.history.part_folder import ExportFailed, OtherExport
 from cs.http_server.errors import CannotListen
 from cs.keystore.port import KeysUnavailable, WrongMasterKey
@@ -44,7 +43,6 @@ USER_ERRORS = (
     LogUnavailable,
     Refusal,
     Unacceptable,
-    UnknownBrand,
     WorldError,
     WrongMasterKey,
     WrongSchema,

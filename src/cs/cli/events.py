@@ -278,14 +278,15 @@ def _writing(out: Path | None, form: Format, *, resume: bool) -> Iterator[tuple[
     if out is None:
         yield 0, _print_all
         return
-    opened: AbstractContextManager[BinaryIO] = _line_file(out, resume=resume)
-    if form == "parquet":
-        from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
-
-        opened = event_file(out)
-    with opened as file:
+    with _line_file(out, resume=resume) if form == "ndjson" else _parquet(out) as file:
         done = _last_position(file) if resume else 0
         yield done, lambda page: file.write(b"".join(shown.line() for shown in page))
+
+
+def _parquet(out: Path) -> AbstractContextManager[BinaryIO]:
+    from cs.history.export import event_file  # noqa: PLC0415  DuckDB is large
+
+    return event_file(out)
 
 
 @contextmanager

@@ -197,7 +197,8 @@ def sections_text(sections: "Iterable[Section]") -> Iterator[str | Text | Table]
             yield section.about
         yield from facts(section.facts)
         if section.rows:
-            yield Table(section.columns, section.rows, section.words)
+            rows = [[str(cell) for cell in row] for row in section.rows]
+            yield Table(section.columns, rows, section.words)
 
 
 def facts(values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Iterator[str]:

@@ -219,7 +219,7 @@ async def _serve(
         role = await stack.enter_async_context(run())
         apps = [(role.app, api)] if role.app is not None and api is not None else []
         names = {chosen.admin_host, *chosen.admin_names}
-        checks = admin_app(role.ready, role.clock_advancer, names, role.bounces)
+        checks = admin_app(role.ready, role.clock_advancer, names, role.bounces, role.console)
         draining = role.draining or asyncio.Event()
         await stack.enter_async_context(serving(apps, draining, admin=(checks, admin)))
         gc.freeze()  # what has been loaded stays

@@ -158,4 +158,5 @@ async def _run(
             service.api.draining,
             clock_advance(service, clock) if clock else None,
             service.bounces,
+            service.console,
         )

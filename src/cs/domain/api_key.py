@@ -1,5 +1,7 @@
 """API keys as text: ``cs_live_``, 32 random base62 characters, 6 of checksum.
 
+Tokens of the console's operators are of the same form, after ``cs_op_``.
+
 The checksum finds typos without a look-up and lets secret scanners recognise a leaked key.
 Only the SHA-256 of all of the text is ever stored; 190 random
 bits need no slow hash.
@@ -9,12 +11,13 @@ import hashlib
 import zlib
 
 PREFIX = "cs_live_"
+OPERATOR_PREFIX = "cs_op_"
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET, _CHECKSUM = 32, 6
 _LENGTH = len(PREFIX) + _SECRET + _CHECKSUM
 
 
-def make_key(entropy: bytes) -> str:
+def make_key(entropy: bytes, prefix: str = PREFIX) -> str:
     """Return the key made of *entropy*, at least 24 random bytes.
 
     Raises:
@@ -23,7 +26,7 @@ def make_key(entropy: bytes) -> str:
     if len(entropy) < 24:
         raise ValueError(f"24 bytes or more are needed, not {len(entropy)}")
     secret = _base62(int.from_bytes(entropy, "big"), _SECRET)
-    return f"{PREFIX}{secret}{_checksum(secret)}"
+    return f"{prefix}{secret}{_checksum(secret)}"
 
 
 def well_formed(key: str) -> bool:

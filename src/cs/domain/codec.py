@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from cs.domain import disclosure, key, mail_domain, person, service
+from cs.domain import console_operator, disclosure, key, mail_domain, person, service
 from cs.domain.brand import events as brand_events
 
 AnyEvent: TypeAlias = (
@@ -22,6 +22,7 @@ AnyEvent: TypeAlias = (
     | mail_domain.MailDomainEvent
     | person.PersonEvent
     | disclosure.DisclosureEvent
+    | console_operator.ConsoleOperatorEvent
 )
 
 #: Topics that are written, each with its shape.
@@ -32,6 +33,7 @@ TOPICS: Mapping[str, type[AnyEvent]] = {
     **mail_domain.EVENT_TOPICS,
     **person.EVENT_TOPICS,
     **disclosure.EVENT_TOPICS,
+    **console_operator.EVENT_TOPICS,
 }
 _TOPIC_OF = {cls: topic for topic, cls in TOPICS.items()}
 

@@ -9,6 +9,7 @@ import msgspec
 
 from cs.domain.brand.events import BrandForgotten
 from cs.domain.codec import AnyEvent
+from cs.domain.console_operator import OperatorCreated, OperatorRevoked
 from cs.domain.disclosure import DisclosureMade
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.messages import Event, converted
@@ -30,6 +31,8 @@ _WHAT: dict[type[AnyEvent], str] = {
     PersonSuppressed: "person_suppressed",
     SuppressionLifted: "suppression_lifted",
     DisclosureMade: "disclosure_made",
+    OperatorCreated: "operator_created",
+    OperatorRevoked: "operator_revoked",
 }
 #: The events that operators bring about.
 ACTS: frozenset[type[Event]] = frozenset(_WHAT)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from cs.domain import disclosure, key, mail_domain, person, service
+from cs.domain import console_operator, disclosure, key, mail_domain, person, service
 from cs.domain.brand import brand
 
 
@@ -42,6 +42,7 @@ CATEGORIES = {
     "mail-domain": Category(mail_domain.INITIAL, mail_domain.evolve),
     "person": Category(person.INITIAL, person.evolve, cached=1_000),
     "disclosure": Category(disclosure.INITIAL, disclosure.evolve, cached=1),
+    "operator": Category(console_operator.INITIAL, console_operator.evolve, cached=100),
     "service": Category(service.INITIAL, service.evolve, cached=1),
 }
 

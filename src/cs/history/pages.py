@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from importlib.resources import files
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import asdict
@@ -19,8 +19,11 @@ from msgspec.structs import asdict
 from cs.domain.names.plain_text import escaped_controls
 from cs.projections.searches import instant
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 #: Names and values; a value of ``None`` is a dash.
-Facts = Sequence[tuple[str, str | None]]
+Facts = Sequence[tuple[str, "str | Link | None"]]
 
 
 #: The colour of a part of a bar: `page.css` has one for each, in light and dark.
@@ -39,6 +42,16 @@ class Bar(msgspec.Struct, frozen=True):
     name: str
     spans: Sequence[tuple[float, float, Look]]
     words: str
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A cell that leads to another page; only pages of the console have some."""
+
+    text: str
+    href: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +74,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     bars: Sequence[Bar] = ()
     mark: tuple[float, str] | None = None
     columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
+    rows: Sequence[Sequence[str | Link]] = ()
     words: Sequence[str] = ()
     numbers: Collection[int] = ()
     folded: Sequence[tuple[str, str]] = ()
@@ -110,14 +123,14 @@ def table(heading: str, rows: Iterable[Any], fields: str = "", **rest: Any) -> S
     )
 
 
-def text(value: Any) -> str | None:
+def text(value: Any) -> str | Link | None:
     """Return *value* as text; of a time as it is in answers, to the second.
 
     >>> text(None), text(True), text(Decimal("1E-3")), text(3), text(("a", "b"))
     (None, 'yes', '0.001', '3', 'a, b')
     """
     match value:
-        case None | str():
+        case None | str() | Link():
             return value
         case bool():
             return "yes" if value else "no"
@@ -159,16 +172,26 @@ _CSS = _TEMPLATES.joinpath("page.css").read_text(encoding="utf-8")
 
 
 def _template() -> Callable[..., str]:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  few commands need it
+    return environment("cs.history").get_template("page.html").render
 
-    environment = Environment(
+
+def environment(*packages: str) -> "Environment":
+    """Return what renders the templates of *packages*, looked for in this order."""
+    from jinja2 import (  # noqa: PLC0415  few commands need it
+        ChoiceLoader,
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+    )
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=True,
         finalize=_finalized,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.from_string(_TEMPLATES.joinpath("page.html").read_text("utf-8")).render
 
 
 def _finalized(value: Any) -> Any:

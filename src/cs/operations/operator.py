@@ -11,18 +11,25 @@ from typing import Any
 
 import msgspec
 
-from cs.domain import disclosure, key, service
-from cs.domain.api_key import hash_key, make_key
+from cs.domain import console_operator, disclosure, key, service
+from cs.domain.api_key import OPERATOR_PREFIX, hash_key, make_key
 from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import ForgetBrand
 from cs.domain.causation import OperatorCause, StartCause
 from cs.domain.codec import AnyEvent
+from cs.domain.console_operator import (
+    CreateOperator,
+    OperatorRole,
+    RevokeOperator,
+    operator_stream,
+)
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents, DisclosureMade
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
 from cs.domain.service import ChooseWorld, Pause, Resume, World
 from cs.eventlog.categories import SERVICE
+from cs.eventlog.port import EventLog, Where
 from cs.eventlog.streams import Streams
 from cs.runtime.clock import Clock
 from cs.runtime.ids import random_id
@@ -88,6 +95,30 @@ class Operator:
         await self._change_key(key_id, GrantQuota(units=units, **self._act()), "keys grant")
         state: Key = (await self._streams.key(key_id)).state
         return state
+
+    async def create_operator(self, name: str, role: OperatorRole) -> str:
+        """Give the operator of the console *name* a role and a new token; return the token.
+
+        Raises:
+            Refusal: ``operator-invalid``: it is no name.
+        """
+        token = make_key(os.urandom(32), OPERATOR_PREFIX)
+        create = CreateOperator(
+            role=role, token_hash=hash_key(token), by=self._by, at=self._clock.now()
+        )
+        decide = partial(console_operator.decide, create)
+        await self._change(operator_stream(name), decide, "operators create")
+        return token
+
+    async def revoke_operator(self, name: str) -> bool:
+        """Revoke an operator of the console; return whether there was one.
+
+        Raises:
+            Refusal: ``operator-invalid``: it is no name.
+        """
+        revoke = RevokeOperator(by=self._by, at=self._clock.now())
+        decide = partial(console_operator.decide, revoke)
+        return await self._change(operator_stream(name), decide, "operators revoke")
 
     async def pause(self) -> bool:
         return await self._change(
@@ -162,6 +193,22 @@ class Operator:
         caused_by = OperatorCause(command=name, who=self._by)
         events, _ = await self._streams.change(stream, decide, caused_by=caused_by)
         return bool(events)
+
+
+async def operators(
+    log: EventLog, streams: Streams
+) -> Sequence[tuple[str, console_operator.ConsoleOperator]]:
+    """Return every operator of the console by name, revoked ones too.
+
+    Raises:
+        LogUnavailable, DamagedEvent: The log cannot be read.
+    """
+    where = Where(topics=frozenset(console_operator.EVENT_TOPICS))
+    found = {each.stream for each in await log.select(where, 0, await log.head())}
+    return [
+        (stream.removeprefix("operator-"), (await streams.load(stream)).state)
+        for stream in sorted(found)
+    ]
 
 
 def _new_secret(key_id: str) -> tuple[NewSecret, dict[str, Any]]:

@@ -65,6 +65,7 @@ BASE_ADDRESS = Form(
     _is_base_address,
 )
 HOST = _matching("a host name or an IP address", r"\S+")
+HEADER = _matching("the name of a header", r"[A-Za-z0-9-]{1,64}")
 HOST_NAME = _matching("a host name", r"\S+")
 DSN = Form("an address like postgresql://user@db.internal/cs", _is_dsn)
 CA_FILE = Form("a readable file of certificates in PEM form", _is_ca_file)

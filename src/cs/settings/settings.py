@@ -26,6 +26,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     admin_host: Annotated[str, forms.HOST] = "127.0.0.1"
     admin_port: Port = 8081
     admin_names: tuple[str, ...] = ()  # that the admin port may be called by
+    console: bool = True  # on the admin port, below /console
+    # In it a trusted proxy names the operator.
+    console_user_header: Annotated[str | None, forms.HEADER] = None
+    # Proxies that end TLS in front of the console.
+    console_proxies: Annotated[tuple[str, ...], forms.networks("10.0.0.0/8")] = ()
+    insecure_console: bool = False  # answer calls from elsewhere without TLS
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
     # An OTLP receiver; needs the extra `otel`.

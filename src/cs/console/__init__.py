@@ -1,0 +1,1 @@
+"""The console: pages of the admin port for operators and analysts."""

@@ -1,0 +1,218 @@
+"""Who may use the console: tokens, sessions, a trusted header of a proxy, and roles.
+
+A session is a signed cookie, so any process that holds the key store can check it.  The
+operator is read from the log at every call: a revoked one is out at the next.
+"""
+
+import hmac
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+
+from cs.domain.api_key import hash_key
+from cs.domain.console_operator import ConsoleOperator, OperatorRole, operator_stream
+from cs.domain.refusal import Refusal
+from cs.eventlog.streams import Streams
+from cs.runtime.clock import Clock
+from cs.runtime.ids import random_id
+from cs.runtime.lru import LruDict
+
+COOKIE = "cs_console"
+#: The name, in the key store, of what signs cookies.
+SIGNED_WITH = "console"
+#: A session without a call for so long ends, and one of this age whatever it does.
+IDLE, LONGEST = timedelta(minutes=30), timedelta(hours=12)
+#: Failed logins of one address in a minute; then further ones are refused unread.
+FAILURES, FAILURES_OF = 5, timedelta(minutes=1)
+#: Addresses whose failures are remembered, and sessions that were ended.
+ADDRESSES = 10_000
+#: Characters of the hash of a token that a session repeats.
+TOKEN = 16
+#: The operator of a sandbox on loopback, who needs no token.
+SANDBOX = "sandbox"
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A signed-in operator.
+
+    Attributes:
+        name: Of the operator; stored with what it does.
+        csrf: What every form repeats: a page of another site cannot know it.
+        token: The beginning of the hash of the token that it began with: a new token ends it.
+    """
+
+    name: str
+    role: OperatorRole
+    csrf: str
+    token: str = ""
+    began_at: datetime
+    seen_at: datetime
+
+    def may(self, role: OperatorRole) -> bool:
+        return ConsoleOperator(self.role).may(role)
+
+
+class Access:
+    """Checks calls of the console.
+
+    Args:
+        streams: Where operators are.
+        secret: Signs cookies.
+        clock: Of the service.
+        open_role: What a caller on loopback may do without a token; ``None``: nothing.
+        user_header: The header in which a trusted proxy names the operator.
+        proxies: The networks of proxies whose header, and whose word that a call came over
+            TLS, are believed.
+        insecure: Whether calls from elsewhere may come without TLS.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        secret: bytes,
+        clock: Clock,
+        *,
+        open_role: OperatorRole | None = None,
+        user_header: str | None = None,
+        proxies: Sequence[str] = (),
+        insecure: bool = False,
+    ) -> None:
+        self._streams = streams
+        self._secret = secret
+        self._clock = clock
+        self._open_role = open_role
+        self._user_header = user_header
+        self._proxies = [ip_network(each) for each in proxies]
+        self._insecure = insecure
+        self._failures = LruDict[str, list[datetime]](ADDRESSES)
+        self._over = LruDict[str, datetime](ADDRESSES)
+
+    async def session(self, request: HTTPConnection) -> Session | None:
+        """Return the session of *request*; ``None``: it has to sign in.
+
+        Raises:
+            HTTPException: 403: it came from elsewhere without TLS, or as an unknown operator.
+            LogUnavailable: The operator cannot be read now.
+        """
+        self._check_transport(request)
+        now = self._clock.wall()
+        if self._user_header and self._is_proxy(request):
+            named = request.headers.get(self._user_header)
+            if named is not None:
+                return await self._named(named, now)
+        if self._open_role is not None and self._is_here(request):
+            return self._begin(SANDBOX, self._open_role, now, nonce=SANDBOX)
+        found = self._read(request.cookies.get(COOKIE, ""))
+        if found is None or now - found.seen_at > IDLE or now - found.began_at > LONGEST:
+            return None
+        if self.is_over(found):
+            return None
+        known = await self._operator(found.name)
+        if known.role is None or known.token_hash[:TOKEN] != found.token:
+            return None
+        return msgspec.structs.replace(found, role=known.role, seen_at=now)
+
+    async def sign_in(self, request: Request, name: str, token: str) -> Session | None:
+        """Return a session of the operator *name* with *token*; ``None``: they do not match.
+
+        Raises:
+            HTTPException: 429: its address failed too often; 403: as `session`.
+            LogUnavailable: The operator cannot be read now.
+        """
+        self._check_transport(request)
+        now = self._clock.wall()
+        address = request.client.host if request.client else ""
+        failed = [at for at in self._failures.get(address, ()) if now - at < FAILURES_OF]
+        if len(failed) >= FAILURES:
+            raise HTTPException(429, "too many failed sign-ins; try again in a minute")
+        known = await self._operator(name)
+        if known.role is None or not hmac.compare_digest(known.token_hash, hash_key(token)):
+            self._failures[address] = [*failed, now]
+            return None
+        begun = self._begin(name.lower(), known.role, now)
+        return msgspec.structs.replace(begun, token=known.token_hash[:TOKEN])
+
+    def sign_out(self, session: Session) -> None:
+        """End *session* in this process; others let its cookie be until it is idle."""
+        self._over[session.csrf] = session.seen_at
+
+    def is_over(self, session: Session) -> bool:
+        """Return whether *session* was ended by `sign_out`."""
+        return session.csrf in self._over
+
+    def remember(self, response: Response, session: Session, request: Request) -> None:
+        """Give *response* the cookie of *session*, seen now."""
+        signed = msgspec.json.encode(session)
+        response.set_cookie(
+            COOKIE,
+            f"{signed.hex()}.{self._sign(signed)}",
+            max_age=round(LONGEST.total_seconds()),
+            path="/console",
+            secure=not self._is_here(request) and not self._insecure,
+            httponly=True,
+            samesite="strict",
+        )
+
+    async def _named(self, name: str, now: datetime) -> Session:
+        role = (await self._operator(name)).role
+        if role is None:
+            why = "this user is no operator of the console: `cs operators create`"
+            raise HTTPException(403, why)
+        return self._begin(name.lower(), role, now, nonce=name.lower())
+
+    async def _operator(self, name: str) -> ConsoleOperator:
+        try:
+            found: ConsoleOperator = (await self._streams.load(operator_stream(name))).state
+        except Refusal:
+            return ConsoleOperator()
+        return found
+
+    def _begin(
+        self, name: str, role: OperatorRole, now: datetime, nonce: str | None = None
+    ) -> Session:
+        csrf = self._sign((nonce or random_id("", 16)).encode())
+        return Session(name=name, role=role, csrf=csrf, began_at=now, seen_at=now)
+
+    def _read(self, cookie: str) -> Session | None:
+        text, _, signature = cookie.partition(".")
+        try:
+            signed = bytes.fromhex(text)
+            if not hmac.compare_digest(self._sign(signed), signature):
+                return None
+            return msgspec.json.decode(signed, type=Session)
+        except (ValueError, TypeError):  # `compare_digest` takes ASCII alone
+            return None
+
+    def _sign(self, text: bytes) -> str:
+        return hmac.new(self._secret, text, sha256).hexdigest()
+
+    def _check_transport(self, request: HTTPConnection) -> None:
+        if self._insecure or self._is_here(request):
+            return
+        proto = request.headers.get("x-forwarded-proto")
+        if not (self._is_proxy(request) and proto == "https"):
+            raise HTTPException(
+                403,
+                "the console answers calls from elsewhere only through a proxy that ends TLS "
+                "(console_proxies), or with insecure_console = true",
+            )
+
+    def _is_here(self, request: HTTPConnection) -> bool:
+        """Return whether the caller is on this machine, and speaks for itself."""
+        forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
+        return not forwarded and self._address(request, lambda each: each.is_loopback)
+
+    def _is_proxy(self, request: HTTPConnection) -> bool:
+        return self._address(request, lambda each: any(each in of for of in self._proxies))
+
+    def _address(self, request: HTTPConnection, holds: Callable[..., bool]) -> bool:
+        try:
+            return request.client is not None and holds(ip_address(request.client.host))
+        except ValueError:
+            return False

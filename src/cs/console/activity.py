@@ -1,0 +1,191 @@
+"""What the service did lately, by the minute and by the hour, in memory.
+
+Counts are folded from the log: of the last week after a start, then of each new event.  They
+hold no person.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import msgspec
+
+from cs.domain.brand.events import EVENT_TOPICS, AttemptFailed, LookupFinished, StageIssued
+from cs.domain.key import SearchSettled
+from cs.domain.messages import Event
+from cs.domain.source_cost import MICROS
+from cs.domain.stages.table import ClosedWork, closed_work
+from cs.eventlog.damage import DamagedStreams, read_past
+from cs.eventlog.follow import retry_while_unavailable
+from cs.eventlog.port import EventLog, EventNeeds, RecordedEvent
+from cs.history.history import History
+from cs.runtime.clock import Clock
+from cs.runtime.lru import LruDict
+
+#: Durations of one stage that a bucket keeps, and work whose end is waited for.
+SAMPLES, REMEMBERED = 500, 10_000
+#: Events that are read at once after a start, and the pause after them: callers go first.
+PAGE, PAUSE_S = 500, 0.01
+
+_READ = EventNeeds(
+    frozenset[type[Event]]({SearchSettled, *EVENT_TOPICS.values()}), opened=frozenset()
+)
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A time that is looked at, in equal parts."""
+
+    name: str
+    part: timedelta
+    parts: int
+
+
+SPANS = (
+    Span("hour", timedelta(minutes=1), 60),
+    Span("day", timedelta(hours=1), 24),
+    Span("week", timedelta(hours=1), 168),
+)
+
+
+class Bucket(msgspec.Struct):
+    """What happened in one minute or hour."""
+
+    outcomes: Counter[str] = msgspec.field(default_factory=Counter)
+    reused: int = 0
+    charged: int = 0
+    micros: int = 0
+    took_s: dict[str, list[float]] = {}  # by stage; a whole lookup is "lookup"
+
+    def note(self, stage: str, seconds: float) -> None:
+        samples = self.took_s.setdefault(stage, [])
+        if len(samples) < SAMPLES:
+            samples.append(seconds)
+
+
+class Activity:
+    """Counts of the last week.
+
+    Args:
+        log: The event log.
+        set_aside: Damaged streams, which are passed over.
+        clock: Of the service.
+        head: The end of the log when this was made: up to there `fill` reads it, and
+            `on_events` takes what comes after.
+    """
+
+    READS = _READ.types
+
+    def __init__(
+        self, log: EventLog, set_aside: DamagedStreams, clock: Clock, head: int
+    ) -> None:
+        self._log = log
+        self._set_aside = set_aside
+        self._clock = clock
+        self._issued = LruDict[ClosedWork, datetime](REMEMBERED)
+        self._buckets: dict[timedelta, dict[int, Bucket]] = {
+            part: {} for part in {span.part for span in SPANS}
+        }
+        self._head = head
+
+    async def fill(self) -> None:
+        """Read the last week up to where `on_events` goes on, callers first."""
+        since = self._clock.now() - max(span.part * span.parts for span in SPANS)
+        after = await retry_while_unavailable(lambda: History(self._log).position_at(since))
+        while after < self._head:
+            limit = min(PAGE, self._head - after)
+            read = partial(read_past, self._log, after, limit, self._set_aside, _READ)
+            page = await retry_while_unavailable(read)
+            if not page:
+                return
+            self._fold(page)
+            after = page[-1].position
+            await asyncio.sleep(PAUSE_S)
+
+    def on_events(self, page: Sequence[RecordedEvent]) -> None:
+        """Fold *page*, which is new in the log."""
+        self._fold([each for each in page if each.position > self._head])
+
+    def _fold(self, page: Sequence[RecordedEvent]) -> None:
+        for recorded in page:
+            self._add(recorded)
+
+    def of(self, span: Span) -> Sequence[tuple[datetime, Bucket]]:
+        """Return each part of *span* up to now, the oldest first, and what happened in it."""
+        last = _number(self._clock.now(), span.part)
+        found = self._buckets[span.part]
+        return [
+            (datetime.fromtimestamp(n * span.part.total_seconds(), UTC), found.get(n, Bucket()))
+            for n in range(last - span.parts + 1, last + 1)
+        ]
+
+    def _add(self, recorded: RecordedEvent) -> None:
+        event = recorded.event
+        match event:
+            case SearchSettled(outcome=outcome, cached=cached, charged=charged, at=at):
+
+                def settle(bucket: Bucket) -> None:
+                    bucket.outcomes[outcome] += 1
+                    bucket.reused += cached
+                    bucket.charged += charged
+
+                self._note(at, settle)
+            case StageIssued(lookup=lookup, stage=stage, item=item, at=at):
+                # Of work that is issued again the first time counts.
+                self._issued.setdefault(ClosedWork(lookup, stage, item), at)
+                self._issued.setdefault(ClosedWork(lookup, "lookup", ""), at)
+            case LookupFinished(lookup=lookup, at=at):
+                self._ended(ClosedWork(lookup, "lookup", ""), at)
+            case _:
+                closed = closed_work(event)
+                if closed is not None:
+                    self._ended(closed, event.at)
+        if isinstance(event, AttemptFailed) or closed_work(event) is not None:
+            micros = sum(cost.micros for cost in getattr(event, "costs", ()))
+            if micros:
+                self._note(event.at, lambda bucket: _pay(bucket, micros))
+
+    def _ended(self, work: ClosedWork, at: datetime) -> None:
+        issued_at = self._issued.pop(work, None)
+        if issued_at is not None:
+            took_s = (at - issued_at).total_seconds()
+            self._note(at, lambda bucket: bucket.note(work.stage, took_s))
+
+    def _note(self, at: datetime, change: Callable[[Bucket], None]) -> None:
+        """Apply *change* to the minute and the hour of *at*; drop those that are too old."""
+        for span in SPANS:
+            buckets = self._buckets[span.part]
+            number = _number(at, span.part)
+            if number not in buckets:
+                buckets[number] = Bucket()
+                oldest = number - max(s.parts for s in SPANS if s.part == span.part)
+                for old in [each for each in buckets if each <= oldest]:
+                    del buckets[old]
+        for part, buckets in self._buckets.items():
+            change(buckets[_number(at, part)])
+
+
+def sums(parts: Sequence[tuple[datetime, Bucket]]) -> Mapping[str, float]:
+    """Return what happened in all of *parts*: searches, reused, charged, US dollars."""
+    buckets = [bucket for _, bucket in parts]
+    return {
+        "searches": sum(bucket.outcomes.total() for bucket in buckets),
+        "reused": sum(bucket.reused for bucket in buckets),
+        "charged": sum(bucket.charged for bucket in buckets),
+        "usd": sum(bucket.micros for bucket in buckets) / MICROS,
+    }
+
+
+def quantile(buckets: Sequence[Bucket], stage: str, share: float) -> float | None:
+    """Return the *share* quantile of how long *stage* took, in seconds; ``None``: unknown."""
+    samples = sorted(took for bucket in buckets for took in bucket.took_s.get(stage, ()))
+    return samples[min(len(samples) - 1, int(len(samples) * share))] if samples else None
+
+
+def _number(at: datetime, part: timedelta) -> int:
+    return int(at.timestamp() // part.total_seconds())
+
+
+def _pay(bucket: Bucket, micros: int) -> None:
+    bucket.micros += micros

@@ -1,0 +1,311 @@
+"""The console as routes of the admin port, below ``/console``.
+
+Every page is rendered on the server and readable without JavaScript.  A form names the token of
+its session, asks once, and ends at a page that says what was done.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from importlib.resources import files
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+
+from cs.console import brands, events, keys, overview, searches, sources
+from cs.console.access import COOKIE, Session
+from cs.console.views import Act, Action, Handler, Parts, View
+from cs.domain.console_operator import OperatorRole
+from cs.domain.refusal import Refusal
+from cs.eventlog.port import LogUnavailable
+from cs.history.pages import Page, Section, environment
+from cs.keystore.port import KeysUnavailable
+
+#: Longest body of a form, in bytes.
+MAX_FORM = 8_192
+#: Longest wait for a new event before a live page is told that it is still connected.
+LIVE_S = 15.0
+#: Live pages at once; further ones are read again by hand.
+MAX_LIVE = 100
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+#: The pages that the head of every page leads to, with the key that leads there after "g".
+NAVIGATION = (
+    ("Overview", "/console", "o"),
+    ("Searches", "/console/searches", "s"),
+    ("Brands", "/console/brands", "b"),
+    ("Keys", "/console/keys", "k"),
+    ("Mail domains", "/console/mail-domains", "m"),
+    ("Sources", "/console/sources", "p"),
+    ("Events", "/console/events", "e"),
+)
+_VIEWS: Mapping[str, Handler] = {
+    "/": overview.overview,
+    "/searches": searches.list_searches,
+    "/searches/{search}": searches.show_search,
+    "/brands": brands.list_brands,
+    "/brands/{stream}": brands.show_brand,
+    "/keys": keys.list_keys,
+    "/keys/{key}": keys.show_key,
+    "/mail-domains": brands.list_mail_domains,
+    "/sources": sources.show_sources,
+    "/events": events.list_events,
+    "/events/{position:int}": events.show_event,
+}
+_ACTS: Mapping[str, Act] = {
+    "/pause": overview.pause,
+    "/resume": overview.resume,
+    "/brands/{stream}/forget": brands.forget,
+    "/keys/{key}/grant": keys.grant,
+    "/keys/{key}/rotate": keys.rotate,
+    "/keys/{key}/revoke": keys.revoke,
+}
+_STATIC = {
+    each.name: each.read_bytes()
+    for each in (
+        *files("cs.console").joinpath("static").iterdir(),
+        files("cs.history").joinpath("templates/page.css"),
+    )
+}
+_TYPES = {
+    "css": "text/css",
+    "js": "text/javascript",
+    "svg": "image/svg+xml",
+    "txt": "text/plain",
+}
+
+
+def console_routes(parts: Parts) -> Sequence[BaseRoute]:
+    """Return the routes of the console over *parts*."""
+    console = _Console(parts)
+    routes: list[Route] = [
+        Route("/static/{name}", console.static),
+        Route("/sign-in", console.sign_in, methods=["GET", "POST"]),
+        Route("/sign-out", console.guarded(console.sign_out, "viewer"), methods=["POST"]),
+        Route("/find", console.guarded(console.find, "viewer")),
+        Route("/live", console.guarded(console.live, "viewer")),
+        Route(
+            "/searches/{search}",
+            console.guarded(console.reveal, "privacy"),
+            methods=["POST"],
+        ),
+        *(
+            Route(path, console.guarded(console.view(handler), "viewer"))
+            for path, handler in _VIEWS.items()
+        ),
+        *(
+            Route(path, console.guarded(console.act(act), "operator"), methods=["POST"])
+            for path, act in _ACTS.items()
+        ),
+    ]
+    return [
+        Route("/console", lambda _: RedirectResponse("/console/")),
+        Mount("/console", routes=routes),
+    ]
+
+
+Endpoint = Callable[[Request, Session], Awaitable[Response]]
+
+
+class _Console:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._templates = environment("cs.console", "cs.history")
+        self._live = 0
+
+    def guarded(
+        self, endpoint: Endpoint, role: OperatorRole
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return *endpoint* for those who are signed in and may do what *role* may."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                session = await self._parts.access.session(request)
+                if session is None:
+                    return self._headed(RedirectResponse("/console/sign-in", 303))
+                if session.may(role):
+                    response = await endpoint(request, session)
+                else:
+                    response = self._problem(403, f"this needs the role {role}; ask for it")
+            except HTTPException as error:
+                response = self._problem(error.status_code, str(error.detail))
+            except Refusal as refusal:
+                response = self._problem(409, str(refusal))
+            except (LogUnavailable, KeysUnavailable) as error:
+                response = self._problem(503, f"{error}; try again")
+            else:
+                if session.token and not self._parts.access.is_over(session):
+                    self._parts.access.remember(response, session, request)
+            return self._headed(response)
+
+        return answer
+
+    def view(self, handler: Handler) -> Endpoint:
+        async def show(request: Request, session: Session) -> Response:
+            return self._page(await handler(self._parts, request, session), request, session)
+
+        return show
+
+    def act(self, act: Act) -> Endpoint:
+        async def do(request: Request, session: Session) -> Response:
+            form = await _form(request, session)
+            said = await act(self._parts, request, session, form)
+            self._parts.state.forget()
+            back = request.url.path.rpartition("/")[0] or "/console"
+            done = Section(heading="Done", about=said)
+            view = View(page=Page(title="Done", sections=[done]), command="cs log trail")
+            return self._page(view, request, session, back=back)
+
+        return do
+
+    async def reveal(self, request: Request, session: Session) -> Response:
+        form = await _form(request, session)
+        view = await searches.reveal_search(self._parts, request, session, form)
+        return self._page(view, request, session)
+
+    async def find(self, request: Request, session: Session) -> Response:
+        """Lead to what the words in the search box name, by their form."""
+        del session
+        words = request.query_params.get("q", "").strip()[:300]
+        forms = (
+            ("srch_", "/console/searches/"),
+            ("key_", "/console/keys/"),
+            ("brand-", "/console/brands/"),
+        )
+        for begins, where in forms:
+            if words.startswith(begins) and "/" not in words:
+                return RedirectResponse(where + words.partition(".")[0], 303)
+        if words.isdecimal():
+            return RedirectResponse(f"/console/events/{words[:15]}", 303)
+        url = request.url.replace(scheme="", netloc="", path="/console/brands", query="")
+        return RedirectResponse(str(url.include_query_params(q=words)), 303)
+
+    async def live(self, request: Request, session: Session) -> Response:
+        """Send a server-sent event whenever the log has grown, at most once a second."""
+        del request, session
+        if self._live >= MAX_LIVE:
+            raise HTTPException(503, "too many live pages; reload by hand")
+
+        async def stream() -> AsyncIterator[bytes]:
+            self._live += 1
+            try:
+                position = await self._parts.log.head()
+                while True:
+                    try:
+                        async with asyncio.timeout(LIVE_S):
+                            await self._parts.log.grown(position)
+                    except TimeoutError:
+                        yield b": still here\n\n"
+                        continue
+                    position = await self._parts.log.head()
+                    yield b"data: %d\n\n" % position
+                    await asyncio.sleep(1.0)
+            finally:
+                self._live -= 1
+
+        return StreamingResponse(stream(), media_type="text/event-stream")
+
+    async def sign_in(self, request: Request) -> Response:
+        said, status = "", 200
+        if request.method == "POST":
+            form = await _fields(request)
+            try:
+                session = await self._parts.access.sign_in(
+                    request, form.get("name", ""), form.get("token", "")
+                )
+            except HTTPException as error:
+                session, said, status = None, str(error.detail), error.status_code
+            else:
+                if session is not None:
+                    response: Response = RedirectResponse("/console/", 303)
+                    self._parts.access.remember(response, session, request)
+                    return self._headed(response)
+                said, status = "name and token do not match", 401
+        text = self._templates.get_template("sign_in.html").render(said=said)
+        return self._headed(HTMLResponse(text, status))
+
+    async def sign_out(self, request: Request, session: Session) -> Response:
+        await _form(request, session)
+        self._parts.access.sign_out(session)
+        response = RedirectResponse("/console/sign-in", 303)
+        response.delete_cookie(COOKIE, path="/console")
+        return response
+
+    async def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            return self._headed(Response("there is no such file", 404))
+        kind = _TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+        response = Response(_STATIC[name], media_type=kind)
+        response.headers.update(_HEADERS | {"Cache-Control": "max-age=3600"})
+        return response
+
+    def _page(
+        self, view: View, request: Request, session: Session, back: str | None = None
+    ) -> Response:
+        allowed: Sequence[Action] = [each for each in view.actions if session.may(each.role)]
+        plots = {
+            title: msgspec.json.encode({"names": names, "data": data}).decode()
+            for title, (names, data) in view.plots.items()
+        }
+        text = self._templates.get_template("console.html").render(
+            view=view,
+            page=view.page,
+            session=session,
+            actions=allowed,
+            plots=plots,
+            navigation=NAVIGATION,
+            path=request.url.path.rstrip("/") or "/console",
+            back=back,
+        )
+        return HTMLResponse(text)
+
+    def _problem(self, status: int, said: str) -> Response:
+        text = self._templates.get_template("problem.html").render(status=status, said=said)
+        return HTMLResponse(text, status)
+
+    def _headed(self, response: Response) -> Response:
+        response.headers.update(_HEADERS)
+        return response
+
+
+async def _form(request: Request, session: Session) -> Mapping[str, str]:
+    """Return the fields of a form of *session*.
+
+    Raises:
+        HTTPException: 403: it was not made by a page of this session.
+    """
+    form = await _fields(request)
+    if form.get("csrf") != session.csrf:
+        raise HTTPException(403, "this form is of another session; load the page again")
+    return form
+
+
+async def _fields(request: Request) -> Mapping[str, str]:
+    """Return the fields of a form.
+
+    Raises:
+        HTTPException: 400: it is too long, or none.
+    """
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_FORM:
+            raise HTTPException(400, f"a form has at most {MAX_FORM} bytes")
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=20))
+    except ValueError as error:
+        raise HTTPException(400, "this is no form") from error

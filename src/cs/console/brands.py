@@ -1,0 +1,184 @@
+"""Brands and mail domains: what is known of each, and how it came about."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from cs.console.access import Session
+from cs.console.views import (
+    ROWS,
+    Action,
+    Input,
+    Parts,
+    View,
+    chosen,
+    event_link,
+    not_found,
+    position_of,
+    same,
+)
+from cs.domain.mail_domain import BounceReported, DomainLearned
+from cs.eventlog.port import NO_STREAM
+from cs.history.brands import words_of
+from cs.history.comparing import compared, one_after_another
+from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.runs import Run
+from cs.history.states import plain_state
+from cs.projections.brands import BRANDS, BrandRow
+
+#: Runs of one brand that are compared, each with the one before it.
+COMPARED = 5
+
+
+async def list_brands(parts: Parts, request: Request, session: Session) -> View:
+    """Show the brands that were looked up, by their names."""
+    del session
+    word = (chosen(request, "q") or "").lower()
+    found = [
+        (stream, row)
+        for stream, row in await parts.reading.brands()
+        if word in words_of(row.query).lower()
+    ]
+    found.sort(key=lambda each: words_of(each[1].query).lower())
+    first = position_of(request, "from") or 0
+    rows = [_row(stream, row) for stream, row in found[first : first + ROWS]]
+    older = same(request, **{"from": first + ROWS}) if len(found) > first + ROWS else None
+    fields = "brand running outcome verified finished_at reused_until"
+    about = "" if rows else "None was looked up yet."
+    return View(
+        page=Page(title="Brands", sections=[table("Brands", rows, fields, about=about)]),
+        command="cs brands list",
+        filters=[Input(name="q", label="Name or domain", value=word)],
+        older=older,
+    )
+
+
+async def show_brand(parts: Parts, request: Request, session: Session) -> View:
+    """Show the runs on a brand over time, and what changed from one to the next."""
+    del session
+    stream = request.path_params["stream"]
+    row = await parts.views.get(BRANDS, stream)
+    if row is None:
+        raise not_found(f"there is no brand {stream}", "the list of brands has all")
+    runs = await parts.history.runs(stream)
+    rows = [
+        {
+            "lookup": Link(run.lookup, f"/console/events?lookup={run.lookup}"),
+            "started_at": run.started_at,
+            "outcome": run.outcome or "running",
+            "people": len(run.contacts),
+            "verified": run.verified,
+            "rules": run.ranked_by,
+        }
+        for run in reversed(runs[-ROWS:])
+    ]
+    name = words_of(row.query)
+    return View(
+        page=Page(
+            title=name,
+            lead=stream,
+            sections=[
+                Section(heading="Now", facts=facts({**_row(stream, row), "brand": name})),
+                table("Runs", rows, "lookup started_at outcome people verified rules"),
+                *_changes(runs),
+            ],
+        ),
+        command=f"cs compare {row.query.brand or '--domain ' + str(row.query.domain)}",
+        actions=[
+            Action(
+                name="Forget",
+                to=f"/console/brands/{stream}/forget",
+                asks="The next search for this brand is a live one. Cannot be undone.",
+            )
+        ],
+    )
+
+
+async def forget(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Make the next search for a brand a live one."""
+    del form
+    row = await parts.views.get(BRANDS, request.path_params["stream"])
+    if row is None:
+        raise HTTPException(404, "there is no such brand")
+    changed = await parts.operator(session).forget_brand(row.query)
+    return "Forgotten." if changed else "There was nothing to forget."
+
+
+async def list_mail_domains(parts: Parts, request: Request, session: Session) -> View:
+    """Lead to a mail domain by its name."""
+    del session
+    domain = chosen(request, "domain")
+    sections = [
+        Section(heading="Mail domain", about="Write a domain to see what is known of it.")
+        if domain is None
+        else await _mail_domain(parts, domain.lower())
+    ]
+    return View(
+        page=Page(title=domain or "Mail domains", sections=sections),
+        command=f"cs state mail-domain-{domain or 'DOMAIN'}",
+        filters=[Input(name="domain", label="Domain", value=domain or "", required=True)],
+    )
+
+
+async def _mail_domain(parts: Parts, domain: str) -> Section:
+    stream = f"mail-domain-{domain}"
+    state = await parts.history.state_at(stream)
+    if state.version == NO_STREAM:
+        return Section(heading="Mail domain", about=f"Nothing is known of {domain}.")
+    rows: list[dict[str, Any]] = []
+    async for each in parts.history.stream(stream):
+        match each.event:
+            case DomainLearned(facts=learned, expires_at=until):
+                said = ", ".join(f"{k}: {v}" for k, v in plain_state(learned).items() if v)
+                words = f"learned {said}, until {until:%Y-%m-%d %H:%M}"
+            case BounceReported(status=status, why=why):
+                words = f"bounce {status or ''}: {why}"
+            case _:
+                continue
+        rows.append({"position": event_link(each.position), "at": each.event.at, "what": words})
+    known = {name: str(value) for name, value in plain_state(state.state).items()}
+    return table(
+        "What is known, and since when",
+        rows[::-1][:ROWS],
+        "position at what",
+        facts=facts(known),
+    )
+
+
+def _row(stream: str, row: BrandRow) -> dict[str, Any]:
+    return {
+        "brand": Link(words_of(row.query), f"/console/brands/{stream}"),
+        "running": row.live is not None,
+        "outcome": row.outcome,
+        "verified": row.verified,
+        "finished_at": row.finished_at,
+        "reused_until": row.reused_until,
+    }
+
+
+def _changes(runs: list[Run]) -> list[Section]:
+    """Return what changed between each run and the one before it, the newest pair first."""
+    sections = []
+    for before, after in [*one_after_another(runs)][: -COMPARED - 1 : -1]:
+        changes, same_people = compared(before, after, {}, reveals=False)
+        rows = [
+            {
+                "change": change.change,
+                "person": change.who or (change.now or change.was or {}).get("person"),
+                "fields": ", ".join(change.changed),
+            }
+            for change in changes
+        ]
+        sections.append(
+            table(
+                f"{before.number} to {after.number}",
+                rows,
+                "change person fields",
+                about=f"The same: {same_people}.",
+            )
+        )
+    return sections

@@ -1,0 +1,182 @@
+"""Events: the newest of those that are meant, and one of them with its causes."""
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from cs.console.access import Session
+from cs.console.searches import FARTHEST, WINDOW
+from cs.console.views import (
+    ROWS,
+    Input,
+    Parts,
+    View,
+    chosen,
+    event_link,
+    not_found,
+    position_of,
+    same,
+)
+from cs.domain.codec import shapes
+from cs.eventlog.categories import CATEGORIES
+from cs.eventlog.port import DamagedEvent, SealedEvent
+from cs.history.causes import explain
+from cs.history.history import UNREADABLE
+from cs.history.pages import Link, Page, Section, facts, table
+from cs.history.selection import BadSelection, Selection
+from cs.history.words import cause_in_words
+
+
+class _Head(msgspec.Struct):
+    at: Any = None
+    lookup: str | None = None
+
+
+_FILTERS = ("type", "category", "stream", "key", "lookup")
+
+
+async def list_events(parts: Parts, request: Request, session: Session) -> View:
+    """Show the newest events that are meant, sealed as they are stored."""
+    del session
+    given = {name: chosen(request, name) for name in _FILTERS}
+    selection = _selection(given)
+    before = position_of(request)
+    end = await parts.log.head() if before is None else before - 1
+    lowest, found = max(0, end - FARTHEST), list[SealedEvent]()
+    while end > lowest and len(found) < ROWS:
+        begin = max(lowest, end - WINDOW)
+        stored = await parts.log.select(selection.where(), begin, end)
+        found += [each for each in reversed(stored) if _holds(selection, each)]
+        end = begin
+    more = found[ROWS - 1].position if len(found) > ROWS else (end + 1 if end else None)
+    rows = [
+        {
+            "position": event_link(each.position),
+            "at": str(_head(each).at or ""),
+            "type": each.topic,
+            "stream": _stream_link(each.stream),
+            "version": each.version,
+        }
+        for each in found[:ROWS]
+    ]
+    about = "" if rows else "None in this part of the log."
+    words = [f"--{name}={value}" for name, value in given.items() if value]
+    return View(
+        page=Page(
+            title="Events",
+            sections=[table("Events", rows, "position at type stream version", about=about)],
+        ),
+        command=" ".join(["cs events export", *words]),
+        filters=[
+            Input(name="type", label="Type", value=given["type"] or ""),
+            Input(
+                name="category",
+                label="Category",
+                value=given["category"] or "",
+                options=["", *CATEGORIES],
+            ),
+            *(
+                Input(name=name, label=name.capitalize(), value=given[name] or "")
+                for name in _FILTERS[2:]
+            ),
+        ],
+        older=None if more is None else same(request, before=more),
+        live=before is None,
+    )
+
+
+async def show_event(parts: Parts, request: Request, session: Session) -> View:
+    """Show an event as it is stored, and the chain of its causes."""
+    del session
+    position = request.path_params["position"]
+    if not 0 < position <= await parts.log.head():
+        raise not_found(f"there is no event {position}", "the list of events has the newest")
+    stored = await parts.log.stored(position - 1, 1)
+    event = stored[0]
+    causes = await _causes(parts, position)
+    return View(
+        page=Page(
+            title=f"Event {position}",
+            lead=event.topic,
+            sections=[
+                Section(
+                    heading="The event",
+                    facts=facts(
+                        {
+                            "stream": Link(
+                                event.stream, f"/console/events?stream={event.stream}"
+                            ),
+                            "version": event.version,
+                            "at": str(_head(event).at or ""),
+                        }
+                    ),
+                    folded=[("As it is stored, people sealed", _json(event.state))],
+                ),
+                table(
+                    "What led to it, and what followed", causes, "position type stream cause"
+                ),
+            ],
+        ),
+        command=f"cs events why {position}",
+    )
+
+
+async def _causes(parts: Parts, position: int) -> list[dict[str, Any]]:
+    try:
+        found = await explain(parts.log, position)
+    except DamagedEvent as error:
+        raise HTTPException(500, str(error)) from error
+    return (
+        [
+            {
+                "position": event_link(each.position),
+                "type": each.kind,
+                "stream": each.stored.stream,
+                "cause": cause_in_words(each.caused_by),
+            }
+            for each in (*found.before, found.event, *found.after[:ROWS])
+        ]
+        if found
+        else []
+    )
+
+
+def _stream_link(stream: str) -> Link:
+    return Link(stream, f"/console/events?stream={quote(stream)}")
+
+
+def _selection(given: dict[str, str | None]) -> Selection:
+    try:
+        selection = Selection(
+            types=(given["type"],) if given["type"] else (),
+            categories=(given["category"],) if given["category"] in CATEGORIES else (),
+            streams=(given["stream"],) if given["stream"] else (),
+            keys=(given["key"],) if given["key"] else (),
+            lookup=given["lookup"],
+        )
+        selection.topics()
+    except BadSelection as error:
+        known = ", ".join(sorted({topic.rpartition(".")[0] for topic in shapes()}))
+        raise HTTPException(400, f"{error}; types are {known}") from error
+    return selection
+
+
+def _holds(selection: Selection, event: SealedEvent) -> bool:
+    return selection.lookup is None or _head(event).lookup == selection.lookup
+
+
+def _head(event: SealedEvent) -> _Head:
+    try:
+        return msgspec.json.decode(event.state, type=_Head)
+    except UNREADABLE:
+        return _Head()
+
+
+def _json(state: bytes) -> str:
+    try:
+        return msgspec.json.format(state).decode()
+    except UNREADABLE:
+        return state.decode(errors="replace")

@@ -1,0 +1,180 @@
+"""The first page: what is wrong, what runs now, and what happened lately."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from starlette.requests import Request
+
+from cs.console.access import Session
+from cs.console.activity import SPANS, Bucket, Span, quantile, sums
+from cs.console.views import Action, Parts, View, chosen, same
+from cs.domain.stages.table import STAGES
+from cs.history.pages import Page, Section, facts, table
+from cs.history.service_state import ServiceState
+from cs.history.words import OUTCOMES
+from cs.runtime.durations import in_words
+
+#: Events by which views are behind before it is shown as wrong.
+BEHIND = 1_000
+
+
+async def overview(parts: Parts, request: Request, session: Session) -> View:
+    """Show what is wrong, what runs, and what happened in the chosen time."""
+    del session
+    span = next((each for each in SPANS if each.name == chosen(request, "span")), SPANS[0])
+    ready, health = await parts.ready.check()
+    state = await parts.state.get(parts)
+    buckets = parts.activity.of(span)
+    wrong = [*_wrong(ready, health, state)]
+    page = Page(
+        title="Overview",
+        lead=f"World {state.world or 'none yet'}; {state.events} events; "
+        f"views {state.views_behind} behind",
+        sections=[
+            table("What is wrong", wrong, "what cause do_next")
+            if wrong
+            else Section(heading="What is wrong", about="Nothing that this process can see."),
+            _running(state),
+            _lately(span, [bucket for _, bucket in buckets], sums(buckets)),
+            *_failures(state),
+        ],
+    )
+    pause = Action(
+        name="Resume" if state.paused else "Pause",
+        to="/console/resume" if state.paused else "/console/pause",
+        asks="Accept new searches again."
+        if state.paused
+        else "Refuse new searches with 503; running ones and reading go on. "
+        "It can be undone: Resume.",
+    )
+    times = [at.timestamp() for at, _ in buckets]
+    outcomes = sorted({name for _, bucket in buckets for name in bucket.outcomes})
+    return View(
+        page=page,
+        command="cs status",
+        live=True,
+        actions=[pause],
+        spans=[(each.name, same(request, span=each.name), each == span) for each in SPANS],
+        plots={
+            "Searches ended": (
+                outcomes,
+                [times, *([b.outcomes[name] for _, b in buckets] for name in outcomes)],
+            ),
+            "Lookups, p50 and p95 in seconds": (
+                ["p50", "p95"],
+                [
+                    times,
+                    *([quantile([b], "lookup", q) for _, b in buckets] for q in (0.5, 0.95)),
+                ],
+            ),
+            "Cost in US dollars": (["cost"], [times, [b.micros / 1e6 for _, b in buckets]]),
+        },
+    )
+
+
+def _wrong(  # noqa: C901  one row for each that may be wrong
+    ready: bool, health: Mapping[str, Any], state: ServiceState
+) -> Iterator[Mapping[str, str]]:
+    """Yield what is wrong, the worst first, each with its cause and what to do."""
+
+    def row(what: str, cause: object, do: str) -> Mapping[str, str]:
+        return {"what": what, "cause": str(cause), "do_next": do}
+
+    if not ready:
+        reasons = [
+            f"{name}: {health[name]}"
+            for name in ("log", "keys", "held", "misconfigured")
+            if health.get(name, "ok") != "ok"
+        ]
+        yield row("Not ready", "; ".join(reasons) or "see /readyz", "cs doctor")
+    if state.paused:
+        yield row("Paused", "new searches are refused with 503", "Resume, below")
+    if "set_aside" in health:
+        yield row("Damaged streams", health["set_aside"], "cs log verify")
+    if "keys_lost" in health:
+        yield row("Data keys lost", health["keys_lost"], "restore the keys")
+    if ready and "misconfigured" in health:
+        yield row("Settings", health["misconfigured"], "cs config check")
+    if state.views_behind > BEHIND:
+        yield row("Views behind", f"{state.views_behind} events", "cs log verify")
+    bus = health.get("bus")
+    if bus is not None and not bus["reachable"]:
+        yield row("Kafka is away", bus, "docs/runbook.md, KafkaIsAway")
+    if "outcomes_forged" in health:
+        yield row("Forged outcomes", health["outcomes_forged"], "docs/runbook.md")
+    for kind, every in (("Source", state.sources), ("Verifier", state.verifiers)):
+        for name, runs in sorted(every.items()):
+            if runs.why:
+                yield row(
+                    f"{kind} {name}", f"{runs.last}: {runs.why}", f"cs {kind.lower()}s check"
+                )
+
+
+def _running(state: ServiceState) -> Section:
+    work = [
+        {"stage": name, "work": state.work.get(name, 0)}
+        for name in [*STAGES, *(set(state.work) - set(STAGES))]
+    ]
+    oldest = state.oldest_work_s
+    about = f"{state.lookups} lookups run, {state.searches} searches wait for them"
+    if oldest is not None:
+        about += f"; the oldest work is {in_words(oldest)} old"
+    return table("Running now", work, "stage work", about=f"{about}.")
+
+
+def _lately(span: Span, buckets: Sequence[Any], total: Mapping[str, float]) -> Section:
+    outcomes = sum((bucket.outcomes for bucket in buckets), start=type(buckets[0].outcomes)())
+    rows = [
+        {
+            "stage": stage,
+            "p50": _seconds(quantile(buckets, stage, 0.5)),
+            "p95": _seconds(quantile(buckets, stage, 0.95)),
+        }
+        for stage in ("lookup", *STAGES)
+    ]
+    values = {
+        "searches ended": int(total["searches"]),
+        "answered from reuse": int(total["reused"]),
+        "charged": int(total["charged"]),
+        "cost": f"${total['usd']:.2f}",
+        **{OUTCOMES.get(name, name): count for name, count in outcomes.most_common()},
+    }
+    return table(f"The last {span.name}", rows, "stage p50 p95", facts=facts(values))
+
+
+def _failures(state: ServiceState) -> Iterator[Section]:
+    if state.failures:
+        rows = [
+            {"at": each.at, "outcome": each.outcome, "why": each.why, "lookup": each.lookup}
+            for each in state.failures
+        ]
+        yield table("Last lookups that failed", rows, "at outcome why lookup")
+
+
+def _quantiles(
+    parts: Sequence[tuple[datetime, Bucket]], share: float
+) -> Sequence[float | None]:
+    return [quantile([bucket], "lookup", share) for _, bucket in parts]
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else in_words(value)
+
+
+async def pause(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Refuse new searches."""
+    del request, form
+    changed = await parts.operator(session).pause()
+    return "The API is paused." if changed else "The API was paused before."
+
+
+async def resume(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Accept new searches again."""
+    del request, form
+    changed = await parts.operator(session).resume()
+    return "The API is resumed." if changed else "The API was not paused."

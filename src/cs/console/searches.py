@@ -1,0 +1,160 @@
+"""Searches: the newest ones, one with its run, and a slider through its history."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+from starlette.requests import Request
+
+from cs.console.access import Session
+from cs.console.views import (
+    ROWS,
+    Action,
+    Input,
+    Parts,
+    View,
+    chosen,
+    key_link,
+    not_found,
+    position_of,
+    same,
+    search_link,
+)
+from cs.domain.brand.brand import stream_of
+from cs.domain.disclosure import DisclosedEvents
+from cs.domain.key import SearchAdmitted, SearchSettled
+from cs.eventlog.mapper import recorded
+from cs.eventlog.port import EventNeeds, RecordedEvent, Where
+from cs.history.pages import Link, Page, Section, table
+from cs.history.redacting import redact_search
+from cs.history.search_page import search_page
+from cs.history.searches import SearchAt, key_of_search, search_at
+from cs.history.words import OUTCOMES
+from cs.projections.reading import topics_of
+from cs.projections.searches import SEARCHES
+
+#: Positions of the log that are looked through at once, from its end, and most of them for
+#: one page of rows.
+WINDOW, FARTHEST = 2_000, 40_000
+
+_TOPICS = topics_of(SearchAdmitted, SearchSettled)
+_UNOPENED = EventNeeds(opened=frozenset())
+
+
+async def newest(
+    parts: Parts, where: Where, before: int | None, rows: int = ROWS
+) -> tuple[Sequence[RecordedEvent], int | None]:
+    """Return up to *rows* events of *where* before a position, the newest first.
+
+    The second is the position to go on before; ``None``: there are no others.
+    """
+    end = await parts.log.head() if before is None else before - 1
+    lowest = max(0, end - FARTHEST)
+    found = list[RecordedEvent]()
+    while end > lowest and len(found) < rows:
+        begin = max(lowest, end - WINDOW)
+        stored = await parts.log.select(where, begin, end)
+        found += reversed(await recorded(parts.keys, stored, _UNOPENED))
+        end = begin
+    if len(found) > rows:
+        return found[:rows], found[rows - 1].position
+    return found, end + 1 if end else None
+
+
+async def list_searches(parts: Parts, request: Request, session: Session) -> View:
+    """Show the searches that were admitted last."""
+    del session
+    key = chosen(request, "key")
+    streams = None if key is None else frozenset({f"key-{key}"})
+    where = Where(topics=topics_of(SearchAdmitted), streams=streams)
+    found, before = await newest(parts, where, position_of(request))
+    rows = []
+    for each in found:
+        event = each.event
+        assert isinstance(event, SearchAdmitted)
+        row = await parts.views.get(SEARCHES, event.search)
+        rows.append(
+            {
+                "at": event.at,
+                "search": search_link(event.search),
+                "brand": event.brand,
+                "key": key_link(each.stream.removeprefix("key-")),
+                "outcome": "running" if row is None else row.reason or row.status,
+                "reused": bool(row and row.cached),
+                "charged": bool(row and row.charged),
+            }
+        )
+    about = "" if rows else "None in this part of the log. `cs search BRAND` makes one."
+    listed = table("Searches", rows, "at search brand key outcome reused charged", about=about)
+    return View(
+        page=Page(title="Searches", sections=[listed]),
+        command="cs searches list" + (f" --key {key}" if key else ""),
+        filters=[Input(name="key", label="Key", value=key or "")],
+        older=None if before is None else same(request, before=before),
+    )
+
+
+async def show_search(parts: Parts, request: Request, session: Session) -> View:
+    """Show a search as of a position: its answer, its run, and all that lies behind it."""
+    found = await _found(parts, request)
+    return await _view(parts, request, session, redact_search(found))
+
+
+async def reveal_search(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> View:
+    """Show it with people in clear, once the reason is stored."""
+    found = await _found(parts, request)
+    asked = DisclosedEvents(lookup=found.search.lookup, upto=found.position)
+    await parts.operator(session).disclose(
+        "console searches", form.get("why", ""), asked, upto=found.position
+    )
+    return await _view(parts, request, session, found)
+
+
+async def _found(parts: Parts, request: Request) -> SearchAt:
+    search = request.path_params["search"]
+    key = await key_of_search(parts.history, parts.views, search)
+    if key is None:
+        raise not_found(
+            f"there is no search {search}", "the list of searches has those there are"
+        )
+    at = position_of(request, "at")
+    head = await parts.log.head()
+    found = await search_at(parts.history, search, key, min(at or head, head))
+    if found is None:
+        raise not_found(f"{search} had not been made by position {at}", "choose a later one")
+    return found
+
+
+async def _view(parts: Parts, request: Request, session: Session, shown: SearchAt) -> View:
+    del session
+    search = shown.search
+    page = search_page(shown)
+    events = await parts.log.read(stream_of(search.lookup))
+    own = [each for each in events if getattr(each.event, "lookup", None) == search.lookup]
+    ends = (search.position, search.settled_position or 0, *(e.position for e in own[-1:]))
+    last = max(ends)
+    why = Action(
+        name="Show people",
+        to=f"{request.url.path}?at={shown.position}",
+        asks="People are shown in clear, once. Who looked and why is stored for good.",
+        role="privacy",
+        inputs=[Input(name="why", label="Reason", required=True)],
+    )
+    key = Section(
+        heading="Where it stands",
+        facts=[
+            ("Key", key_link(search.key)),
+            ("Lookup", Link(search.lookup, f"/console/events?lookup={search.lookup}")),
+            ("Brand", Link(str(page.title), f"/console/brands/{stream_of(search.lookup)}")),
+            ("Outcome", OUTCOMES.get(search.outcome or "", search.outcome) or "running"),
+        ],
+    )
+    return View(
+        page=replace(page, sections=[key, *page.sections]),
+        command=f"cs searches show {search.search}"
+        + ("" if shown.now else f" --at {shown.position}"),
+        actions=[why] if shown.is_redacted else [],
+        live=search.outcome is None and shown.now,
+        slider=(min(shown.position, last), search.position, last),
+    )

@@ -1,0 +1,184 @@
+"""What a view of the console is, and what its handlers work with."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from cs.admin.health import Readiness
+from cs.console.access import Access, Session
+from cs.console.activity import Activity
+from cs.domain.console_operator import OperatorRole
+from cs.eventlog.port import EventLog
+from cs.eventlog.streams import Streams
+from cs.history.history import History
+from cs.history.pages import Link, Page
+from cs.history.service_state import ServiceState, read_state
+from cs.keystore.port import KeyStore
+from cs.operations.operator import Operator
+from cs.projections.reading import Reading
+from cs.projections.views import Views
+from cs.runtime.clock import Clock
+
+#: Rows of one table; further ones are on the next page.
+ROWS = 50
+#: How long a state that was read is shown again: many may look at once.
+FRESH_S = 5.0
+
+
+class CachedState:
+    """The state of the service, read again when it is asked for and older than `FRESH_S`.
+
+    A read goes through the newest 5,000 events; callers are answered with the one before
+    while it runs, except the first.
+    """
+
+    def __init__(self) -> None:
+        self._state: ServiceState | None = None
+        self._read_at = 0.0
+        self._reading: asyncio.Task[ServiceState] | None = None
+
+    async def get(self, parts: "Parts") -> ServiceState:
+        loop = asyncio.get_running_loop()
+        if self._reading is None and loop.time() - self._read_at > FRESH_S:
+            self._reading = loop.create_task(self._read(parts))
+        if self._state is None:
+            assert self._reading is not None, "nothing was read yet"
+            return await asyncio.shield(self._reading)
+        return self._state
+
+    def forget(self) -> None:
+        """Have the next call read it again: an operator has changed something."""
+        self._state = None
+        self._read_at = 0.0
+
+    async def _read(self, parts: "Parts") -> ServiceState:
+        try:
+            self._state = await read_state(
+                parts.log, parts.keys, parts.views, parts.streams, parts.clock
+            )
+            self._read_at = asyncio.get_running_loop().time()
+            return self._state
+        finally:
+            self._reading = None
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The stores and figures that views are made of."""
+
+    access: Access
+    log: EventLog
+    keys: KeyStore
+    views: Views
+    reading: Reading
+    streams: Streams
+    clock: Clock
+    ready: Readiness
+    activity: Activity
+    state: CachedState = msgspec.field(default_factory=CachedState)
+
+    @property
+    def history(self) -> History:
+        return History(self.log)
+
+    def operator(self, session: Session) -> Operator:
+        """Return the commands of the operator who is signed in."""
+        return Operator(self.streams, self.clock, session.name)
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """A field of a form: of a filter or of an action."""
+
+    name: str
+    label: str
+    value: str = ""
+    options: Sequence[str] = ()  # a choice among these; else free text
+    required: bool = False
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an operator can do, as a form that asks once.
+
+    Attributes:
+        to: Where its form is sent.
+        asks: What it does, and whether it can be undone.
+        role: Who may.
+    """
+
+    name: str
+    to: str
+    asks: str
+    role: OperatorRole = "operator"
+    inputs: Sequence[Input] = ()
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the console.
+
+    Attributes:
+        command: The command that prints the same.
+        filters: Of a form that reads the page again.
+        older: Where the next page of rows is.
+        live: Whether it is read again while it is looked at.
+        plots: By title: names of series, times in seconds, and the values of each series.
+        slider: The position that is shown, and the first and last that may be.
+    """
+
+    page: Page
+    command: str
+    filters: Sequence[Input] = ()
+    actions: Sequence[Action] = ()
+    older: str | None = None
+    live: bool = False
+    spans: Sequence[tuple[str, str, bool]] = ()  # name, address, and whether it is chosen
+    plots: Mapping[str, tuple[Sequence[str], Sequence[Sequence[float | None]]]] = {}
+    slider: tuple[int, int, int] | None = None
+
+
+#: Makes a view for a call.
+Handler = Callable[[Parts, Request, Session], Awaitable[View]]
+#: Does what an action says; returns a sentence about it, and what to show once.
+Act = Callable[[Parts, Request, Session, Mapping[str, str]], Awaitable[str]]
+
+
+def search_link(search: str) -> Link:
+    return Link(search, f"/console/searches/{search}")
+
+
+def key_link(key: str) -> Link:
+    return Link(key, f"/console/keys/{key}")
+
+
+def event_link(position: int) -> Link:
+    return Link(str(position), f"/console/events/{position}")
+
+
+def position_of(request: Request, name: str = "before") -> int | None:
+    """Return the position that the parameter *name* says; ``None``: it is not there.
+
+    Raises:
+        HTTPException: 400: it is no position.
+    """
+    said = request.query_params.get(name)
+    if not said:
+        return None
+    if not said.isdecimal() or len(said) > 15:
+        raise HTTPException(400, f"{name}: a position of the log is a whole number")
+    return int(said)
+
+
+def chosen(request: Request, name: str) -> str | None:
+    """Return what the parameter *name* says, at most 300 characters; ``None``: nothing."""
+    return request.query_params.get(name, "").strip()[:300] or None
+
+
+def not_found(what: str, how: str) -> HTTPException:
+    return HTTPException(404, f"{what}; {how}")
+
+
+def same(request: Request, **changed: Any) -> str:
+    """Return the address of *request* with *changed* parameters."""
+    return str(request.url.include_query_params(**changed).replace(scheme="", netloc=""))

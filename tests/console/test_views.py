@@ -1,0 +1,288 @@
+"""What the views show of a service with some history: over HTTP, and in a real browser."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+import pytest
+
+from docs.browser import Browser, running_browser
+from harness.accessibility import look, violations
+from harness.served import Served, cs
+
+pytestmark = pytest.mark.slow  # a service in a process of its own
+
+HOSTILE = '<script>window.ran=1</script>"\u202e' + "x" * 80
+BRANDS = ("Veltrana", "Dunmorrow", "Nuvarro", "Ivorene", HOSTILE)
+#: Pages that one reads by words alone.
+NAMED = (
+    "/",
+    "/?span=day",
+    "/?span=week",
+    "/searches",
+    "/brands",
+    "/keys",
+    "/sources",
+    "/events",
+)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with Served(tmp_path_factory.mktemp("console") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def found(service: Served) -> Mapping[str, Any]:
+    """The record of each brand that was searched, by its name."""
+    with service.client(service.new_key(50)) as client:
+        return {
+            name: client.post("/contacts", json={"brand": name, "wait": True}).json()
+            for name in BRANDS
+        }
+
+
+@pytest.fixture(scope="module")
+def pages(service: Served, found: Mapping[str, Any]) -> Mapping[str, str]:
+    """Every page that links lead to, by its address, `NAMED` first."""
+    assert found
+    left, read = [f"/console{path}" for path in NAMED], dict[str, str]()
+    with httpx.Client(base_url=service.admin_url, trust_env=False, timeout=30) as client:
+        while left:
+            path = left.pop(0)
+            answer = client.get(path, follow_redirects=True)
+            assert answer.status_code == 200, (path, answer.text)
+            read[path] = answer.text
+            links = (unescape(each) for each in re.findall(r'href="([^"]+)"', answer.text))
+            for link in (urljoin(path, each) for each in links):
+                known = link in read or link in left or link.startswith("data:")
+                if not known and "/static/" not in link:
+                    left.append(link)
+            assert len(read) < 2_000
+    return read
+
+
+def people(found: Mapping[str, Any]) -> set[str]:
+    """Return words that name the people who were found."""
+    fields = ("full_name", "email", "headline", "linkedin_url", "last_name")
+    return {
+        contact[name]
+        for record in found.values()
+        for contact in record.get("contacts", ())
+        for name in fields
+        if contact[name]
+    }
+
+
+def test_every_link_leads_to_a_page_and_every_page_says_the_command(
+    pages: Mapping[str, str],
+) -> None:
+    paths = {urlsplit(path).path for path in pages}
+
+    assert len(paths) > 50
+    for kind in ("searches/srch_", "brands/brand-", "keys/key_", "events/1"):
+        assert any(path.startswith(f"/console/{kind}") for path in paths), kind
+    assert all("The same in a terminal: <code>cs " in page for page in pages.values())
+    assert all("http" not in urlsplit(path).scheme for path in pages), "no other origin"
+
+
+def test_no_page_and_no_address_names_a_person(
+    pages: Mapping[str, str], found: Mapping[str, Any]
+) -> None:
+    named = people(found)
+
+    assert len(named) > 10
+    for path, page in pages.items():
+        shown = unescape(page) + path
+        assert not [each for each in named if each in shown], path
+
+
+def test_what_a_stranger_wrote_is_text_everywhere(pages: Mapping[str, str]) -> None:
+    written = [page for page in pages.values() if "window.ran=1" in page]
+
+    assert written
+    assert not [page for page in written if "<script>window" in page or "\u202e" in page]
+
+
+def test_the_overview_counts_as_the_log_does(
+    service: Served, found: Mapping[str, Any], pages: Mapping[str, str]
+) -> None:
+    assert pages
+    export = cs("events", "export", "--type=search-settled", f"--data-dir={service.folder}")
+    settled = [json.loads(line)["data"] for line in export.splitlines()]
+    shown = httpx.get(f"{service.admin_url}/console/", trust_env=False).text
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", shown))
+
+    assert facts["Searches ended"] == str(len(settled)) == str(len(found))
+    assert facts["Charged"] == str(sum(each["charged"] for each in settled))
+
+
+def test_a_search_shows_its_run_its_people_and_what_the_api_answered(
+    pages: Mapping[str, str], found: Mapping[str, Any]
+) -> None:
+    record = found["Veltrana"]
+    page = unescape(pages[f"/console/searches/{record['id']}"])
+
+    for stage in ("brand-resolution", "contact-discovery", "ranking", "verification"):
+        assert stage in page
+    assert "<svg" in page, "the run is drawn"
+    assert "People are hidden" in page
+    assert f"cs searches show {record['id']}" in page
+    verified = [each for each in record["contacts"] if each["email"]]
+    assert page.count('data-label="E-mail status">verified<') == len(verified)
+
+
+def test_people_are_shown_once_a_reason_is_stored(
+    service: Served, found: Mapping[str, Any]
+) -> None:
+    record = found["Veltrana"]
+    path = f"{service.admin_url}/console/searches/{record['id']}"
+    name = record["contacts"][0]["full_name"]
+    page = httpx.get(path, trust_env=False).text
+    token = re.findall(r'name="csrf" value="([0-9a-f]+)"', page)[0]
+
+    def ask(why: str) -> httpx.Response:
+        return httpx.post(path, data={"csrf": token, "why": why}, trust_env=False)
+
+    assert name not in page
+    bad, good = ask("because"), ask("Complaint 4711 about a wrong address")
+
+    assert bad.status_code == 409
+    assert name not in bad.text
+    assert name in unescape(good.text)
+    trail = cs("log", "trail", "--json", f"--data-dir={service.folder}").splitlines()
+    last = json.loads(trail[-1])
+    assert (last["what"], last["by"], last["why"]) == (
+        "disclosure_made",
+        "sandbox",
+        "Complaint 4711 about a wrong address",
+    )
+
+
+def test_the_slider_shows_a_search_as_it_was(
+    service: Served, found: Mapping[str, Any], pages: Mapping[str, str]
+) -> None:
+    search = found["Veltrana"]["id"]
+    page = pages[f"/console/searches/{search}"]
+    first, last = re.findall(r'type="range" name="at" min="(\d+)" max="(\d+)"', page)[0]
+    path = f"{service.admin_url}/console/searches/{search}"
+
+    then = httpx.get(f"{path}?at={first}", trust_env=False)
+    before = httpx.get(f"{path}?at={int(first) - 1}", trust_env=False)
+
+    assert int(first) < int(last)
+    assert "running" in then.text
+    assert before.status_code == 404
+    assert "had not been made by position" in before.text
+
+
+def test_a_key_is_granted_rotated_and_revoked(service: Served) -> None:
+    key = service.new_key(3)
+    with httpx.Client(
+        base_url=f"{service.admin_url}/console/keys/{key['id']}", trust_env=False
+    ) as client:
+        page = client.get("", follow_redirects=True).text
+        token = re.findall(r'name="csrf" value="([0-9a-f]+)"', page)[0]
+        granted = client.post("/grant", data={"csrf": token, "units": "4"})
+        wrong = client.post("/grant", data={"csrf": token, "units": "many"})
+        rotated = client.post("/rotate", data={"csrf": token})
+        revoked = client.post("/revoke", data={"csrf": token})
+
+    assert "The quota is 7 now" in granted.text
+    assert wrong.status_code == 400
+    secret = re.findall(r"cs_live_\w+", rotated.text)[0]
+    assert secret != key["key"]
+    assert "The key is revoked." in revoked.text
+    with service.client({"key": secret}) as caller:
+        assert caller.get("/usage").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ("17", "/console/events/17"),
+        ("srch_abc", "/console/searches/srch_abc"),
+        ("Velt & rana", "/console/brands?q=Velt+%26+rana"),
+    ],
+)
+def test_what_is_searched_for_is_led_to_by_its_form(
+    service: Served, words: str, where: str
+) -> None:
+    url = f"{service.admin_url}/console/find"
+    answer = httpx.get(url, params={"q": words}, trust_env=False)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, where)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/events/0", 404),
+        ("/events?before=x", 400),
+        ("/events?type=nonsense", 400),
+        ("/searches/srch_none", 404),
+        ("/keys/key_none", 404),
+        ("/brands/brand-none", 404),
+        ("/static/../app.py", 404),
+    ],
+)
+def test_what_is_not_there_is_said(service: Served, path: str, status: int) -> None:
+    answer = httpx.get(f"{service.admin_url}/console{path}", trust_env=False)
+
+    assert answer.status_code == status
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with running_browser(tmp_path_factory.mktemp("browser")) as running:
+        yield running
+
+
+def shown(found: Mapping[str, Any], service: Served) -> Iterator[str]:
+    yield from (f"{service.admin_url}/console{path}" for path in NAMED)
+    yield f"{service.admin_url}/console/searches/{found['Veltrana']['id']}"
+    yield f"{service.admin_url}/console/mail-domains?domain=veltrana.test"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 2560])
+def test_every_view_is_readable_at_every_width_and_asks_its_own_origin_alone(
+    browser: Browser, service: Served, found: Mapping[str, Any], width: int, *, dark: bool
+) -> None:
+    for url in shown(found, service):
+        look(browser, url, width=width, dark=dark)
+
+        assert browser.errors == [], url
+        assert all(
+            each.startswith((service.admin_url, "data:")) for each in browser.asked_for()
+        )
+        assert browser.value("document.documentElement.scrollWidth") <= width, url
+        assert browser.value("window.ran === undefined")
+        assert violations(browser) == [], url
+
+
+def test_the_keyboard_leads_everywhere(
+    browser: Browser, service: Served, found: Mapping[str, Any]
+) -> None:
+    assert found
+    look(browser, f"{service.admin_url}/console/searches", width=1280, dark=False)
+
+    def press(*keys: str) -> None:
+        for key in keys:
+            text = {"Enter": "\r"}.get(key, key)
+            for kind in ("keyDown", "keyUp"):
+                browser.ask("Input.dispatchKeyEvent", type=kind, key=key, text=text)
+
+    press("j", "j")
+    second = browser.value("document.querySelector('tr.here a').getAttribute('href')")
+    assert second.startswith("/console/searches/")
+    press("/")
+    assert browser.value("document.activeElement.name") == "q"
+    browser.value("document.activeElement.blur()")
+    press("?")
+    assert browser.value("document.getElementById('help').open") is True
