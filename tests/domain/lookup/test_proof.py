@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.brand.events import AttemptFailed, MailboxNotVerified, MailboxVerified, Restart
-from cs.domain.contact import CheckedPerson
+from cs.domain.contact import CheckedPerson, Person
+from cs.domain.lookup.contacts import contacts_of, unsettled_candidates
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import Failed
 from domain.acme_run import AT_TWO_DOMAINS, HOME, PARENT, AcmeRun, checked
@@ -96,3 +97,16 @@ def test_starting_again_costs_no_attempt_and_no_patience(starts: int) -> None:
     failed = run.events[-1]
     assert isinstance(failed, AttemptFailed)
     assert failed.retry_at == failed.at + timedelta(seconds=2)
+
+
+# People of a run who cannot be read, since they were erased.
+
+
+def test_an_erased_person_is_no_contact_and_no_work_is_about_them() -> None:
+    run = AcmeRun().verifying()
+    people = (Person(person="p1", full_name=""), run.live.people[1])
+    state = replace(run.live, people=people)
+    verified = replace(state, checked=(checked("p1", YES),))
+
+    assert [each.person for each in unsettled_candidates(state, HOME)] == ["p2"]
+    assert [(c.person, c.email) for c in contacts_of(verified)] == [("p2", None)]
