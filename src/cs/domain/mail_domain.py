@@ -150,12 +150,8 @@ def decide(command: LearnDomain, state: MailDomain) -> tuple[DomainLearned, ...]
     """Return the events *command* causes; ``()`` if it says nothing new."""
     at = present(command.at, state.last_at)
     known = state.known(at)
-    learned = {
-        name: fact
-        for name, fact in msgspec.structs.asdict(command.facts).items()
-        if fact is not None
-    }
-    merged = replace(known, **learned)
+    facts = msgspec.structs.asdict(command.facts)
+    merged = replace(known, **{name: fact for name, fact in facts.items() if fact is not None})
     if merged == known:
         return ()
     learned_now = DomainLearned(facts=merged, expires_at=at + BELIEVED_FOR, at=at)

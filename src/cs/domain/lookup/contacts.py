@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from cs.domain.contact import Candidate, CheckedPerson, Contact, Person, RankedPerson, Sighting
+from cs.domain.contact import Candidate, CheckedPerson, Contact, Person, Sighting
 from cs.domain.lookup.state import Lookup
 from cs.domain.mail.conclusion import contradicts
 from cs.domain.mail.mailbox import Evidence, Verdict, bounce_evidence
@@ -74,16 +74,21 @@ def contacts_of(state: Lookup) -> tuple[Contact, ...]:
     for checked in sorted(state.checked, key=lambda c: order.get(c.mail_domain, len(order))):
         if is_at_its_domain(checked):
             verified.setdefault(checked.person, checked)
-    # One mailbox is one person's: the better ranked one's.
-    owner: dict[str | None, str] = {}
+    contacts: list[Contact] = []
     for each in ranked:
-        if each.person in verified:
-            owner.setdefault(verified[each.person].address, each.person)
-    own = {p: c for p, c in verified.items() if owner.get(c.address) == p}
-    contacts = [
-        _contact(people[r.person], r, own.get(r.person), state.extras.get(r.person))
-        for r in ranked
-    ]
+        own = verified.get(each.person)
+        if own and any(own.address == better.email for better in contacts):
+            own = None  # one mailbox is one person's: the better ranked one's
+        contact = converted(
+            people[each.person],
+            Contact,
+            title=each.title,
+            email=own.address if own else None,
+            email_status="verified" if own else "not_found",
+            email_source=own.verifier if own else None,
+            extras=state.extras.get(each.person) or UNSET,
+        )
+        contacts.append(contact)
     return tuple(sorted(contacts, key=lambda contact: contact.email is None))
 
 
@@ -92,23 +97,6 @@ def first_sources(state: Lookup, contacts: Sequence[Contact]) -> list[str]:
     sources = {person.person: person.sources for person in state.people}
     verified = [sources[each.person] for each in contacts if each.email is not None]
     return [named_by[0] for named_by in verified if named_by]
-
-
-def _contact(
-    person: Person,
-    ranked: RankedPerson,
-    checked: CheckedPerson | None,
-    extras: dict[str, str] | None,
-) -> Contact:
-    return converted(
-        person,
-        Contact,
-        title=ranked.title,
-        email=checked.address if checked else None,
-        email_status="verified" if checked else "not_found",
-        email_source=checked.verifier if checked else None,
-        extras=extras or UNSET,
-    )
 
 
 def unsettled_candidates(state: Lookup, mail_domain: str) -> tuple[Candidate, ...]:

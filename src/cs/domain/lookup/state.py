@@ -145,8 +145,7 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:  # noqa: C901 - a match
         case ContactsRanked(ranked=ranked):
             return replace(state, ranked=ranked)
         case MailboxVerified(checked=checked) | MailboxNotVerified(checked=checked):
-            answered = state.answered or any(e.answered for e in checked.evidence)
-            unanswered = state.unanswered or any(not e.answered for e in checked.evidence)
+            answers = {each.answered for each in checked.evidence}
             summary = replace(checked, evidence=())
             if isinstance(event, MailboxNotVerified) and summary.address is not None:
                 # Said to be deliverable, and not proved: nothing is known of it.
@@ -154,8 +153,8 @@ def evolve(state: Lookup, event: BrandEvent) -> Lookup:  # noqa: C901 - a match
             return replace(
                 state,
                 checked=(*state.checked, summary),
-                answered=answered,
-                unanswered=unanswered,
+                answered=state.answered or True in answers,
+                unanswered=state.unanswered or False in answers,
             )
         case StageDone(people=people):
             new = {
