@@ -5,20 +5,21 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from cs.domain.brand.events import ContactBounced
 from cs.domain.codec import AnyEvent
 from cs.domain.source_cost import SourceCost, SourceFigures
-from cs.eventlog.port import NO_STREAM, Append, LogUnavailable
+from cs.eventlog.port import NO_STREAM, Append, LogUnavailable, RecordedEvent
+from cs.metrics.metrics import Metrics
 from cs.pipeline.relay import FRESH_S, LearnedFigures
-from cs.projections.catalogue import projections
-from cs.projections.runner import ViewRunner
+from cs.projections.event_counts import EventCounts
 from cs.projections.source_weeks import WEEKS, figures_until
-from cs.projections.sqlite import sqlite_views
 from cs.projections.views import Views
 from domain.acme_run import AT
 from domain.golden_files import golden_event
 from harness.manual_clock import ManualClock
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
+from harness.places import runner_of, views_in
 
 DISCOVERED = golden_event("brand.contacts-discovered.v1+costs")
 WEEK = timedelta(weeks=1)
@@ -28,8 +29,8 @@ async def views_of(*events: AnyEvent) -> Views:
     keys = MemoryKeyStore()
     log = MemoryEventLog(keys)
     await log.append([Append("brand-a", NO_STREAM, events)])
-    views = sqlite_views(None, projections())
-    await ViewRunner(log, views, keys).catch_up()
+    views = views_in(None)
+    await runner_of(log, views, keys).catch_up()
     return views
 
 
@@ -115,3 +116,22 @@ async def test_a_week_in_which_nobody_was_asked_has_no_row(
 
     assert await figures_until(views, DISCOVERED.at) == ()
     await views.close()
+
+
+# What is counted of events.
+
+
+def page(*events: AnyEvent) -> list[RecordedEvent]:
+    return [RecordedEvent(n, "mail-domain-a", n, event) for n, event in enumerate(events)]
+
+
+def test_bounces_are_counted_by_kind_and_lost_e_mails_by_who_had_confirmed_them() -> None:
+    metrics = Metrics()
+    told = golden_event("mail-domain.bounce-reported.v1")
+    lost = golden_event("brand.contact-bounced.v1")
+    assert isinstance(lost, ContactBounced)
+
+    EventCounts(metrics).on_events(page(told, told, lost))
+
+    assert metrics.bounces.read() == {("permanent",): 2}
+    assert metrics.corrected.read() == {(lost.verifier,): 1}
