@@ -16,7 +16,7 @@ from cs.paid_calls.register import PaidCalls
 from cs.pipeline.ranking import Ranking
 from cs.settings import load
 from harness.clients import trusted_client
-from harness.in_memory import memory_budgets, memory_calls
+from harness.places import budgets_in, calls_in
 from outside.loopback_web import Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -72,7 +72,7 @@ class Model:
     def __init__(self) -> None:
         self.answer: Answer | None = (200, GOOD)
         self.over = asyncio.Event()
-        self.budgets = memory_budgets()
+        self.budgets = budgets_in(None)
         self.web: Web
         self.asked: LanguageModel
 
@@ -126,7 +126,7 @@ async def model(
         made = second_opinion(
             load(environment=environment),
             client,
-            paid=PaidCalls(memory_calls()),
+            paid=PaidCalls(calls_in(None)),
             budgets=running.budgets,
             world="live",
             now=lambda: NOW,

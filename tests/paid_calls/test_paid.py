@@ -30,7 +30,7 @@ from cs.paid_calls.register import (
 from cs.plugins.sources import SourceStatus
 from cs.runtime.data_folder import DataFolder
 from cs.settings import Settings, load
-from harness.in_memory import memory_calls
+from harness.places import calls_in
 from outside.loopback_web import pages, serve
 
 
@@ -99,7 +99,7 @@ class Away(CallRegister):
 
 @pytest.fixture
 def register() -> CallRegister:
-    return memory_calls()
+    return calls_in(None)
 
 
 @pytest.fixture

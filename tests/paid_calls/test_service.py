@@ -19,7 +19,7 @@ from cs.paid_calls.errors import CallsUnavailable
 from cs.paid_calls.problems import ProblemKind, ServiceProblem, problem
 from cs.paid_calls.register import PaidCalls
 from cs.paid_calls.service import ORDINARY, Judge, PaidService, Question, ServiceSettings
-from harness.in_memory import memory_budgets, memory_calls
+from harness.places import budgets_in, calls_in
 from outside.loopback_web import Answer, Web, WebRequest, reply, serve
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -72,7 +72,7 @@ class World:
 async def asking(
     answer: Answer, *, total_s: float = 5.0, judge: Judge | None = None, **given: Any
 ) -> AsyncIterator[World]:
-    budgets, waited, over = memory_budgets(), list[float](), asyncio.Event()
+    budgets, waited, over = budgets_in(None), list[float](), asyncio.Event()
 
     async def answered(asked: WebRequest, writer: asyncio.StreamWriter) -> None:
         if answer is silence:
@@ -92,7 +92,7 @@ async def asking(
             "acme",
             settings,
             client,
-            paid=PaidCalls(memory_calls()),
+            paid=PaidCalls(calls_in(None)),
             budgets=budgets,
             headers={"X-Api-Key": KEY},
             judge=judge,

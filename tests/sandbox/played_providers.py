@@ -15,7 +15,7 @@ from cs.sandbox.providers.server import ProviderServer
 from cs.sandbox.servers import HttpRequest
 from cs.sandbox.shapes import World
 from harness.clients import plugin
-from harness.in_memory import memory_budgets
+from harness.places import budgets_in
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 BASE = "http://127.0.0.1:9"
@@ -34,7 +34,7 @@ class PlayedProviders:
     def __init__(self, world: World, *, key: str = KEY) -> None:
         self._server = ProviderServer(world)
         self._key = key
-        self.budgets = memory_budgets()
+        self.budgets = budgets_in(None)
 
     async def get(
         self,

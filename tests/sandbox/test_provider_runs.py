@@ -10,7 +10,7 @@ from cs.cli.sandbox import sandbox_service
 from cs.domain.source_cost import MICROS
 from cs.sandbox.providers.verifiers import MailboxTruth
 from cs.sandbox.world import listing, load
-from harness.in_memory import memory_budgets
+from harness.places import budgets_in
 from harness.world_proof import asking_the_silent, move_clock, prove_search
 
 PAID_VERIFIERS = ("hunter_verifier", "zerobounce", "neverbounce", "millionverifier", "kickbox")
@@ -26,7 +26,7 @@ async def test_providers_verify_more_people_none_wrongly_and_charge_what_is_coun
     verified: list[set[str]] = []
     bill: dict[str, Any] = {"usd": 0.0}
     for providers in (False, True):
-        budgets = memory_budgets()
+        budgets = budgets_in(None)
         async with (
             sandbox_service(world, providers=providers, budgets=budgets) as sandbox,
             httpx.AsyncClient(trust_env=False) as client,

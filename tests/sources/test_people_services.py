@@ -15,7 +15,7 @@ from cs.plugins.entry_points import Group
 from cs.plugins.isolated import IsolatedPeopleSource
 from cs.plugins.sources import SourceStatus, find_new
 from harness.clients import trusted_client
-from harness.in_memory import memory_budgets
+from harness.places import budgets_in
 from sources.people_services import (
     JANE,
     JOSE,
@@ -63,7 +63,7 @@ class TestEveryService(PeopleSourceContract):
     ],
 )
 async def test_an_error_next_to_results_may_have_been_charged(body: Any, charged: bool) -> None:
-    service, budgets = BY_NAME["hunter"], memory_budgets()
+    service, budgets = BY_NAME["hunter"], budgets_in(None)
     answer = await source_of(service, StandIn(always(ok(body))), budgets=budgets).find(
         ACME, limit=50
     )
@@ -74,7 +74,7 @@ async def test_an_error_next_to_results_may_have_been_charged(body: Any, charged
 
 
 async def test_on_a_real_server_each_finds_its_people_for_its_price(service: Service) -> None:
-    budgets = memory_budgets()
+    budgets = budgets_in(None)
     with on_port(service.says) as played:
         async with trusted_client() as client:
             url = f"{played.url}/v9"
@@ -118,7 +118,7 @@ async def test_a_fault_of_any_service_says_who_has_to_do_what_and_when() -> None
 
 
 async def test_a_check_costs_little_and_says_what_is_left(service: Service) -> None:
-    budgets, client = memory_budgets(), StandIn(service.says)
+    budgets, client = budgets_in(None), StandIn(service.says)
     check = await source_of(service, client, budgets=budgets).check()
     (spent,) = await budgets.spending()
 
@@ -213,7 +213,7 @@ async def test_people_data_labs_is_asked_with_employer_role_and_level_for_few_re
 
 
 async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None:
-    service, budgets = BY_NAME["pdl"], memory_budgets()
+    service, budgets = BY_NAME["pdl"], budgets_in(None)
     source = source_of(service, StandIn(service.says), budgets=budgets, records=9)
     await source.find(NOBODY, limit=50)
     assert (await budgets.spending())[0].micros_today == 0
@@ -240,7 +240,7 @@ async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found()
 async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
     service = BY_NAME["brave"]
     for cap, found in ((0.0, []), (0.01, [JANE, JOSE])):
-        client, budgets = StandIn(service.says), memory_budgets()
+        client, budgets = StandIn(service.says), budgets_in(None)
         source = source_of(service, client, budgets=budgets, usd_per_day=cap, burst=50)
         answer = await source.find(ACME, limit=50)
 
@@ -343,7 +343,7 @@ HINTS = {"serper": (["acme.example", "acme.shop"], 2_000), "pdl": (["acme.exampl
 
 
 def hinting(name: str, client: Any, *, key: str = KEY, **more: Any) -> Any:
-    budgets = getattr(client, "budgets", memory_budgets())
+    budgets = getattr(client, "budgets", budgets_in(None))
     group = Group.BRAND_SOURCES
     return source_of(
         BY_NAME[name], client, key=key, budgets=budgets, group=group, burst=50, **more
@@ -365,7 +365,7 @@ class TestEveryHint(BrandSourceContract):
 
 async def test_a_hint_has_its_price_and_is_never_enough_by_itself(name: str) -> None:
     client, (hints, micros) = StandIn(HINTING[name]), HINTS[name]
-    client.budgets = budgets = memory_budgets()  # type: ignore[attr-defined]
+    client.budgets = budgets = budgets_in(None)  # type: ignore[attr-defined]
     source = hinting(name, client)
     answer = await source.find(Query("Acme"), None)
     nobody = await source.find(Query("Nobody At All"), None)

@@ -17,7 +17,7 @@ from cs.plugins.contracts.stand_in import Answer, verifier_context
 from cs.plugins.entry_points import Group
 from cs.plugins.hosted import HostedVerifier
 from harness.clients import plugin
-from harness.in_memory import memory_budgets, memory_calls
+from harness.places import budgets_in, calls_in
 
 V = Verdict
 KEY = "k3y-of-ours"
@@ -29,7 +29,7 @@ def verifier(name: str, client: ApiClient, key: str = KEY) -> HostedVerifier[Any
     context = verifier_context(
         client, url="https://api.test/v9", key=key, calls_per_s=10.0, burst=burst
     )
-    context = replace(context, budgets=memory_budgets(), paid=PaidCalls(memory_calls()))
+    context = replace(context, budgets=budgets_in(None), paid=PaidCalls(calls_in(None)))
     made: HostedVerifier[Any] = plugin(Group.VERIFIERS, name, context)
     return made
 
