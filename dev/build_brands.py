@@ -8,7 +8,8 @@ Without a file it makes the index again from the brands that are in it, which a 
 
 The brands of `dev/well_known_brands.jsonl`, which were written down by hand, are added each
 time: to the brand of their name and of one of their domains if the index has it, else as a
-brand of their own.
+brand of their own.  What a line gave to a brand of the index stays there when the line goes;
+only the file of the first brands takes it back.
 """
 
 import gzip
@@ -89,7 +90,7 @@ def _merged(brand: IndexedBrand, added: IndexedBrand, owned: set[str]) -> Indexe
     Its aliases that are another brand's name, as keys in *owned*, do not share its fame.
     """
     own = (alias for alias in brand.aliases if name_keys(alias).company not in owned)
-    names = dict.fromkeys((*own, added.name, *added.aliases))
+    names = dict.fromkeys((added.name, *added.aliases, *own))
     return msgspec.structs.replace(
         brand,
         domain=added.domain,
