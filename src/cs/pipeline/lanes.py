@@ -79,14 +79,18 @@ class Lanes(Generic[T]):
         self, pages: AsyncIterator[tuple[Iterable[tuple[str, int, T]], int]]
     ) -> None:
         async for items, end in pages:
-            for key, position, item in items:
-                await self._slots.acquire()
-                self._open.append(position)
-                task = asyncio.create_task(self._do(key, position, item), name="lane")
-                self._tasks.add(task)
-                task.add_done_callback(self._on_end)
+            await self._start(items)
+            del items  # they may hold people: nothing is kept while the next are waited for
             self._read_to = end
             self._changed.notify_all()
+
+    async def _start(self, items: Iterable[tuple[str, int, T]]) -> None:
+        for key, position, item in items:
+            await self._slots.acquire()
+            self._open.append(position)
+            task = asyncio.create_task(self._do(key, position, item), name="lane")
+            self._tasks.add(task)
+            task.add_done_callback(self._on_end)
 
     async def _save_positions(
         self, save_position: Callable[[int], Awaitable[None]] | None

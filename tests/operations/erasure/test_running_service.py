@@ -53,8 +53,8 @@ async def erase_beside(folder: Path) -> None:
 
 
 async def gone(service: Erasable) -> None:
-    """Wait for at most a second until the service holds nothing of Ada."""
-    async with asyncio.timeout(1):
+    """Wait until the service holds nothing of Ada; looking through it takes a while."""
+    async with asyncio.timeout(20):
         while of_ada(service):
             await service.log.head()
 
