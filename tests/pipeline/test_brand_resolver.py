@@ -171,6 +171,21 @@ CASES = {
         [match(0.5, "Dalton", "dalton.com")], brand="Dalton", status="no_match"
     ),
     "a word of many brands, alone": Case([METRO], brand="Metro", status="ambiguous"),
+    "a word of many brands, of which the second source knows another": Case(
+        [METRO], [match(0.9, "Metro", "metro.ca")], brand="Metro", status="ambiguous"
+    ),
+    "a word of many brands, known to the second source alone": Case(
+        [], [match(0.9, "Atlas", "atlas.com")], brand="Atlas", status="ambiguous"
+    ),
+    "a name that is only like a word of many brands": Case(
+        [match(0.8, "Metro", "metro.ca")], brand="Metrow", status="ambiguous"
+    ),
+    "a word of many brands with the legal form of one": Case(
+        [match(0.97, "Metro AG", "metro.ca")], brand="Metro AG"
+    ),
+    "an unknown name next to a word of many brands": Case(
+        [match(0.1, "Sun", "sun.com")], brand="Zorblax Kitchens", status="no_match"
+    ),
     "a word of many brands, unknown": Case([], brand="Atlas", status="ambiguous"),
     "a domain among namesakes": Case(
         [match(1.0, "Delta", "deltagalil.com")],

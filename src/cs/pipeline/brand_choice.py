@@ -57,6 +57,10 @@ CONFIRMED = 0.75
 SITES = 2
 
 
+#: The source of the operator's own brands (`cs.sources.brand.imported`).
+OWN_LIST = "imported"
+
+
 class SourcedMatch(msgspec.Struct, frozen=True):
     """One match, and the source that has it."""
 
@@ -79,7 +83,7 @@ class BrandCandidate(msgspec.Struct):
 
     def is_called(self, brand: str) -> bool:
         facts = self.facts
-        return best_likeness(brand, (facts.name, *facts.aliases)) >= COMPANY
+        return best_likeness(brand, _names(facts)) >= COMPANY
 
 
 def merge(sourced: Iterable[tuple[str, BrandFacts]]) -> BrandFacts:
@@ -176,10 +180,29 @@ def choose(query: Query, answers: Sequence[BrandAnswer]) -> BrandChoice:
         return _by_domain(every, query.domain, query.brand)
     with_site = [c for c in every if c.facts.domain is not None]
     found = _best(with_site if any(c.score >= SURE for c in with_site) else every)
-    names = (query.brand or "", *(c.facts.name for c in every))
-    if found.status == "no_match" and any(is_shared(name) for name in names):
-        return BrandChoice("ambiguous", score=found.score)
+    if query.brand is not None and _is_anyones(query.brand, every, found.facts):
+        return BrandChoice("ambiguous", score=found.score / 2)
     return found
+
+
+def _is_anyones(asked: str, every: Sequence[BrandCandidate], found: BrandFacts | None) -> bool:
+    """Return whether *asked* is a word of several brands, listed or not.
+
+    So is a name that is only like the one that is *found*, if that is such a word.  The
+    operator's own list is believed.
+    """
+    own = (c for c in every if any(each.source == OWN_LIST for each in c.matches))
+    if any(c.score >= SURE for c in own):
+        return False
+    if is_shared(asked, (name for c in every for name in _names(c.facts))):
+        return True
+    return (
+        found is not None and is_shared(found.name) and not best_likeness(asked, _names(found))
+    )
+
+
+def _names(facts: BrandFacts) -> tuple[str, ...]:
+    return facts.name, *facts.aliases
 
 
 def _best(candidates: Sequence[BrandCandidate]) -> BrandChoice:

@@ -223,13 +223,22 @@ def is_house(name: str) -> bool:
     return name_keys(name).company in _houses()
 
 
-def is_shared(name: str) -> bool:
+def is_shared(name: str, called: Iterable[str] = ()) -> bool:
     """Say whether *name* is a word that several brands go by, and none of them alone.
+
+    With a legal form it is one brand's if that is among the names that brands are *called*.
 
     >>> is_shared("Eagle Ltd"), is_shared("American Eagle"), is_shared("Apple")
     (True, False, False)
+    >>> is_shared("Merck KGaA", ["Merck KGaA"]), is_shared("Merck", ["Merck", "Merck KGaA"])
+    (False, True)
     """
-    return name_keys(name).company in _SHARED
+    keys = name_keys(name)
+    if keys.company not in _SHARED:
+        return False
+    return keys.spelling == keys.company or all(
+        name_keys(each).spelling != keys.spelling for each in called
+    )
 
 
 @cache

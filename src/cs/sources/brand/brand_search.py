@@ -21,7 +21,6 @@ from cs.domain.names.brand_match import (
     core_forms,
     initials,
     is_legal_form,
-    is_shared,
     likeness,
     name_keys,
     undecorated,
@@ -115,17 +114,9 @@ def by_name(index: BrandIndex, asked: str) -> list[ScoredBrand]:
     )
     for form in forms:
         if found := form(index, name):
-            return sorted(_doubted(name, found), key=lambda each: -each.score)
+            return sorted(found, key=lambda each: -each.score)
     bare = without_legal_forms(without_list_mark(name))
     return [] if bare in {name, ""} else by_name(index, bare)
-
-
-def _doubted(name: str, found: list[ScoredBrand]) -> list[ScoredBrand]:
-    """Halve the scores of *found* if another brand may be meant as well, listed or not."""
-    best = max(found, key=lambda each: each.score).brand
-    if is_shared(name) or (is_shared(best.name) and not best.likeness(name)):
-        return [ScoredBrand(each.brand, each.score / 2) for each in found]
-    return found
 
 
 def _as_written(index: BrandIndex, name: str) -> list[ScoredBrand]:

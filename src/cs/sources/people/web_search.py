@@ -33,9 +33,6 @@ JOINED = (
     '("influencer" OR "creator" OR "ambassador" OR "social media")',
     '("partnerships" OR "brand marketing" OR "brand manager")',
 )
-#: Results read on the event loop, up to 1 ms each.  A thread that computes holds the
-#: interpreter for 5 ms at a time and makes a live search 13 % dearer; more go to one.
-READ_ON_THE_LOOP = 20
 #: Results of one page that are read, and characters of each text.
 RESULTS = 200
 TEXT = 4_000
@@ -202,10 +199,7 @@ async def find_people(
         refused = next((each for each in answers if isinstance(each, ServiceProblem)), None)
         last = refused is not None or start + at_once >= len(asked)
         if last or enough is not None:
-            if sum(len(page.results) for page in pages) <= READ_ON_THE_LOOP:
-                people = people_in(pages, brand, source)
-            else:
-                people = await asyncio.to_thread(people_in, pages, brand, source)
+            people = await asyncio.to_thread(people_in, pages, brand, source)
         if last or (enough is not None and _in_role(people) >= enough):
             break
     for person in people:
