@@ -16,6 +16,8 @@ CHANGING = ("/sandbox/clock", "/mailboxes/bounced")
 CALLS = [
     *(("POST", path) for path in CHANGING),
     *(("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/sandbox/clock", "/x")),
+    *(("GET", path) for path in ("/console/", "/console/searches", "/console/live")),
+    ("POST", "/console/pause"),
     ("HEAD", "/readyz"),
 ]
 

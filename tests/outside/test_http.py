@@ -322,16 +322,13 @@ async def test_robots_txt_is_obeyed_and_read_once() -> None:
 async def test_a_configured_address_may_be_private_and_is_asked_directly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with (
-        serve(pages({"/search": b"{}"})) as web,
-        serve(pages({})) as proxy,
-        trusted_client() as client,
-    ):
+    async with serve(pages({"/search": b"{}"})) as web, serve(pages({})) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
-        answer = await client.get(
-            f"{web.url}/search", params={"q": "a b"}, headers={"X-Key": "secret"}
-        )
+        async with trusted_client() as client:
+            answer = await client.get(
+                f"{web.url}/search", params={"q": "a b"}, headers={"X-Key": "secret"}
+            )
 
     assert (answer.body, proxy.asked) == (b"{}", [])
     assert web.paths(robots=True) == ["/search?q=a+b"]

@@ -485,7 +485,7 @@ class _ListSearch:
         elif search is not None and not isinstance(search, Running):
             state = replace(state, other=search, search=search.id)
         self.journal.put(state)
-        with self.results.open("ab") as file:
+        with open_private(self.results, "ab") as file:
             file.write(_result_lines(self.results, state))
 
     def _refused(self, key: str, error: ClientError, *, sent: bool) -> None:

@@ -472,7 +472,7 @@ def _no_reply(error: Exception) -> NoReply:
     why = str(error) or type(error).__name__
     sent = not isinstance(error, _NOT_SENT)
     tls = _tls_error(error)
-    if tls is not None and tls.reason == "WRONG_VERSION_NUMBER":
+    if tls is not None and getattr(tls, "reason", None) == "WRONG_VERSION_NUMBER":
         why = "this port answers without TLS; write http:// in the address"
     elif not isinstance(tls, ssl.SSLCertVerificationError):
         return NoReply(why, may_pass=not isinstance(error, _PERMANENT), sent=sent)
@@ -482,5 +482,5 @@ def _no_reply(error: Exception) -> NoReply:
 def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
     """Return the error of TLS that caused *error*; httpcore and httpx both wrap it."""
     while error is not None and not isinstance(error, ssl.SSLError):
-        error = error.__cause__ or error.__context__
+        error = error.__cause__
     return error
