@@ -177,7 +177,15 @@ def test_calls_that_a_proxy_passes_on_need_tls_in_front_and_a_name_that_is_an_op
         with visitor(service, **by_proxy, x_forwarded_proto="https") as client:
             unknown = client.get("/")
 
+        with visitor(service) as client:  # a trusted proxy that says nothing of TLS
+            bare = client.get("/")
+        token = operator(service, "eve", "viewer")
+        with visitor(service, x_forwarded_for="1.2.3.4", x_forwarded_proto="https") as client:
+            cookie = client.post("/sign-in", data={"name": "eve", "token": token}).headers
+
+    assert "secure" in cookie["set-cookie"].lower()
     assert plain.status_code == unknown.status_code == act.status_code == 403
+    assert bare.status_code == 403
     assert "only through a proxy that ends TLS" in plain.text
     assert "cs operators create" in unknown.text
     assert known.status_code == 200
@@ -196,8 +204,9 @@ def test_a_sandbox_is_open_on_this_machine_and_to_no_one_behind_a_proxy(tmp_path
     with Served(tmp_path / "data") as service:
         with visitor(service) as client:
             assert "sandbox (privacy)" in client.get("/").text
-        with visitor(service, x_forwarded_for="203.0.113.9") as client:
-            assert client.get("/").status_code == 403
+        for header in ("x_forwarded_for", "x_forwarded_proto", "via", "x_real_ip", "forwarded"):
+            with visitor(service, **{header: "203.0.113.9"}) as client:
+                assert client.get("/").status_code == 403, header
 
 
 def test_settings_can_leave_the_console_out(tmp_path: Path) -> None:

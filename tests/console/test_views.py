@@ -188,12 +188,15 @@ def test_a_key_is_granted_rotated_and_revoked(service: Served) -> None:
     ) as client:
         page = client.get("", follow_redirects=True).text
         token = re.findall(r'name="csrf" value="([0-9a-f]+)"', page)[0]
-        granted = client.post("/grant", data={"csrf": token, "units": "4"})
+        form = {"csrf": token, "units": "4", "once": "one-form"}
+        granted = client.post("/grant", data=form)
+        again = client.post("/grant", data=form)
         wrong = client.post("/grant", data={"csrf": token, "units": "many"})
         rotated = client.post("/rotate", data={"csrf": token})
         revoked = client.post("/revoke", data={"csrf": token})
 
     assert "The quota is 7 now" in granted.text
+    assert "The quota is 7 now" in again.text, "a form that is sent twice acts once"
     assert wrong.status_code == 400
     secret = re.findall(r"cs_live_\w+", rotated.text)[0]
     assert secret != key["key"]
@@ -229,12 +232,16 @@ def test_what_is_searched_for_is_led_to_by_its_form(
         ("/keys/key_none", 404),
         ("/brands/brand-none", 404),
         ("/static/../app.py", 404),
+        ("/nowhere", 404),
+        ("/events/" + "9" * 5_000, 404),
     ],
 )
 def test_what_is_not_there_is_said(service: Served, path: str, status: int) -> None:
     answer = httpx.get(f"{service.admin_url}/console{path}", trust_env=False)
 
     assert answer.status_code == status
+    assert "<h1>" in answer.text
+    assert answer.headers["x-frame-options"] == "DENY"
 
 
 @pytest.fixture(scope="module")

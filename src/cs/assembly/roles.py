@@ -186,8 +186,8 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
     async with _open(settings, world, "console") as parts:
         data = parts.data
         views, reading = parts.followed_views()
-        activity = await build_activity(data.log, parts.streams, views, parts.clock)
         await views.catch_up()
+        activity = await build_activity(data.log, parts.streams, views, parts.clock)
         ready = parts.readiness(views=views)
         console = await build_console(
             settings,

@@ -34,6 +34,13 @@ FAILURES, FAILURES_OF = 5, timedelta(minutes=1)
 ADDRESSES = 10_000
 #: Characters of the hash of a token that a session repeats.
 TOKEN = 16
+#: Headers that say that a call was passed on.
+_BY_A_PROXY = frozenset(
+    {
+        *("forwarded", "via", "x-real-ip"),
+        *("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
+    }
+)
 #: The operator of a sandbox on loopback, who needs no token.
 SANDBOX = "sandbox"
 
@@ -103,9 +110,11 @@ class Access:
         self._check_transport(request)
         now = self._clock.wall()
         if self._user_header and self._is_proxy(request):
-            named = request.headers.get(self._user_header)
-            if named is not None:
-                return await self._named(named, now)
+            named = request.headers.getlist(self._user_header)
+            if len(named) > 1:
+                raise HTTPException(403, "the proxy passes on a header that the caller sent")
+            if named:
+                return await self._named(named[0], now)
         if self._open_role is not None and self._is_here(request):
             return self._begin(SANDBOX, self._open_role, now, nonce=SANDBOX)
         found = self._read(request.cookies.get(COOKIE, ""))
@@ -127,14 +136,16 @@ class Access:
         """
         self._check_transport(request)
         now = self._clock.wall()
-        address = request.client.host if request.client else ""
+        address = self._caller(request)
         failed = [at for at in self._failures.get(address, ()) if now - at < FAILURES_OF]
         if len(failed) >= FAILURES:
             raise HTTPException(429, "too many failed sign-ins; try again in a minute")
+        self._failures[address] = [*failed, now]  # before it is known: many may come at once
         known = await self._operator(name)
-        if known.role is None or not hmac.compare_digest(known.token_hash, hash_key(token)):
-            self._failures[address] = [*failed, now]
+        matches = hmac.compare_digest(known.token_hash, hash_key(token))
+        if known.role is None or not matches:
             return None
+        self._failures[address] = failed
         begun = self._begin(name.lower(), known.role, now)
         return msgspec.structs.replace(begun, token=known.token_hash[:TOKEN])
 
@@ -154,7 +165,7 @@ class Access:
             f"{signed.hex()}.{self._sign(signed)}",
             max_age=round(LONGEST.total_seconds()),
             path="/console",
-            secure=not self._is_here(request) and not self._insecure,
+            secure=self._is_proxied_tls(request),
             httponly=True,
             samesite="strict",
         )
@@ -176,7 +187,7 @@ class Access:
     def _begin(
         self, name: str, role: OperatorRole, now: datetime, nonce: str | None = None
     ) -> Session:
-        csrf = self._sign((nonce or random_id("", 16)).encode())
+        csrf = self._sign(f"csrf {now.date()} {nonce or random_id('', 26)}".encode())
         return Session(name=name, role=role, csrf=csrf, began_at=now, seen_at=now)
 
     def _read(self, cookie: str) -> Session | None:
@@ -193,10 +204,7 @@ class Access:
         return hmac.new(self._secret, text, sha256).hexdigest()
 
     def _check_transport(self, request: HTTPConnection) -> None:
-        if self._insecure or self._is_here(request):
-            return
-        proto = request.headers.get("x-forwarded-proto")
-        if not (self._is_proxy(request) and proto == "https"):
+        if not (self._insecure or self._is_here(request) or self._is_proxied_tls(request)):
             raise HTTPException(
                 403,
                 "the console answers calls from elsewhere only through a proxy that ends TLS "
@@ -205,14 +213,29 @@ class Access:
 
     def _is_here(self, request: HTTPConnection) -> bool:
         """Return whether the caller is on this machine, and speaks for itself."""
-        forwarded = "x-forwarded-for" in request.headers or "forwarded" in request.headers
-        return not forwarded and self._address(request, lambda each: each.is_loopback)
+        if self._is_proxy(request) or not _BY_A_PROXY.isdisjoint(request.headers.keys()):
+            return False
+        return self._address(request, lambda each: each.is_loopback)
+
+    def _is_proxied_tls(self, request: HTTPConnection) -> bool:
+        proto = request.headers.getlist("x-forwarded-proto")
+        return self._is_proxy(request) and proto == ["https"]
+
+    def _caller(self, request: HTTPConnection) -> str:
+        """Return the address that is the caller's: of a trusted proxy the one that it saw."""
+        seen = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        if self._is_proxy(request) and seen:
+            return seen[:64]
+        return request.client.host if request.client else ""
 
     def _is_proxy(self, request: HTTPConnection) -> bool:
         return self._address(request, lambda each: any(each in of for of in self._proxies))
 
     def _address(self, request: HTTPConnection, holds: Callable[..., bool]) -> bool:
         try:
-            return request.client is not None and holds(ip_address(request.client.host))
+            if request.client is None:
+                return False
+            address = ip_address(request.client.host)
+            return holds(getattr(address, "ipv4_mapped", None) or address)
         except ValueError:
             return False

@@ -5,6 +5,7 @@ hold no person.
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -24,8 +25,10 @@ from cs.history.history import History
 from cs.runtime.clock import Clock
 from cs.runtime.lru import LruDict
 
-#: Durations of one stage that a bucket keeps, and work whose end is waited for.
-SAMPLES, REMEMBERED = 500, 10_000
+#: Work whose end is waited for.
+REMEMBERED = 10_000
+#: Durations are counted by classes, each so much longer than the one before.
+WIDTH = 1.1
 #: Events that are read at once after a start, and the pause after them: callers go first.
 PAGE, PAUSE_S = 500, 0.01
 
@@ -56,12 +59,11 @@ class Bucket(msgspec.Struct):
     reused: int = 0
     charged: int = 0
     micros: int = 0
-    took_s: dict[str, list[float]] = {}  # by stage; a whole lookup is "lookup"
+    took: dict[str, Counter[int]] = {}  # by stage, by class; a whole lookup is "lookup"
 
     def note(self, stage: str, seconds: float) -> None:
-        samples = self.took_s.setdefault(stage, [])
-        if len(samples) < SAMPLES:
-            samples.append(seconds)
+        number = round(math.log(max(seconds, 0.001), WIDTH))
+        self.took.setdefault(stage, Counter())[number] += 1
 
 
 class Activity:
@@ -87,7 +89,7 @@ class Activity:
         self._buckets: dict[timedelta, dict[int, Bucket]] = {
             part: {} for part in {span.part for span in SPANS}
         }
-        self._head = head
+        self._head = self._last = head
 
     async def fill(self) -> None:
         """Read the last week up to where `on_events` goes on, callers first."""
@@ -104,8 +106,10 @@ class Activity:
             await asyncio.sleep(PAUSE_S)
 
     def on_events(self, page: Sequence[RecordedEvent]) -> None:
-        """Fold *page*, which is new in the log."""
-        self._fold([each for each in page if each.position > self._head])
+        """Fold what of *page* is new; events of a mended stream come a second time."""
+        new = [each for each in page if each.position > self._last]
+        self._last = max([self._last, *(each.position for each in new)])
+        self._fold(new)
 
     def _fold(self, page: Sequence[RecordedEvent]) -> None:
         for recorded in page:
@@ -153,17 +157,17 @@ class Activity:
             self._note(at, lambda bucket: bucket.note(work.stage, took_s))
 
     def _note(self, at: datetime, change: Callable[[Bucket], None]) -> None:
-        """Apply *change* to the minute and the hour of *at*; drop those that are too old."""
-        for span in SPANS:
-            buckets = self._buckets[span.part]
-            number = _number(at, span.part)
+        """Apply *change* to the minute and the hour of *at*, if they are of the last week."""
+        now = self._clock.now()
+        for part, buckets in self._buckets.items():
+            number, last = _number(at, part), _number(now, part)
+            oldest = last - max(span.parts for span in SPANS if span.part == part)
+            if not oldest < number <= last + 1:
+                continue
             if number not in buckets:
-                buckets[number] = Bucket()
-                oldest = number - max(s.parts for s in SPANS if s.part == span.part)
                 for old in [each for each in buckets if each <= oldest]:
                     del buckets[old]
-        for part, buckets in self._buckets.items():
-            change(buckets[_number(at, part)])
+            change(buckets.setdefault(number, Bucket()))
 
 
 def sums(parts: Sequence[tuple[datetime, Bucket]]) -> Mapping[str, float]:
@@ -178,9 +182,19 @@ def sums(parts: Sequence[tuple[datetime, Bucket]]) -> Mapping[str, float]:
 
 
 def quantile(buckets: Sequence[Bucket], stage: str, share: float) -> float | None:
-    """Return the *share* quantile of how long *stage* took, in seconds; ``None``: unknown."""
-    samples = sorted(took for bucket in buckets for took in bucket.took_s.get(stage, ()))
-    return samples[min(len(samples) - 1, int(len(samples) * share))] if samples else None
+    """Return the *share* quantile of how long *stage* took, in seconds, to a tenth.
+
+    ``None``: nothing of it ended.
+    """
+    counts = Counter[int]()
+    for bucket in buckets:
+        counts.update(bucket.took.get(stage, {}))
+    left = counts.total() * share
+    for number in sorted(counts):
+        left -= counts[number]
+        if left <= 0:
+            return float(WIDTH**number)
+    return None
 
 
 def _number(at: datetime, part: timedelta) -> int:

@@ -5,11 +5,13 @@ its session, asks once, and ends at a page that says what was done.
 """
 
 import asyncio
+import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
 import msgspec
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -23,11 +25,15 @@ from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
 from cs.history.pages import Page, Section, environment
 from cs.keystore.port import KeysUnavailable
+from cs.runtime.ids import random_id
+from cs.runtime.lru import LruDict
 
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
 #: Longest wait for a new event before a live page is told that it is still connected.
 LIVE_S = 15.0
+#: Forms that are remembered with what they did: sent again, they do nothing.
+MAX_DONE = 1_000
 #: Live pages at once; further ones are read again by hand.
 MAX_LIVE = 100
 
@@ -63,7 +69,7 @@ _VIEWS: Mapping[str, Handler] = {
     "/mail-domains": brands.list_mail_domains,
     "/sources": sources.show_sources,
     "/events": events.list_events,
-    "/events/{position:int}": events.show_event,
+    "/events/{position}": events.show_event,
 }
 _ACTS: Mapping[str, Act] = {
     "/pause": overview.pause,
@@ -111,9 +117,10 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
             for path, act in _ACTS.items()
         ),
     ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: console.refuse})
     return [
         Route("/console", lambda _: RedirectResponse("/console/")),
-        Mount("/console", routes=routes),
+        Mount("/console", app=app),
     ]
 
 
@@ -125,6 +132,7 @@ class _Console:
         self._parts = parts
         self._templates = environment("cs.console", "cs.history")
         self._live = 0
+        self._done = LruDict[str, str](MAX_DONE)
 
     def guarded(
         self, endpoint: Endpoint, role: OperatorRole
@@ -147,7 +155,10 @@ class _Console:
             except (LogUnavailable, KeysUnavailable) as error:
                 response = self._problem(503, f"{error}; try again")
             else:
-                if session.token and not self._parts.access.is_over(session):
+                # What a page asks for by itself keeps no session alive.
+                by_itself = "hx-request" in request.headers or endpoint == self.live
+                over = self._parts.access.is_over(session)
+                if session.token and not by_itself and not over:
                     self._parts.access.remember(response, session, request)
             return self._headed(response)
 
@@ -162,8 +173,12 @@ class _Console:
     def act(self, act: Act) -> Endpoint:
         async def do(request: Request, session: Session) -> Response:
             form = await _form(request, session)
-            said = await act(self._parts, request, session, form)
-            self._parts.state.forget()
+            once = f"{session.csrf} {request.url.path} {form.get('once') or random_id('')}"
+            said = self._done.get(once)
+            if said is None:
+                said = await act(self._parts, request, session, form)
+                self._parts.state.forget()
+                self._done[once] = said
             back = request.url.path.rpartition("/")[0] or "/console"
             done = Section(heading="Done", about=said)
             view = View(page=Page(title="Done", sections=[done]), command="cs log trail")
@@ -195,15 +210,15 @@ class _Console:
 
     async def live(self, request: Request, session: Session) -> Response:
         """Send a server-sent event whenever the log has grown, at most once a second."""
-        del request, session
+        del session
         if self._live >= MAX_LIVE:
             raise HTTPException(503, "too many live pages; reload by hand")
+        self._live += 1
 
         async def stream() -> AsyncIterator[bytes]:
-            self._live += 1
             try:
                 position = await self._parts.log.head()
-                while True:
+                while await self._parts.access.session(request) is not None:
                     try:
                         async with asyncio.timeout(LIVE_S):
                             await self._parts.log.grown(position)
@@ -221,13 +236,15 @@ class _Console:
     async def sign_in(self, request: Request) -> Response:
         said, status = "", 200
         if request.method == "POST":
-            form = await _fields(request)
             try:
+                form = await _fields(request)
                 session = await self._parts.access.sign_in(
                     request, form.get("name", ""), form.get("token", "")
                 )
             except HTTPException as error:
-                session, said, status = None, str(error.detail), error.status_code
+                said, status = str(error.detail), error.status_code
+            except (LogUnavailable, KeysUnavailable) as error:
+                said, status = f"{error}; try again", 503
             else:
                 if session is not None:
                     response: Response = RedirectResponse("/console/", 303)
@@ -269,9 +286,15 @@ class _Console:
             plots=plots,
             navigation=NAVIGATION,
             path=request.url.path.rstrip("/") or "/console",
+            here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            once=lambda: random_id("", 16),
             back=back,
         )
         return HTMLResponse(text)
+
+    async def refuse(self, _: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return self._headed(self._problem(error.status_code, str(error.detail)))
 
     def _problem(self, status: int, said: str) -> Response:
         text = self._templates.get_template("problem.html").render(status=status, said=said)
@@ -289,7 +312,7 @@ async def _form(request: Request, session: Session) -> Mapping[str, str]:
         HTTPException: 403: it was not made by a page of this session.
     """
     form = await _fields(request)
-    if form.get("csrf") != session.csrf:
+    if not hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
         raise HTTPException(403, "this form is of another session; load the page again")
     return form
 

@@ -1,5 +1,6 @@
 """Brands and mail domains: what is known of each, and how it came about."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,14 +23,9 @@ from cs.console.views import (
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.eventlog.port import NO_STREAM
 from cs.history.brands import words_of
-from cs.history.comparing import compared, one_after_another
 from cs.history.pages import Link, Page, Section, facts, table
-from cs.history.runs import Run
 from cs.history.states import plain_state
 from cs.projections.brands import BRANDS, BrandRow
-
-#: Runs of one brand that are compared, each with the one before it.
-COMPARED = 5
 
 
 async def list_brands(parts: Parts, request: Request, session: Session) -> View:
@@ -56,7 +52,7 @@ async def list_brands(parts: Parts, request: Request, session: Session) -> View:
 
 
 async def show_brand(parts: Parts, request: Request, session: Session) -> View:
-    """Show the runs on a brand over time, and what changed from one to the next."""
+    """Show the runs on a brand over time."""
     del session
     stream = request.path_params["stream"]
     row = await parts.views.get(BRANDS, stream)
@@ -82,10 +78,9 @@ async def show_brand(parts: Parts, request: Request, session: Session) -> View:
             sections=[
                 Section(heading="Now", facts=facts({**_row(stream, row), "brand": name})),
                 table("Runs", rows, "lookup started_at outcome people verified rules"),
-                *_changes(runs),
             ],
         ),
-        command=f"cs compare {row.query.brand or '--domain ' + str(row.query.domain)}",
+        command=_compare(row) if len(runs) > 1 else "cs brands list",
         actions=[
             Action(
                 name="Forget",
@@ -119,7 +114,7 @@ async def list_mail_domains(parts: Parts, request: Request, session: Session) ->
     ]
     return View(
         page=Page(title=domain or "Mail domains", sections=sections),
-        command=f"cs state mail-domain-{domain or 'DOMAIN'}",
+        command=shlex.join(["cs", "state", f"mail-domain-{domain or 'DOMAIN'}"]),
         filters=[Input(name="domain", label="Domain", value=domain or "", required=True)],
     )
 
@@ -149,6 +144,12 @@ async def _mail_domain(parts: Parts, domain: str) -> Section:
     )
 
 
+def _compare(row: BrandRow) -> str:
+    named = [row.query.brand] if row.query.brand else []
+    at = ["--domain", row.query.domain] if row.query.domain else []
+    return shlex.join(["cs", "compare", *at, "--", *named] if named else ["cs", "compare", *at])
+
+
 def _row(stream: str, row: BrandRow) -> dict[str, Any]:
     return {
         "brand": Link(words_of(row.query), f"/console/brands/{stream}"),
@@ -158,27 +159,3 @@ def _row(stream: str, row: BrandRow) -> dict[str, Any]:
         "finished_at": row.finished_at,
         "reused_until": row.reused_until,
     }
-
-
-def _changes(runs: list[Run]) -> list[Section]:
-    """Return what changed between each run and the one before it, the newest pair first."""
-    sections = []
-    for before, after in [*one_after_another(runs)][: -COMPARED - 1 : -1]:
-        changes, same_people = compared(before, after, {}, reveals=False)
-        rows = [
-            {
-                "change": change.change,
-                "person": change.who or (change.now or change.was or {}).get("person"),
-                "fields": ", ".join(change.changed),
-            }
-            for change in changes
-        ]
-        sections.append(
-            table(
-                f"{before.number} to {after.number}",
-                rows,
-                "change person fields",
-                about=f"The same: {same_people}.",
-            )
-        )
-    return sections

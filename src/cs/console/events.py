@@ -1,5 +1,6 @@
 """Events: the newest of those that are meant, and one of them with its causes."""
 
+import shlex
 from typing import Any
 from urllib.parse import quote
 
@@ -22,11 +23,12 @@ from cs.console.views import (
 )
 from cs.domain.codec import shapes
 from cs.eventlog.categories import CATEGORIES
-from cs.eventlog.port import DamagedEvent, SealedEvent
-from cs.history.causes import explain
+from cs.eventlog.port import SealedEvent
+from cs.eventlog.stored_cause import cause_in
 from cs.history.history import UNREADABLE
 from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.selection import BadSelection, Selection
+from cs.history.states import HIDDEN
 from cs.history.words import cause_in_words
 
 
@@ -43,8 +45,8 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
     del session
     given = {name: chosen(request, name) for name in _FILTERS}
     selection = _selection(given)
-    before = position_of(request)
-    end = await parts.log.head() if before is None else before - 1
+    head, before = await parts.log.head(), position_of(request)
+    end = head if before is None else min(max(before - 1, 0), head)
     lowest, found = max(0, end - FARTHEST), list[SealedEvent]()
     while end > lowest and len(found) < ROWS:
         begin = max(lowest, end - WINDOW)
@@ -62,14 +64,14 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
         }
         for each in found[:ROWS]
     ]
-    about = "" if rows else "None in this part of the log."
+    about = f"Looked through from position {end + 1} on."
     words = [f"--{name}={value}" for name, value in given.items() if value]
     return View(
         page=Page(
             title="Events",
             sections=[table("Events", rows, "position at type stream version", about=about)],
         ),
-        command=" ".join(["cs events export", *words]),
+        command=shlex.join(["cs", "events", "export", *words]),
         filters=[
             Input(name="type", label="Type", value=given["type"] or ""),
             Input(
@@ -91,12 +93,17 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
 async def show_event(parts: Parts, request: Request, session: Session) -> View:
     """Show an event as it is stored, and the chain of its causes."""
     del session
-    position = request.path_params["position"]
+    said = request.path_params["position"]
+    position = int(said) if said.isdecimal() and len(said) <= 15 else 0
     if not 0 < position <= await parts.log.head():
         raise not_found(f"there is no event {position}", "the list of events has the newest")
     stored = await parts.log.stored(position - 1, 1)
     event = stored[0]
-    causes = await _causes(parts, position)
+    before = None if position == 1 else event_link(position - 1)
+    try:
+        cause = cause_in_words(cause_in(event.state))
+    except UNREADABLE:
+        cause = "the event is damaged: cs log verify"
     return View(
         page=Page(
             title=f"Event {position}",
@@ -106,41 +113,18 @@ async def show_event(parts: Parts, request: Request, session: Session) -> View:
                     heading="The event",
                     facts=facts(
                         {
-                            "stream": Link(
-                                event.stream, f"/console/events?stream={event.stream}"
-                            ),
+                            "stream": _stream_link(event.stream),
                             "version": event.version,
                             "at": str(_head(event).at or ""),
+                            "caused by": cause,
+                            "event before": before,
                         }
                     ),
                     folded=[("As it is stored, people sealed", _json(event.state))],
                 ),
-                table(
-                    "What led to it, and what followed", causes, "position type stream cause"
-                ),
             ],
         ),
         command=f"cs events why {position}",
-    )
-
-
-async def _causes(parts: Parts, position: int) -> list[dict[str, Any]]:
-    try:
-        found = await explain(parts.log, position)
-    except DamagedEvent as error:
-        raise HTTPException(500, str(error)) from error
-    return (
-        [
-            {
-                "position": event_link(each.position),
-                "type": each.kind,
-                "stream": each.stored.stream,
-                "cause": cause_in_words(each.caused_by),
-            }
-            for each in (*found.before, found.event, *found.after[:ROWS])
-        ]
-        if found
-        else []
     )
 
 
@@ -176,7 +160,10 @@ def _head(event: SealedEvent) -> _Head:
 
 
 def _json(state: bytes) -> str:
+    """Return *state* for people, without hashes of secrets."""
     try:
-        return msgspec.json.format(state).decode()
+        plain = msgspec.json.decode(state, type=dict[str, Any])
     except UNREADABLE:
-        return state.decode(errors="replace")
+        return "it is damaged: cs log verify"
+    shown = {name: value for name, value in plain.items() if name not in HIDDEN}
+    return msgspec.json.format(msgspec.json.encode(shown)).decode()

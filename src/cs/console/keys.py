@@ -21,17 +21,18 @@ from cs.console.views import (
     same,
     search_link,
 )
+from cs.domain.codec import topic_of
 from cs.domain.key import Key, SearchAdmitted, SearchSettled, day_window, minute_window
-from cs.domain.operator_actions import OperatorAct
+from cs.domain.operator_actions import act_of
 from cs.domain.rate_limits import RateWindow
-from cs.eventlog.port import RecordedEvent
-from cs.history.ledger import ledger
+from cs.eventlog.port import NO_STREAM, RecordedEvent
 from cs.history.pages import Page, Section, facts, table
-from cs.projections.usage import UsageRow
 from cs.runtime.durations import in_words
 
 #: Days of use that a forecast is made from.
 FORECAST_DAYS = 30
+#: Newest events of a key that its page is made of.
+NEWEST = 2_000
 #: Units that one grant may add or take away.
 MOST = 1_000_000_000
 
@@ -65,43 +66,31 @@ async def list_keys(parts: Parts, request: Request, session: Session) -> View:
 
 
 async def show_key(parts: Parts, request: Request, session: Session) -> View:
-    """Show one key: what is left, how long that lasts, and every movement of units."""
+    """Show one key: what is left, how long that lasts, and its newest events."""
     del session
     key_id = request.path_params["key"]
-    row = await parts.reading.usage(key_id)
-    if row is None:
+    folded = await parts.streams.key(key_id)
+    if folded.version == NO_STREAM:
         raise not_found(f"there is no key {key_id}", "the list of keys has all")
-    key: Key = (await parts.streams.key(key_id)).state
-    events = [each async for each in parts.history.stream(f"key-{key_id}")]
-    entries = [*ledger(events)]
+    key: Key = folded.state
+    after = max(NO_STREAM, folded.version - NEWEST)
+    events = await parts.log.read(f"key-{key_id}", after)
     before = position_of(request)
-    shown = [e for e in reversed(entries) if before is None or e.position < before]
-    rows = [
-        {
-            "position": event_link(entry.position),
-            "at": entry.at,
-            "what": entry.what,
-            "units": entry.units,
-            "search": entry.search and search_link(entry.search),
-            "brand": entry.brand,
-            "outcome": entry.outcome,
-            "remaining": entry.remaining,
-        }
-        for entry in shown[:ROWS]
-    ]
+    shown = [each for each in reversed(events) if before is None or each.position < before]
+    rows = [_movement(each) for each in shown[:ROWS]]
     days = _by_day(events, parts.clock.now())
     return View(
         page=Page(
-            title=row.label or key_id,
-            lead=f"{key_id}, ends in {row.last4}" + (", revoked" if row.revoked else ""),
+            title=key.label or key_id,
+            lead=f"{key_id}, ends in {key.last4}" + (", revoked" if key.revoked else ""),
             sections=[
-                _figures(row, key, days, parts.clock.now()),
-                table("Ledger", rows, "position at what units search brand outcome remaining"),
-                table("What operators did", [_act(act) for act in row.acts], "at what by"),
+                _figures(key, days, parts.clock.now()),
+                table("Newest events", rows, "position at what units search outcome charged"),
+                table("What operators did", _acts(events), "at what by"),
             ],
         ),
         command=f"cs ledger {key_id}",
-        actions=_actions(key_id, row),
+        actions=_actions(key_id, key),
         older=same(request, before=shown[ROWS - 1].position) if len(shown) > ROWS else None,
         plots={
             "Searches and charges by day": (
@@ -149,10 +138,8 @@ async def revoke(
     return "The key is revoked." if changed else "The key was revoked before."
 
 
-def _figures(
-    row: UsageRow, key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime
-) -> Section:
-    remaining = row.quota - row.used
+def _figures(key: Key, days: Mapping[datetime, tuple[int, int]], now: datetime) -> Section:
+    remaining = key.quota - key.used
     charged = sum(charged for _, charged in days.values())
     begun = min(days, default=now)
     length = max((now - begun) / timedelta(days=1), 1.0)
@@ -162,11 +149,10 @@ def _figures(
         heading="Quota",
         facts=facts(
             {
-                "quota": row.quota,
-                "used": row.used,
+                "quota": key.quota,
+                "used": key.used,
                 "remaining": remaining,
-                "running": row.reserved,
-                "searches": row.searches,
+                "running": key.reserved,
                 "charged a day": f"{a_day:.1f}",
                 "runs out in": lasts if remaining > 0 else "it has run out",
                 "this minute": _window(minute_window(key, now)),
@@ -194,8 +180,8 @@ def _by_day(
     return {day: (searches[day], charges[day]) for day in sorted({*searches, *charges})}
 
 
-def _actions(key_id: str, row: UsageRow) -> Sequence[Action]:
-    if row.revoked:
+def _actions(key_id: str, key: Key) -> Sequence[Action]:
+    if key.revoked:
         return ()
     at = f"/console/keys/{key_id}"
     return (
@@ -218,9 +204,25 @@ def _actions(key_id: str, row: UsageRow) -> Sequence[Action]:
     )
 
 
+def _movement(recorded: RecordedEvent) -> Mapping[str, object]:
+    event = recorded.event
+    search: str | None = getattr(event, "search", None)
+    return {
+        "position": event_link(recorded.position),
+        "at": event.at,
+        "what": topic_of(event).split(".")[1].replace("-", " "),
+        "units": getattr(event, "units", None),
+        "search": search and search_link(search),
+        "outcome": getattr(event, "outcome", None),
+        "charged": getattr(event, "charged", None),
+    }
+
+
 def _window(window: RateWindow) -> str:
     return f"{window.remaining} of {window.limit} left"
 
 
-def _act(act: OperatorAct) -> Mapping[str, object]:
-    return {"at": act.at, "what": act.what.replace("_", " "), "by": act.by}
+def _acts(events: Sequence[RecordedEvent]) -> Sequence[Mapping[str, object]]:
+    """Return what operators did in *events*, the newest first."""
+    acts = [act for each in reversed(events) if (act := act_of(each.stream, each.event))]
+    return [{"at": a.at, "what": a.what.replace("_", " "), "by": a.by} for a in acts[:ROWS]]

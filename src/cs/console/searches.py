@@ -1,5 +1,6 @@
 """Searches: the newest ones, one with its run, and a slider through its history."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -22,8 +23,8 @@ from cs.console.views import (
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
 from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.eventlog.mapper import recorded
-from cs.eventlog.port import EventNeeds, RecordedEvent, Where
+from cs.eventlog.port import RecordedEvent, Where
+from cs.history.history import opened, pass_over
 from cs.history.pages import Link, Page, Section, table
 from cs.history.redacting import redact_search
 from cs.history.search_page import search_page
@@ -37,7 +38,6 @@ from cs.projections.searches import SEARCHES
 WINDOW, FARTHEST = 2_000, 40_000
 
 _TOPICS = topics_of(SearchAdmitted, SearchSettled)
-_UNOPENED = EventNeeds(opened=frozenset())
 
 
 async def newest(
@@ -47,13 +47,15 @@ async def newest(
 
     The second is the position to go on before; ``None``: there are no others.
     """
-    end = await parts.log.head() if before is None else before - 1
+    head = await parts.log.head()
+    end = head if before is None else min(max(before - 1, 0), head)
     lowest = max(0, end - FARTHEST)
     found = list[RecordedEvent]()
     while end > lowest and len(found) < rows:
         begin = max(lowest, end - WINDOW)
         stored = await parts.log.select(where, begin, end)
-        found += reversed(await recorded(parts.keys, stored, _UNOPENED))
+        read = await opened(parts.keys, stored, pass_over)
+        found += reversed(read)
         end = begin
     if len(found) > rows:
         return found[:rows], found[rows - 1].position
@@ -83,11 +85,11 @@ async def list_searches(parts: Parts, request: Request, session: Session) -> Vie
                 "charged": bool(row and row.charged),
             }
         )
-    about = "" if rows else "None in this part of the log. `cs search BRAND` makes one."
+    about = "" if rows else "None in this part of the log. cs search BRAND makes one."
     listed = table("Searches", rows, "at search brand key outcome reused charged", about=about)
     return View(
         page=Page(title="Searches", sections=[listed]),
-        command="cs searches list" + (f" --key {key}" if key else ""),
+        command=shlex.join(["cs", "searches", "list", *(["--key", key] if key else [])]),
         filters=[Input(name="key", label="Key", value=key or "")],
         older=None if before is None else same(request, before=before),
     )
@@ -96,7 +98,8 @@ async def list_searches(parts: Parts, request: Request, session: Session) -> Vie
 async def show_search(parts: Parts, request: Request, session: Session) -> View:
     """Show a search as of a position: its answer, its run, and all that lies behind it."""
     found = await _found(parts, request)
-    return await _view(parts, request, session, redact_search(found))
+    del session
+    return _view(request, redact_search(found))
 
 
 async def reveal_search(
@@ -108,7 +111,7 @@ async def reveal_search(
     await parts.operator(session).disclose(
         "console searches", form.get("why", ""), asked, upto=found.position
     )
-    return await _view(parts, request, session, found)
+    return _view(request, found)
 
 
 async def _found(parts: Parts, request: Request) -> SearchAt:
@@ -126,14 +129,11 @@ async def _found(parts: Parts, request: Request) -> SearchAt:
     return found
 
 
-async def _view(parts: Parts, request: Request, session: Session, shown: SearchAt) -> View:
-    del session
-    search = shown.search
+def _view(request: Request, shown: SearchAt) -> View:
+    search, run = shown.search, shown.run
     page = search_page(shown)
-    events = await parts.log.read(stream_of(search.lookup))
-    own = [each for each in events if getattr(each.event, "lookup", None) == search.lookup]
-    ends = (search.position, search.settled_position or 0, *(e.position for e in own[-1:]))
-    last = max(ends)
+    ended = [run.last_position] if run is not None else []
+    last = max(search.position, search.settled_position or 0, *ended)
     why = Action(
         name="Show people",
         to=f"{request.url.path}?at={shown.position}",

@@ -32,38 +32,36 @@ FRESH_S = 5.0
 class CachedState:
     """The state of the service, read again when it is asked for and older than `FRESH_S`.
 
-    A read goes through the newest 5,000 events; callers are answered with the one before
-    while it runs, except the first.
+    A read goes through the newest 5,000 events, so callers share one.
     """
 
     def __init__(self) -> None:
-        self._state: ServiceState | None = None
-        self._read_at = 0.0
         self._reading: asyncio.Task[ServiceState] | None = None
+        self._begun_at = 0.0
 
     async def get(self, parts: "Parts") -> ServiceState:
+        """Return the state as it was at most `FRESH_S` ago.
+
+        Raises:
+            LogUnavailable: It cannot be read now.
+        """
         loop = asyncio.get_running_loop()
-        if self._reading is None and loop.time() - self._read_at > FRESH_S:
-            self._reading = loop.create_task(self._read(parts))
-        if self._state is None:
-            assert self._reading is not None, "nothing was read yet"
-            return await asyncio.shield(self._reading)
-        return self._state
+        if self._reading is None or loop.time() - self._begun_at > FRESH_S:
+            self._begun_at = loop.time()
+            self._reading = loop.create_task(
+                read_state(parts.log, parts.keys, parts.views, parts.streams, parts.clock)
+            )
+        reading = self._reading
+        try:
+            return await asyncio.shield(reading)
+        except Exception:
+            if self._reading is reading:
+                self._reading = None
+            raise
 
     def forget(self) -> None:
         """Have the next call read it again: an operator has changed something."""
-        self._state = None
-        self._read_at = 0.0
-
-    async def _read(self, parts: "Parts") -> ServiceState:
-        try:
-            self._state = await read_state(
-                parts.log, parts.keys, parts.views, parts.streams, parts.clock
-            )
-            self._read_at = asyncio.get_running_loop().time()
-            return self._state
-        finally:
-            self._reading = None
+        self._reading = None
 
 
 class Parts(msgspec.Struct, frozen=True):

@@ -1,5 +1,6 @@
 """Reading the log as history: selected events in order, and states as they were."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -251,6 +252,7 @@ class History:
             if len(page) < PAGE:
                 return
             version = page[-1].version
+            await asyncio.sleep(0)  # others run in between
 
     async def runs(self, stream: str, position: int | None = None) -> list[Run]:
         """Return the live runs of the brand of *stream*, as of *position*, the first one first.

@@ -15,18 +15,21 @@ function localTimes(root) {
 
 const COLOURS = ["#2a78d6", "#12876f", "#d1432b", "#b97a00", "#7b8494", "#8a4fbf"];
 
+const drawn = [];
+
 function plots(root) {
+  for (const plot of drawn.splice(0)) plot.destroy();
   for (const figure of root.querySelectorAll("[data-plot]")) {
     const { names, data } = JSON.parse(figure.dataset.plot);
     if (!names.length || data[0].length < 2 || !data.slice(1).flat().some(Boolean)) continue;
     const ink = getComputedStyle(document.body).color;
     const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 } };
     const width = Math.max(280, document.querySelector("main").clientWidth - 40);
-    new uPlot({
+    drawn.push(new uPlot({
       width, height: 180, cursor: { drag: { x: false, y: false } },
       series: [{}, ...names.map((label, n) => ({ label, stroke: COLOURS[n % COLOURS.length], width: 2, spanGaps: true }))],
       axes: [axis, axis],
-    }, data, figure);
+    }, data, figure));
   }
 }
 
@@ -45,7 +48,8 @@ function live() {
   events.onmessage = () => {
     const main = document.querySelector("[data-live]");
     const busy = document.hidden || document.querySelector("details.action[open], dialog[open]");
-    if (main && !busy && !main.contains(document.activeElement.closest("input, select"))) {
+    const chosen = document.querySelector("tr.here");
+    if (main && !busy && !chosen && !main.contains(document.activeElement.closest("input, select"))) {
       htmx.trigger(main, "live");
     }
   };
