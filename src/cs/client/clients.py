@@ -480,7 +480,7 @@ def _no_reply(error: Exception) -> NoReply:
 
 
 def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
-    """Return the error of TLS that caused *error*; httpcore and httpx both wrap it."""
-    while error is not None and not isinstance(error, ssl.SSLError):
-        error = error.__cause__
-    return error
+    """Return the error of TLS that caused *error*; httpx and httpcore wrap it, and no other."""
+    while error is not None and not isinstance(error, OSError):
+        error = error.__cause__ or error.__context__
+    return error if isinstance(error, ssl.SSLError) else None

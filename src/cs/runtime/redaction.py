@@ -141,7 +141,7 @@ def _of_user(text: str) -> Iterator[tuple[int, int]]:
     before = text[scheme.end() : at]
     colon = re.search(":|%3a", before, re.IGNORECASE)
     if scheme[1].casefold() not in {"postgresql", "postgres"}:
-        if colon or not re.search(r"[/?#]", before):
+        if colon or not re.search(r"[/?#]", before) or before[0] in "/?#":  # no host: a secret
             yield scheme.end(), at
         elif "@" in (authority := re.split(r"[/?#]", before)[0]):
             yield scheme.end(), scheme.end() + authority.rindex("@")
