@@ -79,7 +79,8 @@ def test_items_of_lists_and_tables_are_hidden(secret: str, kind: type[list[str]]
     hides(str(redacted({"some": "main", "api_tokens": [secret]})), and_shows=("main",))
 
 
-@given(SECRETS.filter(lambda text: text[0] not in " \\"))
+#: After "cs:" two slashes would make an address with a scheme.
+@given(SECRETS.filter(lambda text: text[0] not in " \\" and text[:2] != "//"))
 def test_a_password_without_a_scheme_is_hidden(secret: str) -> None:
     hides(redacted(f"cs:{secret}@db.internal:5432"), and_shows=("db.internal:5432",))
 
