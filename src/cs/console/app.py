@@ -30,7 +30,7 @@ from cs.runtime.lru import LruDict
 
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
-#: Longest wait for a new event before a live page is told that it is still connected.
+#: Longest wait for a new event before a live page gets a sign of life.
 LIVE_S = 15.0
 #: Forms that are remembered with what they did: sent again, they do nothing.
 MAX_DONE = 1_000
@@ -89,7 +89,6 @@ _STATIC = {
 _TYPES = {
     "css": "text/css",
     "js": "text/javascript",
-    "svg": "image/svg+xml",
     "txt": "text/plain",
 }
 
@@ -213,9 +212,9 @@ class _Console:
         del session
         if self._live >= MAX_LIVE:
             raise HTTPException(503, "too many live pages; reload by hand")
-        self._live += 1
 
         async def stream() -> AsyncIterator[bytes]:
+            self._live += 1  # here: of a caller that has gone before it begins none is left
             try:
                 position = await self._parts.log.head()
                 while await self._parts.access.session(request) is not None:

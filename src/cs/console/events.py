@@ -1,4 +1,4 @@
-"""Events: the newest of those that are meant, and one of them with its causes."""
+"""Events: the newest of those that are meant, and one of them with its cause."""
 
 import shlex
 from typing import Any
@@ -9,9 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.searches import FARTHEST, WINDOW
+from cs.console.searches import newest
 from cs.console.views import (
-    ROWS,
     Input,
     Parts,
     View,
@@ -45,15 +44,10 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
     del session
     given = {name: chosen(request, name) for name in _FILTERS}
     selection = _selection(given)
-    head, before = await parts.log.head(), position_of(request)
-    end = head if before is None else min(max(before - 1, 0), head)
-    lowest, found = max(0, end - FARTHEST), list[SealedEvent]()
-    while end > lowest and len(found) < ROWS:
-        begin = max(lowest, end - WINDOW)
-        stored = await parts.log.select(selection.where(), begin, end)
-        found += [each for each in reversed(stored) if _holds(selection, each)]
-        end = begin
-    more = found[ROWS - 1].position if len(found) > ROWS else (end + 1 if end else None)
+    before = position_of(request)
+    found, more = await newest(
+        parts, selection.where(), before, lambda each: _holds(selection, each)
+    )
     rows = [
         {
             "position": event_link(each.position),
@@ -62,9 +56,9 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
             "stream": _stream_link(each.stream),
             "version": each.version,
         }
-        for each in found[:ROWS]
+        for each in found
     ]
-    about = f"Looked through from position {end + 1} on."
+    about = f"Looked through from position {more or 1} on."
     words = [f"--{name}={value}" for name, value in given.items() if value]
     return View(
         page=Page(
@@ -91,7 +85,7 @@ async def list_events(parts: Parts, request: Request, session: Session) -> View:
 
 
 async def show_event(parts: Parts, request: Request, session: Session) -> View:
-    """Show an event as it is stored, and the chain of its causes."""
+    """Show an event as it is stored, and its cause."""
     del session
     said = request.path_params["position"]
     position = int(said) if said.isdecimal() and len(said) <= 15 else 0

@@ -1,7 +1,7 @@
 """Searches: the newest ones, one with its run, and a slider through its history."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -22,8 +22,8 @@ from cs.console.views import (
 )
 from cs.domain.brand.brand import stream_of
 from cs.domain.disclosure import DisclosedEvents
-from cs.domain.key import SearchAdmitted, SearchSettled
-from cs.eventlog.port import RecordedEvent, Where
+from cs.domain.key import SearchAdmitted
+from cs.eventlog.port import SealedEvent, Where
 from cs.history.history import opened, pass_over
 from cs.history.pages import Link, Page, Section, table
 from cs.history.redacting import redact_search
@@ -37,28 +37,29 @@ from cs.projections.searches import SEARCHES
 #: one page of rows.
 WINDOW, FARTHEST = 2_000, 40_000
 
-_TOPICS = topics_of(SearchAdmitted, SearchSettled)
-
 
 async def newest(
-    parts: Parts, where: Where, before: int | None, rows: int = ROWS
-) -> tuple[Sequence[RecordedEvent], int | None]:
-    """Return up to *rows* events of *where* before a position, the newest first.
+    parts: Parts,
+    where: Where,
+    before: int | None,
+    holds: Callable[[SealedEvent], bool] = lambda _: True,
+) -> tuple[Sequence[SealedEvent], int | None]:
+    """Return up to `ROWS` events of *where* that *holds*, the newest first.
 
-    The second is the position to go on before; ``None``: there are no others.
+    They stand before the position *before*, if it is given.  The second is the position to
+    go on before; ``None``: there are no others.
     """
     head = await parts.log.head()
     end = head if before is None else min(max(before - 1, 0), head)
     lowest = max(0, end - FARTHEST)
-    found = list[RecordedEvent]()
-    while end > lowest and len(found) < rows:
+    found = list[SealedEvent]()
+    while end > lowest and len(found) < ROWS:
         begin = max(lowest, end - WINDOW)
         stored = await parts.log.select(where, begin, end)
-        read = await opened(parts.keys, stored, pass_over)
-        found += reversed(read)
+        found += filter(holds, reversed(stored))
         end = begin
-    if len(found) > rows:
-        return found[:rows], found[rows - 1].position
+    if len(found) > ROWS:
+        return found[:ROWS], found[ROWS - 1].position
     return found, end + 1 if end else None
 
 
@@ -70,7 +71,7 @@ async def list_searches(parts: Parts, request: Request, session: Session) -> Vie
     where = Where(topics=topics_of(SearchAdmitted), streams=streams)
     found, before = await newest(parts, where, position_of(request))
     rows = []
-    for each in found:
+    for each in await opened(parts.keys, found, pass_over):
         event = each.event
         assert isinstance(event, SearchAdmitted)
         row = await parts.views.get(SEARCHES, event.search)
