@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -104,6 +105,24 @@ def test_rows_that_moved_between_pages_leave_no_copies(
 
     stored = path.read_bytes()
     assert not [who for who, box in gone if who in stored or box in stored]
+
+
+def test_those_that_delete_at_once_wait_for_one_another(path: Path) -> None:
+    """SQLite refuses a checkpoint at once, without waiting, while another one runs."""
+
+    def delete(first: int) -> None:
+        with closing(connect(path, synchronous="NORMAL", secure_delete=True)) as one:
+            for number in range(first, first + 200):
+                one.execute("INSERT INTO wide VALUES (?, ?)", (number, "x" * 5_000))
+                one.execute("DELETE FROM wide WHERE number = ?", (number,))
+                wipe(one)
+
+    with closing(connect(path, synchronous="NORMAL", secure_delete=True)) as first:
+        first.execute("CREATE TABLE wide (number INTEGER PRIMARY KEY, words TEXT)")
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(delete, (0, 1_000, 2_000)))
+
+    assert b"xxx" not in path.read_bytes()
 
 
 async def test_one_thread_works_in_order_and_finishes_what_a_cancelled_caller_began() -> None:

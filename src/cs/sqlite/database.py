@@ -19,7 +19,7 @@ T = TypeVar("T")
 LOCK_TIMEOUT_S = 10
 #: How long `wipe` waits for other processes; the thread that owns the file waits with it.
 READERS_S = 3
-#: Wait before a new file is switched to its write-ahead log again.
+#: Wait before a new file is switched to its write-ahead log, or that is emptied, again.
 WAL_AGAIN_S = 0.01
 
 
@@ -125,7 +125,12 @@ def wipe(connection: sqlite3.Connection, *, rewrite: bool = False) -> None:
     try:
         if rewrite:
             connection.execute("VACUUM")
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        until = monotonic() + READERS_S
+        while True:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or monotonic() > until:
+                break
+            sleep(WAL_AGAIN_S)  # SQLite does not wait while another connection checkpoints
     finally:
         connection.execute(f"PRAGMA busy_timeout = {timeout_ms}")
     if busy:
