@@ -140,7 +140,7 @@ async def test_a_running_service_drops_the_key_of_the_answer(tmp_path: Path) -> 
             head = await other.log.head()
         async with asyncio.timeout(20):
             await service.running.streams.log.grown(head - 1)  # it hears of the others' events
-            await service.running.reading.keys()  # a look waits for the views
+            await service.running.views.reached(head)
 
         assert is_damaged(await read(service, key, acme["id"]))
 
