@@ -155,7 +155,7 @@ def test_it_is_stored_before_anything_is_shown(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as during:
-        during.setattr("cs.cli.people.held_on", interrupted)
+        during.setattr("cs.assembly.person_requests.held_on", interrupted)
         ended = here("people", "export", f"--profile={PROFILE}", at)
 
     assert (ended.code, ended.out) == (130, "")

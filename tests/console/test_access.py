@@ -98,17 +98,20 @@ def test_a_changed_cookie_is_none(live: Served) -> None:
             assert answer.status_code == 303, forged
 
 
-def test_failed_sign_ins_of_an_address_are_limited(tmp_path: Path) -> None:
+def test_failed_sign_ins_by_a_name_from_an_address_are_limited(tmp_path: Path) -> None:
     with Served(tmp_path / "data", sandbox=False) as service, visitor(service) as client:
         token = operator(service, "ada", "viewer")
+        other = operator(service, "eve", "viewer")
         wrong = [
             client.post("/sign-in", data={"name": "ada", "token": "x"}).status_code
             for _ in range(6)
         ]
-        right = client.post("/sign-in", data={"name": "ada", "token": token})
+        right = client.post("/sign-in", data={"name": "Ada", "token": token})
+        colleague = client.post("/sign-in", data={"name": "eve", "token": other})
 
     assert wrong == [401] * 5 + [429]
     assert right.status_code == 429
+    assert colleague.status_code == 303, "who comes from the same address is not locked out"
 
 
 def test_a_role_may_do_what_it_may_and_a_form_of_another_page_nothing(live: Served) -> None:

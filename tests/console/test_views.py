@@ -18,6 +18,8 @@ pytestmark = pytest.mark.slow  # a service in a process of its own
 
 HOSTILE = '<script>window.ran=1</script>"\u202e' + "x" * 80
 BRANDS = ("Veltrana", "Dunmorrow", "Nuvarro", "Ivorene", HOSTILE)
+#: A brand of two runs.
+AGAIN = BRANDS[0]
 #: Pages that one reads by words alone.
 NAMED = (
     "/",
@@ -28,6 +30,9 @@ NAMED = (
     "/keys",
     "/sources",
     "/events",
+    "/report",
+    "/dead-letters",
+    "/people",
 )
 
 
@@ -41,10 +46,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def found(service: Served) -> Mapping[str, Any]:
     """The record of each brand that was searched, by its name."""
     with service.client(service.new_key(50)) as client:
-        return {
+        records = {
             name: client.post("/contacts", json={"brand": name, "wait": True}).json()
             for name in BRANDS
         }
+        service.command("brands", "forget", AGAIN)
+        client.post("/contacts", json={"brand": AGAIN, "wait": True})
+    return records
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +93,7 @@ def test_every_link_leads_to_a_page_and_every_page_says_the_command(
     paths = {urlsplit(path).path for path in pages}
 
     assert len(paths) > 50
+    assert any(path.endswith("/compare") for path in paths)
     for kind in ("searches/srch_", "brands/brand-", "keys/key_", "events/1"):
         assert any(path.startswith(f"/console/{kind}") for path in paths), kind
     assert all("The same in a terminal: <code>cs " in page for page in pages.values())
@@ -118,7 +127,7 @@ def test_the_overview_counts_as_the_log_does(
     shown = httpx.get(f"{service.admin_url}/console/", trust_env=False).text
     facts = dict(re.findall(r"<dt>([^<]+)</dt><dd>([^<]+)</dd>", shown))
 
-    assert facts["Searches ended"] == str(len(settled)) == str(len(found))
+    assert facts["Searches ended"] == str(len(settled)) == str(len(found) + 1)
     assert facts["Charged"] == str(sum(each["charged"] for each in settled))
 
 
@@ -254,6 +263,9 @@ def shown(found: Mapping[str, Any], service: Served) -> Iterator[str]:
     yield from (f"{service.admin_url}/console{path}" for path in NAMED)
     yield f"{service.admin_url}/console/searches/{found['Veltrana']['id']}"
     yield f"{service.admin_url}/console/mail-domains?domain=veltrana.test"
+    brands = httpx.get(f"{service.admin_url}/console/brands", trust_env=False).text
+    streams = re.findall(r"(/console/brands/brand-\w+)\"[^>]*>Veltrana<", brands)
+    yield f"{service.admin_url}{streams[0]}/compare"
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

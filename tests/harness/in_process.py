@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from starlette.applications import Starlette
 
 from cs.admin.app import build as admin
 from cs.assembly.folder import open_folder
@@ -55,6 +56,14 @@ class Service:
             record: dict[str, Any] = (await client.get(f"/searches/{search}")).json()
         return record
 
+    def console(self) -> httpx.AsyncClient:
+        """Return a client of the console, on this machine."""
+        app = Starlette(routes=[*self.running.console])
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(app, client=("127.0.0.1", 5)),
+            base_url="http://localhost/console",
+        )
+
     async def readyz(self) -> httpx.Response:
         """Return the answer of ``/readyz`` at the admin port."""
         async with httpx.AsyncClient(
@@ -80,10 +89,11 @@ async def one_process(
     world: World = "sandbox",
     allowed: Settings | None = None,
     metrics: Metrics | None = None,
+    console: bool = False,
 ) -> AsyncIterator[Service]:
     """Run the whole service on these until left; *months*: how long people are kept.
 
-    *allowed* is in the place of *deadline_s* and *ceiling*.
+    *allowed* is in the place of *deadline_s* and *ceiling*.  With *console* its console, too.
     """
     clock = clock or SystemClock()
     settings = Settings(lookup_deadline_s=deadline_s, lookups_per_day=ceiling)
@@ -96,6 +106,7 @@ async def one_process(
         real=real,
         kept_for_months=months,
         metrics=metrics,
+        world=world if console else None,
     ) as service:
         operator = Operator(service.streams, clock)
         await operator.choose_world(world)

@@ -1,21 +1,31 @@
 """The console of a process that has the log, the keys and the views open."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.routing import BaseRoute
 
 from cs.admin.health import Readiness
 from cs.assembly.process_manager import Stores
+from cs.assembly.service_checks import open_budgets
+from cs.assembly.settings_of_plugins import of_source, of_verifier
+from cs.assembly.work_aside import do_aside
+from cs.bus.dead_letters import DeadLetterBox
 from cs.console.access import SIGNED_WITH, Access
 from cs.console.activity import Activity
 from cs.console.app import console_routes
 from cs.console.views import Parts
+from cs.domain.opinions import SOURCE as OPINION
 from cs.domain.service import World
-from cs.eventlog.port import EventLog
+from cs.eventlog.port import EventLog, LogUnavailable
 from cs.eventlog.streams import Streams
+from cs.paid_calls.budgets import Spending
+from cs.paid_calls.errors import CallsUnavailable
+from cs.paid_calls.service import ServiceSettings
 from cs.projections.following import Follower
 from cs.projections.reading import Reading
 from cs.runtime.clock import Clock
+from cs.runtime.slow_work import SlowWork
 from cs.settings import Settings
 
 
@@ -38,6 +48,7 @@ async def build_console(
     clock: Clock,
     ready: Readiness,
     activity: Activity,
+    dead_letters: DeadLetterBox | None,
 ) -> Sequence[BaseRoute]:
     """Return the routes of the console; that of a sandbox is open on loopback."""
     access = Access(
@@ -60,5 +71,38 @@ async def build_console(
             clock=clock,
             ready=ready,
             activity=activity,
+            slow=SlowWork(partial(do_aside, settings, world)),
+            spending=partial(_spending, settings, world),
+            dead_letters=dead_letters,
         )
+    )
+
+
+async def _spending(
+    settings: Settings, world: World
+) -> Sequence[tuple[Spending, float, float]]:
+    """Return the account of each paid service that was asked, and its caps.
+
+    Raises:
+        LogUnavailable: The account cannot be read now.
+    """
+    if settings.postgres is not None and settings.stages_postgres is None:
+        return ()  # of the stages alone
+    try:
+        async with open_budgets(settings, world) as budgets:
+            every = await budgets.spending()
+    except CallsUnavailable as error:
+        raise LogUnavailable(str(error)) from error
+    return [(each, *_caps(settings, each.service)) for each in every]
+
+
+def _caps(settings: Settings, service: str) -> tuple[float, float]:
+    """Return the most that a service may cost in a day and in a month, in US dollars."""
+    if service == OPINION:
+        return settings.opinion_usd_per_day, settings.opinion_usd_per_month
+    table = {**of_source(settings, service), **of_verifier(settings, service)}
+    usual = ServiceSettings()
+    return (
+        float(table.get("usd_per_day", usual.usd_per_day)),
+        float(table.get("usd_per_month", usual.usd_per_month)),
     )

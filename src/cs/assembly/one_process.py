@@ -26,6 +26,7 @@ from cs.assembly.people_directory import open_directory
 from cs.assembly.plugins import StagePlugins, build_stages, unusable_settings
 from cs.assembly.process import check_world, measured_process
 from cs.assembly.process_manager import Stores, build_process_manager
+from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.measured import MeasuredBus
 from cs.bus.memory import MemoryBus
 from cs.bus.port import Bus
@@ -113,9 +114,10 @@ async def run_service(
     runner.listen(streams.on_events, streams.READS)
     runner.listen(EventCounts(metrics).on_events)
     reading = Reading(log, views, runner, keys, metrics=metrics, streams=streams)
-    activity = None
+    activity = dead_letters = None
     if world is not None and settings.console:
         activity = await build_activity(log, streams, runner, clock)
+        dead_letters = DeadLetterBox(bus, clock.now)
     api = await build_api(streams, runner, reading, settings, clock=clock, metrics=metrics)
     manager = await build_process_manager(
         data,
@@ -157,6 +159,7 @@ async def run_service(
             clock=clock,
             ready=ready,
             activity=activity,
+            dead_letters=dead_letters,
         )
     receipts = Receipts(await keys.secret(SHARED))
     async with asyncio.TaskGroup() as tasks:
@@ -190,6 +193,8 @@ async def run_service(
         ]
         if activity is not None:
             roles.append(tasks.create_task(activity.fill(), name="activity"))
+        if dead_letters is not None:
+            roles.append(tasks.create_task(dead_letters.run(), name="dead-letters"))
         if manager.retention is not None:
             roles.append(tasks.create_task(manager.retention.run(), name="retention"))
         yield RunningService(

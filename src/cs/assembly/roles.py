@@ -48,6 +48,7 @@ from cs.assembly.process import RunningRole, check_world, measured_process, open
 from cs.assembly.process_manager import build_process_manager
 from cs.assembly.settings_of_plugins import verifier_names
 from cs.assembly.shared_settings import insecure_role, kafka_settings
+from cs.bus.dead_letters import DeadLetterBox
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.measured import MeasuredBus
 from cs.checks.postgres import PostgresChecks
@@ -183,8 +184,12 @@ async def run_api(settings: Settings, world: World) -> AsyncIterator[RunningRole
 @asynccontextmanager
 async def run_console(settings: Settings, world: World) -> AsyncIterator[RunningRole]:
     """Show the console; the views are written elsewhere."""
-    async with _open(settings, world, "console") as parts:
+    async with (
+        _open(settings, world, "console") as parts,
+        _bus_if_named(settings, world) as bus,
+    ):
         data = parts.data
+        dead_letters = None if bus is None else DeadLetterBox(bus, parts.clock.now)
         views, reading = parts.followed_views()
         await views.catch_up()
         activity = await build_activity(data.log, parts.streams, views, parts.clock)
@@ -198,10 +203,22 @@ async def run_console(settings: Settings, world: World) -> AsyncIterator[Running
             clock=parts.clock,
             ready=ready,
             activity=activity,
+            dead_letters=dead_letters,
         )
-        work = (views.run(), parts.streams.set_aside.watch(), activity.fill())
+        work = [views.run(), parts.streams.set_aside.watch(), activity.fill()]
+        if dead_letters is not None:
+            work.append(dead_letters.run())
         async with keep_time(parts.time, *work):
             yield RunningRole(ready, console=console)
+
+
+@asynccontextmanager
+async def _bus_if_named(settings: Settings, world: World) -> AsyncIterator[KafkaBus | None]:
+    if not settings.kafka:
+        yield None
+        return
+    async with KafkaBus(kafka_settings(settings, world)) as bus:
+        yield bus
 
 
 @asynccontextmanager

@@ -9,7 +9,13 @@ from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, how_to_set_up, open_plugins
 from cs.domain.service import World
 from cs.paid_calls.budgets import Budgets, account_away
-from cs.paid_calls.service import NOT_CHECKED, NOT_CONFIGURED, WORKS, ServiceCheck
+from cs.paid_calls.service import (
+    NOT_CHECKED,
+    NOT_CONFIGURED,
+    WORKS,
+    CheckedPlugin,
+    ServiceCheck,
+)
 from cs.plugins.entry_points import Group, installed_plugins, names_of
 from cs.settings import Settings
 
@@ -21,19 +27,9 @@ SPENDING_FILE = "spending.db"
 NO_FAULT = frozenset({WORKS, NOT_CONFIGURED, NOT_CHECKED})
 
 
-class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
-    """One plug-in and how its check ended.
-
-    Attributes:
-        kind: ``brand source``, ``people source``, ``second opinion`` or ``verifier``.
-    """
-
-    name: str
-    kind: str
-    found: ServiceCheck
-
-
-async def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
+async def check_sources(
+    settings: Settings, world: World = "live"
+) -> AsyncIterator[CheckedPlugin]:
     """Check every source that *settings* name, or that is installed; yield each as it ends.
 
     Raises:
@@ -43,7 +39,7 @@ async def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
     if people is None:  # those without a key, too
         people = names_of(installed_plugins(Group.PEOPLE_SOURCES))
     every = msgspec.structs.replace(settings, people_sources=tuple(people))
-    async with _opened(every) as tools:
+    async with _opened(every, world) as tools:
         for brand_source in tools.brand_sources:
             yield await _checked("brand source", brand_source)
         for people_source in tools.people_sources:
@@ -52,7 +48,9 @@ async def check_sources(settings: Settings) -> AsyncIterator[CheckedPlugin]:
             yield await _checked("second opinion", tools.second_opinion)
 
 
-async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
+async def check_verifiers(
+    settings: Settings, world: World = "live"
+) -> AsyncIterator[CheckedPlugin]:
     """Check every verifier that *settings* name, or that is installed; yield each as it ends.
 
     Raises:
@@ -60,7 +58,7 @@ async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
     """
     names = settings.verifiers
     left = list(names_of(installed_plugins(Group.VERIFIERS)) if names is None else names)
-    async with _opened(settings) as tools:
+    async with _opened(settings, world) as tools:
         for each in tools.verifiers:
             left.remove(each.name)
             yield await _checked("verifier", each)
@@ -70,11 +68,11 @@ async def check_verifiers(settings: Settings) -> AsyncIterator[CheckedPlugin]:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[StagePlugins]:
+async def _opened(settings: Settings, world: World) -> AsyncIterator[StagePlugins]:
     async with (
-        open_budgets(settings) as budgets,
+        open_budgets(settings, world) as budgets,
         open_directory_if_named(settings) as directory,
-        open_plugins(settings, budgets=budgets, directory=directory) as tools,
+        open_plugins(settings, budgets=budgets, directory=directory, world=world) as tools,
     ):
         yield tools
 

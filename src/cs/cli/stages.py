@@ -21,7 +21,6 @@ from cs.assembly.people_directory import open_directory_if_named
 from cs.assembly.plugins import StagePlugins, open_plugins
 from cs.assembly.service_checks import (
     NO_FAULT,
-    CheckedPlugin,
     check_sources,
     check_verifiers,
     open_budgets,
@@ -39,7 +38,7 @@ from cs.domain.roles.role import JobRole
 from cs.domain.roles.role import classify as role_of
 from cs.domain.source_cost import MICROS
 from cs.opinions.language_model import LanguageModel, UnsureHeadline
-from cs.paid_calls.service import WORKS
+from cs.paid_calls.service import WORKS, CheckedPlugin
 from cs.pipeline.brand_resolution import resolve as resolve_brand
 from cs.pipeline.cost_meter import asking, metered
 from cs.pipeline.verification import ask

@@ -28,9 +28,9 @@ COOKIE = "cs_console"
 SIGNED_WITH = "console"
 #: A session without a call for so long ends, and one of this age whatever it does.
 IDLE, LONGEST = timedelta(minutes=30), timedelta(hours=12)
-#: Failed logins of one address in a minute; then further ones are refused unread.
+#: Failed logins by one name from one address in a minute; then further ones are refused unread.
 FAILURES, FAILURES_OF = 5, timedelta(minutes=1)
-#: Addresses whose failures are remembered, and sessions that were ended.
+#: Names and addresses whose failures are remembered, and sessions that were ended.
 ADDRESSES = 10_000
 #: Characters of the hash of a token that a session repeats.
 TOKEN = 16
@@ -131,21 +131,22 @@ class Access:
         """Return a session of the operator *name* with *token*; ``None``: they do not match.
 
         Raises:
-            HTTPException: 429: its address failed too often; 403: as `session`.
+            HTTPException: 429: it failed too often from there; 403: as `session`.
             LogUnavailable: The operator cannot be read now.
         """
         self._check_transport(request)
         now = self._clock.wall()
-        address = self._caller(request)
-        failed = [at for at in self._failures.get(address, ()) if now - at < FAILURES_OF]
+        # By name, too: many operators may come from the address of one proxy.
+        who = f"{name.lower()[:64]} {self._caller(request)}"
+        failed = [at for at in self._failures.get(who, ()) if now - at < FAILURES_OF]
         if len(failed) >= FAILURES:
             raise HTTPException(429, "too many failed sign-ins; try again in a minute")
-        self._failures[address] = [*failed, now]  # before it is known: many may come at once
+        self._failures[who] = [*failed, now]  # before it is known: many may come at once
         known = await self._operator(name)
         matches = hmac.compare_digest(known.token_hash, hash_key(token))
         if known.role is None or not matches:
             return None
-        self._failures[address] = failed
+        self._failures[who] = failed
         begun = self._begin(name.lower(), known.role, now)
         return msgspec.structs.replace(begun, token=known.token_hash[:TOKEN])
 

@@ -17,9 +17,19 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 
-from cs.console import brands, events, keys, overview, searches, sources
+from cs.console import (
+    brands,
+    dead_letters,
+    events,
+    keys,
+    overview,
+    people,
+    reports,
+    searches,
+    sources,
+)
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Handler, Parts, View
+from cs.console.views import Act, Action, Handler, Parts, Reveal, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
@@ -27,6 +37,7 @@ from cs.history.pages import Page, Section, environment
 from cs.keystore.port import KeysUnavailable
 from cs.runtime.ids import random_id
 from cs.runtime.lru import LruDict
+from cs.runtime.slow_work import SlowWorkFailed
 
 #: Longest body of a form, in bytes.
 MAX_FORM = 8_192
@@ -57,6 +68,9 @@ NAVIGATION = (
     ("Mail domains", "/console/mail-domains", "m"),
     ("Sources", "/console/sources", "p"),
     ("Events", "/console/events", "e"),
+    ("Report", "/console/report", "r"),
+    ("Dead letters", "/console/dead-letters", "d"),
+    ("People", "/console/people", "q"),
 )
 _VIEWS: Mapping[str, Handler] = {
     "/": overview.overview,
@@ -64,12 +78,16 @@ _VIEWS: Mapping[str, Handler] = {
     "/searches/{search}": searches.show_search,
     "/brands": brands.list_brands,
     "/brands/{stream}": brands.show_brand,
+    "/brands/{stream}/compare": brands.compare_runs,
     "/keys": keys.list_keys,
     "/keys/{key}": keys.show_key,
     "/mail-domains": brands.list_mail_domains,
     "/sources": sources.show_sources,
     "/events": events.list_events,
     "/events/{position}": events.show_event,
+    "/report": reports.show_report,
+    "/dead-letters": dead_letters.list_dead_letters,
+    "/people": people.show_people,
 }
 _ACTS: Mapping[str, Act] = {
     "/pause": overview.pause,
@@ -78,6 +96,15 @@ _ACTS: Mapping[str, Act] = {
     "/keys/{key}/grant": keys.grant,
     "/keys/{key}/rotate": keys.rotate,
     "/keys/{key}/revoke": keys.revoke,
+    "/sources/check-sources": sources.check,
+    "/sources/check-verifiers": sources.check,
+    "/dead-letters/send": dead_letters.send_again,
+    "/dead-letters/discard": dead_letters.discard,
+}
+#: What shows people in clear, once a reason is stored.
+_REVEALS: Mapping[str, Reveal] = {
+    "/searches/{search}": searches.reveal_search,
+    "/dead-letters": dead_letters.read_dead_letter,
 }
 _STATIC = {
     each.name: each.read_bytes()
@@ -102,9 +129,14 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
         Route("/sign-out", console.guarded(console.sign_out, "viewer"), methods=["POST"]),
         Route("/find", console.guarded(console.find, "viewer")),
         Route("/live", console.guarded(console.live, "viewer")),
+        *(
+            Route(path, console.guarded(console.reveal(show), "privacy"), methods=["POST"])
+            for path, show in _REVEALS.items()
+        ),
+        Route("/people/export", console.guarded(console.export, "privacy"), methods=["POST"]),
         Route(
-            "/searches/{search}",
-            console.guarded(console.reveal, "privacy"),
+            "/people/erase",
+            console.guarded(console.act(people.erase), "privacy"),
             methods=["POST"],
         ),
         *(
@@ -153,6 +185,8 @@ class _Console:
                 response = self._problem(409, str(refusal))
             except (LogUnavailable, KeysUnavailable) as error:
                 response = self._problem(503, f"{error}; try again")
+            except SlowWorkFailed as error:
+                response = self._problem(503, str(error))
             else:
                 # What a page asks for by itself keeps no session alive.
                 by_itself = "hx-request" in request.headers or endpoint == self.live
@@ -185,10 +219,16 @@ class _Console:
 
         return do
 
-    async def reveal(self, request: Request, session: Session) -> Response:
+    def reveal(self, show: Reveal) -> Endpoint:
+        async def reveal(request: Request, session: Session) -> Response:
+            form = await _form(request, session)
+            return self._page(await show(self._parts, request, session, form), request, session)
+
+        return reveal
+
+    async def export(self, request: Request, session: Session) -> Response:
         form = await _form(request, session)
-        view = await searches.reveal_search(self._parts, request, session, form)
-        return self._page(view, request, session)
+        return await people.export(self._parts, request, session, form)
 
     async def find(self, request: Request, session: Session) -> Response:
         """Lead to what the words in the search box name, by their form."""

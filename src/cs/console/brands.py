@@ -1,7 +1,8 @@
 """Brands and mail domains: what is known of each, and how it came about."""
 
 import shlex
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -9,6 +10,7 @@ from starlette.requests import Request
 
 from cs.console.access import Session
 from cs.console.views import (
+    NOT_READY,
     ROWS,
     Action,
     Input,
@@ -23,6 +25,7 @@ from cs.console.views import (
 from cs.domain.mail_domain import BounceReported, DomainLearned
 from cs.eventlog.port import NO_STREAM
 from cs.history.brands import words_of
+from cs.history.comparing import PersonChange, one_after_another
 from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.states import plain_state
 from cs.projections.brands import BRANDS, BrandRow
@@ -71,12 +74,15 @@ async def show_brand(parts: Parts, request: Request, session: Session) -> View:
         for run in reversed(runs[-ROWS:])
     ]
     name = words_of(row.query)
+    now = {**_row(stream, row), "brand": name}
+    if [*one_after_another(runs)]:
+        now["changes"] = Link("compare two runs", f"/console/brands/{stream}/compare")
     return View(
         page=Page(
             title=name,
             lead=stream,
             sections=[
-                Section(heading="Now", facts=facts({**_row(stream, row), "brand": name})),
+                Section(heading="Now", facts=facts(now)),
                 table("Runs", rows, "lookup started_at outcome people verified rules"),
             ],
         ),
@@ -88,6 +94,56 @@ async def show_brand(parts: Parts, request: Request, session: Session) -> View:
                 asks="The next search for this brand is a live one. Cannot be undone.",
             )
         ],
+    )
+
+
+async def compare_runs(parts: Parts, request: Request, session: Session) -> View:
+    """Show who joined, who left and what changed between two runs, by pseudonym."""
+    del session
+    stream = request.path_params["stream"]
+    pairs = [*one_after_another(await parts.history.runs(stream))]
+    if not pairs:
+        raise not_found("fewer than two runs have an answer", "search for the brand again")
+    lookups = [pairs[0][0].lookup, *(after.lookup for _, after in pairs)][-ROWS:]
+    before = chosen(request, "before") or pairs[-1][0].lookup
+    after = chosen(request, "after") or pairs[-1][1].lookup
+    if not {before, after} <= {*lookups}:
+        raise HTTPException(400, "before and after: two runs of this brand with an answer")
+    found = await parts.slow.get("compare", before, after)
+    sections = [NOT_READY] if found is None else [_changes(*found)]
+    return View(
+        page=Page(title="Two runs", lead=f"{stream}: {before} to {after}", sections=sections),
+        command=shlex.join(["cs", "compare", before, after]),
+        filters=[
+            Input(name="before", label="Before", value=before, options=lookups),
+            Input(name="after", label="After", value=after, options=lookups),
+        ],
+    )
+
+
+def _changes(changes: Sequence[PersonChange], same_people: int) -> Section:
+    rows = [
+        {
+            "person": each.who or (each.now or each.was or {})["person"],
+            "change": each.change,
+            "fields": ", ".join(each.changed),
+            **{
+                f"{name}_{when}": None if shown is None else shown[name]
+                for name in ("level", "family", "verified")
+                for when, shown in (("before", each.was), ("after", each.now))
+            },
+        }
+        for each in changes
+    ]
+    counts = Counter(each.change for each in changes)
+    values = {name: counts[name] for name in ("joined", "left", "changed")}
+    fields = [*rows[0]] if rows else []
+    return table(
+        "People",
+        rows,
+        " ".join(fields),
+        facts=facts({**values, "the_same": same_people}),
+        about="" if rows else "Both runs show the same people.",
     )
 
 

@@ -1,17 +1,27 @@
-"""Sources and verifiers: calls, yield, cost for a verified e-mail, and how they ended."""
+"""Sources and verifiers: calls, yield, cost for a verified e-mail, caps, and how they ended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import Parts, View
+from cs.console.views import Action, Parts, View
 from cs.domain.source_cost import MICROS, SourceFigures
 from cs.history.pages import Page, Section, table
 from cs.history.service_state import RecentRuns
+from cs.paid_calls.budgets import Spending
+from cs.paid_calls.service import WORKS, CheckedPlugin
 from cs.projections.source_weeks import WEEKS, figures_until
+
+#: The least time between two checks of the same kind.
+CHECKED_S = 10.0
+_KINDS = ("sources", "verifiers")
+_ASKS = (
+    "Asks every one of them once, as cheaply as it can be asked. Most checks are free; a "
+    "search engine or a verification service may charge for one call. Cannot be undone."
+)
 
 
 async def show_sources(parts: Parts, request: Request, session: Session) -> View:
@@ -26,17 +36,37 @@ async def show_sources(parts: Parts, request: Request, session: Session) -> View
         else "None was asked in the last weeks."
     )
     fields = "name stage questions calls usd found used verified usd_per_email"
+    checked = [each for kind in _KINDS for each in parts.slow.last("check", kind) or ()]
     return View(
         page=Page(
             title="Sources and verifiers",
             sections=[
                 table("Cost and yield", rows, fields, about=about),
+                _spent(await parts.spending()),
+                *([_checks(checked)] if checked else []),
                 _ends("How sources ended lately", state.sources),
                 _ends("How verifiers ended lately", state.verifiers),
             ],
         ),
         command="cs report --by source",
+        actions=[
+            Action(name=f"Check {kind}", to=f"/console/sources/check-{kind}", asks=_ASKS)
+            for kind in _KINDS
+        ],
     )
+
+
+async def check(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Ask every source, or every verifier, whether it works."""
+    del session, form
+    kind = request.url.path.rpartition("-")[2]
+    found = await parts.slow.get("check", kind, kept_s=CHECKED_S)
+    if found is None:
+        return "They are being asked: the page shows the answers in a minute."
+    works = sum(each.found.ended == WORKS for each in found)
+    return f"{works} of {len(found)} {kind} work; the page shows each."
 
 
 def _row(each: SourceFigures) -> dict[str, Any]:
@@ -52,6 +82,46 @@ def _row(each: SourceFigures) -> dict[str, Any]:
         "verified": each.verified,
         "usd_per_email": f"{usd / each.verified:.4f}" if usd and each.verified else None,
     }
+
+
+def _spent(every: Sequence[tuple[Spending, float, float]]) -> Section:
+    """Return what of the caps of a day and a month is used."""
+    rows = [
+        {
+            "name": spent.service,
+            "calls_today": spent.calls_today,
+            "today": _of(spent.micros_today / MICROS, a_day),
+            "this_month": _of(spent.micros_this_month / MICROS, a_month),
+            "paused": spent.paused_why or None,
+        }
+        for spent, a_day, a_month in every
+    ]
+    about = "By days and months of UTC, with what is reserved for calls under way."
+    return table(
+        "Budgets",
+        rows,
+        "name calls_today today this_month paused",
+        about=about if rows else "No paid service was asked yet.",
+    )
+
+
+def _checks(every: Sequence[CheckedPlugin]) -> Section:
+    rows = [
+        {
+            "name": each.name,
+            "kind": each.kind,
+            "state": each.found.ended,
+            "price": each.found.usd_per_call,
+            "left": each.found.left,
+            "why": each.found.why,
+        }
+        for each in every
+    ]
+    return table("The last check", rows, "name kind state price left why")
+
+
+def _of(spent: float, cap: float) -> str:
+    return f"${spent:.2f} of ${cap:g}"
 
 
 def _ends(heading: str, every: dict[str, RecentRuns]) -> Section:

@@ -9,24 +9,31 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from cs.admin.health import Readiness
+from cs.bus.dead_letters import DeadLetterBox
 from cs.console.access import Access, Session
 from cs.console.activity import Activity
 from cs.domain.console_operator import OperatorRole
 from cs.eventlog.port import EventLog
 from cs.eventlog.streams import Streams
 from cs.history.history import History
-from cs.history.pages import Link, Page
+from cs.history.pages import Link, Page, Section
 from cs.history.service_state import ServiceState, read_state
 from cs.keystore.port import KeyStore
 from cs.operations.operator import Operator
+from cs.paid_calls.budgets import Spending
 from cs.projections.reading import Reading
 from cs.projections.views import Views
 from cs.runtime.clock import Clock
+from cs.runtime.slow_work import SlowWork
 
 #: Rows of one table; further ones are on the next page.
 ROWS = 50
 #: How long a state that was read is shown again: many may look at once.
 FRESH_S = 5.0
+#: Stands for what is not made yet.
+NOT_READY = Section(
+    heading="Not ready yet", about="It is being made. Load the page again in a few seconds."
+)
 
 
 class CachedState:
@@ -76,6 +83,12 @@ class Parts(msgspec.Struct, frozen=True):
     clock: Clock
     ready: Readiness
     activity: Activity
+    #: Reports, comparisons, checks and requests of people (`cs.assembly.work_aside`).
+    slow: SlowWork
+    #: Paid services, and of each the caps of a day and a month in US dollars.
+    spending: Callable[[], Awaitable[Sequence[tuple[Spending, float, float]]]]
+    #: ``None``: this process reads none.
+    dead_letters: DeadLetterBox | None
     state: CachedState = msgspec.field(default_factory=CachedState)
 
     @property
@@ -140,6 +153,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 Handler = Callable[[Parts, Request, Session], Awaitable[View]]
 #: Does what an action says; returns a sentence about it, and what to show once.
 Act = Callable[[Parts, Request, Session, Mapping[str, str]], Awaitable[str]]
+
+#: Shows people in clear, once the reason in the form is stored.
+Reveal = Callable[[Parts, Request, Session, Mapping[str, str]], Awaitable[View]]
 
 
 def search_link(search: str) -> Link:

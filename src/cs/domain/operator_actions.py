@@ -14,7 +14,7 @@ from cs.domain.disclosure import DisclosureMade
 from cs.domain.key import KeyIssued, KeyRevoked, KeyRotated, QuotaGranted
 from cs.domain.messages import Event, converted
 from cs.domain.person import PersonErased, PersonSuppressed, SuppressionLifted
-from cs.domain.service import Paused, Resumed
+from cs.domain.service import DeadLetterDiscarded, DeadLetterSentAgain, Paused, Resumed
 
 #: Longest name of an account; the rest is cut.
 ACCOUNT = 64
@@ -26,6 +26,8 @@ _WHAT: dict[type[AnyEvent], str] = {
     QuotaGranted: "quota_granted",
     Paused: "api_paused",
     Resumed: "api_resumed",
+    DeadLetterSentAgain: "dead_letter_sent_again",
+    DeadLetterDiscarded: "dead_letter_discarded",
     BrandForgotten: "brand_forgotten",
     PersonErased: "person_erased",
     PersonSuppressed: "person_suppressed",
@@ -47,6 +49,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         units: Of quota, if any were granted.
         command: Which command opened people, if any were.
         why: What was said about that.
+        letter: Topic, partition and offset of a dead letter, if one was handled.
     """
 
     at: datetime
@@ -56,6 +59,7 @@ class OperatorAct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     units: int | None = None
     command: str | None = None
     why: str | None = None
+    letter: str | None = None
 
 
 def act_of(stream: str, event: AnyEvent) -> OperatorAct | None:

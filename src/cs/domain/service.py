@@ -1,4 +1,4 @@
-"""The one service of a log: which world the log belongs to, and the pause switch.
+"""The one service of a log: its world, the pause switch, and dead letters that were handled.
 
 Stream category ``service``; one stream, ``service``.
 """
@@ -30,13 +30,33 @@ class Resumed(Event, frozen=True, kw_only=True):
     by: str | None = None
 
 
-ServiceEvent = WorldChosen | Paused | Resumed
+class DeadLetterSentAgain(Event, frozen=True, kw_only=True):
+    """An operator sent a dead letter back to the topic that it came from.
+
+    Attributes:
+        letter: That topic, partition and offset.
+    """
+
+    letter: str
+    by: str | None = None
+
+
+class DeadLetterDiscarded(Event, frozen=True, kw_only=True):
+    """An operator discarded a dead letter; ``letter`` as in `DeadLetterSentAgain`."""
+
+    letter: str
+    by: str | None = None
+
+
+ServiceEvent = WorldChosen | Paused | Resumed | DeadLetterSentAgain | DeadLetterDiscarded
 
 #: Topics of stored events: never renamed or reused.
 EVENT_TOPICS: Mapping[str, type[ServiceEvent]] = {
     "service.world-chosen.v1": WorldChosen,
     "service.paused.v1": Paused,
     "service.resumed.v1": Resumed,
+    "service.dead-letter-sent-again.v1": DeadLetterSentAgain,
+    "service.dead-letter-discarded.v1": DeadLetterDiscarded,
 }
 
 
@@ -52,7 +72,15 @@ class Resume(Command, frozen=True, kw_only=True):
     by: str | None = None
 
 
-ServiceCommand = ChooseWorld | Pause | Resume
+class HandleDeadLetter(Command, frozen=True, kw_only=True):
+    """Send a dead letter *again*, or discard it."""
+
+    letter: str
+    again: bool
+    by: str | None = None
+
+
+ServiceCommand = ChooseWorld | Pause | Resume | HandleDeadLetter
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -93,6 +121,9 @@ def decide(command: ServiceCommand, state: Service) -> tuple[ServiceEvent, ...]:
             return () if state.paused else (Paused(by=by, at=at),)
         case Resume(by=by):
             return (Resumed(by=by, at=at),) if state.paused else ()
+        case HandleDeadLetter(letter=letter, again=again, by=by):
+            kind = DeadLetterSentAgain if again else DeadLetterDiscarded
+            return (kind(letter=letter, by=by, at=at),)
         case _:
             assert_never(command)
 
@@ -110,5 +141,7 @@ def evolve(state: Service, event: ServiceEvent) -> Service:
             return replace(state, paused=True)
         case Resumed():
             return replace(state, paused=False)
+        case DeadLetterSentAgain() | DeadLetterDiscarded():
+            return state
         case _:
             assert_never(event)

@@ -27,7 +27,7 @@ from cs.domain.console_operator import (
 from cs.domain.contact import Query
 from cs.domain.disclosure import DisclosedEvents, DisclosureMade
 from cs.domain.key import GrantQuota, IssueKey, Key, KeyCommand, RevokeKey, RotateKey
-from cs.domain.service import ChooseWorld, Pause, Resume, World
+from cs.domain.service import ChooseWorld, HandleDeadLetter, Pause, Resume, World
 from cs.eventlog.categories import SERVICE
 from cs.eventlog.port import EventLog, Where
 from cs.eventlog.streams import Streams
@@ -129,6 +129,11 @@ class Operator:
         return await self._change(
             SERVICE, partial(service.decide, Resume(**self._act())), "resume"
         )
+
+    async def handle_dead_letter(self, letter: str, *, again: bool) -> None:
+        """Record that *letter*, a topic, partition and offset, is sent again or discarded."""
+        handle = HandleDeadLetter(letter=letter, again=again, **self._act())
+        await self._change(SERVICE, partial(service.decide, handle), "console")
 
     async def choose_world(self, world: World) -> None:
         """Tie the log to *world*, as the first process to start on it does.

@@ -188,6 +188,18 @@ class ServiceCheck(msgspec.Struct, frozen=True, kw_only=True):
     usd_this_month: float | None = None
 
 
+class CheckedPlugin(msgspec.Struct, frozen=True, kw_only=True):
+    """One plug-in and how its check ended.
+
+    Attributes:
+        kind: ``brand source``, ``people source``, ``second opinion`` or ``verifier``.
+    """
+
+    name: str
+    kind: str
+    found: ServiceCheck
+
+
 class PaidService:
     """Asks the service *name*; see the module.
 

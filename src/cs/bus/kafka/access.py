@@ -23,6 +23,7 @@ from aiokafka.protocol.types import (  # type: ignore[import-untyped,unused-igno
     String,
 )
 
+from cs.bus.dead_letters import GROUP as DEAD_LETTERS_GROUP
 from cs.bus.kafka.settings import CannotApply, KafkaSettings
 from cs.bus.kafka.topics import admin_client
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS
@@ -96,6 +97,10 @@ def access_of_roles(prefix: str) -> Mapping[str, Sequence[Access]]:
             f"stage-{name}": [*joins(name, topic), *may("Write", OUTCOMES, DEAD_LETTERS)]
             for name, topic in STAGE_TOPICS.items()
         },
+        "console": [
+            *joins(DEAD_LETTERS_GROUP, DEAD_LETTERS),
+            *may("Write", OUTCOMES, *STAGE_TOPICS.values()),
+        ],
         "topics": [
             Access(resource="topic", name=prefix + plan.name, operations=every)
             for plan in TOPICS

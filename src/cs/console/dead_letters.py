@@ -1,0 +1,153 @@
+"""What the service has set aside: damaged streams, and messages that could not be handled."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from cs.bus.dead_letters import DeadLetter, DeadLetterBox
+from cs.bus.port import BusUnavailable
+from cs.bus.topics import OUTCOMES, STAGE_TOPICS
+from cs.console.access import Session
+from cs.console.views import ROWS, Action, Input, Parts, View, event_link
+from cs.domain.disclosure import DisclosedEvents
+from cs.history.pages import Link, Page, table
+from cs.projections.set_aside import ASIDE, SET_ASIDE
+
+#: Bytes of a letter that are shown.
+SHOWN = 64 * 1024
+_EVENTS = "/console/events?"
+
+
+async def list_dead_letters(parts: Parts, request: Request, session: Session) -> View:
+    """Show dead letters, without what is in them, and damaged streams."""
+    del request, session
+    return await _view(parts)
+
+
+async def read_dead_letter(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> View:
+    """Show what is in one, once the reason is stored."""
+    del request
+    _, letter = _found(parts, form)
+    asked, upto = DisclosedEvents(lookup=letter.lookup), await parts.log.head()
+    why = form.get("why", "")
+    await parts.operator(session).disclose("console dead-letters", why, asked, upto=upto)
+    content = letter.record.value[:SHOWN].decode(errors="replace")
+    return await _view(parts, [(f"Content of {letter.id}", content)])
+
+
+async def send_again(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Publish a dead letter again where it came from."""
+    del request
+    box, letter = _found(parts, form)
+    if letter.record.headers.get("topic") not in (OUTCOMES, *STAGE_TOPICS.values()):
+        raise HTTPException(409, "it came from no topic of this service; discard it")
+    await parts.operator(session).handle_dead_letter(letter.place, again=True)
+    try:
+        await box.send_again(letter)
+    except BusUnavailable as error:
+        raise HTTPException(503, f"it was not sent: {error}; try again") from error
+    return "It was sent again. If it cannot be handled this time either, it comes back."
+
+
+async def discard(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Discard a dead letter."""
+    del request
+    box, letter = _found(parts, form)
+    await parts.operator(session).handle_dead_letter(letter.place, again=False)
+    await box.let_go(letter)
+    return "It is discarded."
+
+
+def _found(parts: Parts, form: Mapping[str, str]) -> tuple[DeadLetterBox, DeadLetter]:
+    box = parts.dead_letters
+    letter = None if box is None else box.get(form.get("letter", ""))
+    if box is None or letter is None:
+        raise HTTPException(404, "there is no such dead letter: it was handled, or is too old")
+    return box, letter
+
+
+async def _view(parts: Parts, contents: Sequence[tuple[str, str]] = ()) -> View:
+    box = parts.dead_letters
+    letters = [] if box is None or box.why else (await box.newest())[:ROWS]
+    about = (
+        "Messages that could not be read or handled, kept for an hour. Work without an answer "
+        "is issued again by itself: correct what wrote them."
+    )
+    if box is None or box.why:
+        why = "set kafka, docs/deploy.md" if box is None else box.why
+        about = f"This process cannot read them: {why}."
+    rows = [
+        {
+            "letter": each.id,
+            "read_at": each.read_at,
+            "came_from": each.place,
+            "error": each.record.headers.get("error", "")[:100],
+            "bytes": len(each.record.value),
+            "lookup": each.lookup and Link(each.lookup, _EVENTS + f"lookup={each.lookup}"),
+        }
+        for each in letters
+    ]
+    damaged = [
+        {
+            "stream": Link(row.stream, _EVENTS + f"stream={row.stream}"),
+            "from_version": row.version,
+            "position": event_link(row.position) if row.position else None,
+        }
+        for _, row in await parts.views.tagged(ASIDE, SET_ASIDE)
+    ]
+    mend = "Passed over until they are mended, then taken up again: docs/runbook.md."
+    return View(
+        page=Page(
+            title="Dead letters",
+            sections=[
+                table(
+                    "Messages",
+                    rows,
+                    "letter read_at came_from error bytes lookup",
+                    about=about if rows or not box or box.why else f"None. {about}",
+                    folded=contents,
+                ),
+                table(
+                    "Damaged streams",
+                    damaged[:ROWS],
+                    "stream from_version position",
+                    about=mend if damaged else "None.",
+                ),
+            ],
+        ),
+        command="cs log verify",
+        actions=[*_actions([each.id for each in letters])] if letters else [],
+        live=not contents,
+    )
+
+
+def _actions(letters: Sequence[str]) -> Iterator[Action]:
+    which = Input(name="letter", label="Letter", options=letters)
+    yield Action(
+        name="Send again",
+        to="/console/dead-letters/send",
+        asks="It goes back to the topic that it came from; what is recorded already changes "
+        "nothing. Cannot be undone.",
+        inputs=[which],
+    )
+    yield Action(
+        name="Discard",
+        to="/console/dead-letters/discard",
+        asks="It is not shown any more. Cannot be undone.",
+        inputs=[which],
+    )
+    yield Action(
+        name="Read",
+        to="/console/dead-letters",
+        asks="Its content, which may name people, is shown once. Who looked and why is stored "
+        "for good.",
+        role="privacy",
+        inputs=[which, Input(name="why", label="Reason", required=True)],
+    )

@@ -1,0 +1,84 @@
+"""Requests of people: what is held on one, and erasing one."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from cs.console.access import Session
+from cs.console.views import Action, Input, Parts, View
+from cs.history.pages import Page, Section
+
+#: The name of the file that an export is downloaded as.
+FILE = "person.json"
+_WHO = (
+    Input(name="email", label="E-mail"),
+    Input(name="profile", label="or LinkedIn profile"),
+)
+_ACTIONS = (
+    Action(
+        name="Export",
+        to="/console/people/export",
+        asks="Everything that is held on the person, as JSON. Who asked and why is stored.",
+        role="privacy",
+        inputs=[
+            *_WHO,
+            Input(
+                name="why",
+                label="Reason",
+                value="Asked for by the person, GDPR article 15",
+                required=True,
+            ),
+        ],
+    ),
+    Action(
+        name="Erase",
+        to="/console/people/erase",
+        asks="Erases the person from everything stored and keeps later searches from finding "
+        "them. Cannot be undone.",
+        role="privacy",
+        inputs=_WHO,
+    ),
+)
+
+
+async def show_people(parts: Parts, request: Request, session: Session) -> View:
+    """Offer to export or erase a person."""
+    del parts, request
+    about = (
+        "Export or erase one person, named by an e-mail or a LinkedIn profile, which is "
+        "neither stored nor logged. `cs people erase --dry-run` says what would be destroyed."
+    )
+    if not session.may("privacy"):
+        about += " Both need the role privacy; ask for it."
+    return View(
+        page=Page(title="People", sections=[Section(heading="Requests", about=about)]),
+        command="cs people suppressed",
+        actions=_ACTIONS,
+    )
+
+
+async def export(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> Response:
+    """Return everything that is held on a person, as a file."""
+    del request
+    why = form.get("why", "")
+    held = await parts.slow.do("export", session.name, _named(form), why, FILE)
+    as_file = {"Content-Disposition": f'attachment; filename="{FILE}"'}
+    return Response(held, media_type="application/json", headers=as_file)
+
+
+async def erase(
+    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
+) -> str:
+    """Erase a person."""
+    del request
+    said: str = await parts.slow.do("erase", session.name, _named(form))
+    return said
+
+
+def _named(form: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return e-mail and profile, as far as they are given."""
+    email, profile = (form.get(name, "").strip() or None for name in ("email", "profile"))
+    return email, profile

@@ -1,0 +1,64 @@
+"""Work that takes longer than a call waits: results are shared by those who ask, and kept."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from cs.runtime.coordination import KeyedLock
+from cs.runtime.lru import LruDict
+
+#: How long a result is given out again, from the beginning of its work on.
+KEPT_S = 300.0
+#: How long a caller waits for a result; later it is ready, or nearly so.
+WAIT_S = 10.0
+#: Results that are kept, and pieces of work that may wait for their turn.
+KEPT, WAITING = 16, 4
+
+
+class SlowWorkFailed(Exception):
+    """The work did not end well, or cannot begin now; the message says why."""
+
+
+class SlowWork:
+    """Does one piece of work of each kind at a time.
+
+    Args:
+        do: Does the work of a kind, with its arguments.
+    """
+
+    def __init__(self, do: Callable[..., Awaitable[Any]]) -> None:
+        self._do = do
+        self._turns = KeyedLock()
+        self._begun = LruDict[tuple[Any, ...], tuple[float, asyncio.Task[Any]]](KEPT)
+
+    async def do(self, kind: str, *words: Any) -> Any:
+        """Return the result of work whose result is kept for no other caller."""
+        async with self._turns.of(kind):
+            return await self._do(kind, *words)
+
+    async def get(self, kind: str, *words: Any, kept_s: float = KEPT_S) -> Any | None:
+        """Return the result of work, at most *kept_s* old; ``None``: ask again, it runs.
+
+        Raises:
+            SlowWorkFailed: Too much waits already.
+            Exception: As the work does; the next call begins it again.
+        """
+        now, asked = asyncio.get_running_loop().time(), (kind, *words)
+        begun_at, task = self._begun.get(asked, (0.0, None))
+        if task is None or (task.done() and now - begun_at > kept_s):
+            if sum(not each.done() for _, each in self._begun.values()) >= WAITING:
+                raise SlowWorkFailed("too much is being made now; try again in a minute")
+            task = asyncio.create_task(self.do(*asked), name=kind)
+            self._begun[asked] = now, task
+        await asyncio.wait({task}, timeout=WAIT_S)
+        if not task.done():
+            return None
+        if task.exception() is not None:
+            self._begun.pop(asked, None)
+        return task.result()
+
+    def last(self, kind: str, *words: Any) -> Any | None:
+        """Return the last result, however old; ``None``: there is none."""
+        _, task = self._begun.get((kind, *words), (0.0, None))
+        ended_well = task is not None and task.done() and task.exception() is None
+        return task.result() if task is not None and ended_well else None

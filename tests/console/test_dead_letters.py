@@ -1,0 +1,146 @@
+"""Messages that could not be handled: shown, read for a reason, sent again, discarded."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from html import unescape
+
+import httpx
+import pytest
+
+from cs.assembly.one_process import memory_bus
+from cs.bus.dead_letters import DeadLetter, DeadLetterBox
+from cs.bus.memory import MemoryBus
+from cs.bus.topics import DEAD_LETTERS, OUTCOMES, RETENTION
+from cs.domain.operator_actions import act_of
+from cs.eventlog.categories import SERVICE
+from cs.eventlog.port import NO_STREAM
+from harness.in_process import Service, in_memory
+from harness.manual_clock import ManualClock
+from harness.outside import tools
+
+HOSTILE = b'{"lookup": "brand-abc.1", "who": "<script>window.ran=1</script> Jane Doe"}'
+
+
+@pytest.fixture
+async def bus() -> MemoryBus:
+    return memory_bus()
+
+
+@pytest.fixture
+async def service(bus: MemoryBus) -> AsyncIterator[Service]:
+    async with in_memory(tools(), bus=bus, console=True) as running:
+        await bus.publish(OUTCOMES, key=b"k", value=HOSTILE)
+        async with running.console() as client:
+            await seen(client, "0-0")
+        yield running
+
+
+async def seen(client: httpx.AsyncClient, words: str) -> str:
+    """Return the page once it has *words*."""
+    async with asyncio.timeout(30):
+        page = ""
+        while words not in page:
+            page = (await client.get("/dead-letters")).text
+    return page
+
+
+async def acts(service: Service) -> list[tuple[str, str | None, str | None]]:
+    events = await service.running.streams.log.read(SERVICE, NO_STREAM)
+    found = (act_of(SERVICE, each.event) for each in events)
+    return [(act.what, act.letter, act.by) for act in found if act is not None]
+
+
+async def form(client: httpx.AsyncClient, **fields: str) -> dict[str, str]:
+    page = (await client.get("/dead-letters")).text
+    return {"csrf": re.findall(r'name="csrf" value="(\w+)"', page)[0], **fields}
+
+
+async def test_what_could_not_be_read_is_listed_without_what_is_in_it(
+    service: Service,
+) -> None:
+    async with service.console() as client:
+        page = unescape(await seen(client, "0-0"))
+
+    assert f"{OUTCOMES} 0/0" in page
+    assert "ValidationError" in page
+    assert "brand-abc.1" in page
+    assert "Jane" not in page
+
+
+async def test_it_is_read_once_a_reason_is_stored(service: Service) -> None:
+    async with service.console() as client:
+        none = await client.post("/dead-letters", data=await form(client, letter="0-0"))
+        why = "Ticket 4711, a stage in Go"
+        shown = await client.post(
+            "/dead-letters", data=await form(client, letter="0-0", why=why)
+        )
+
+    assert none.status_code == 409
+    assert "Jane" not in none.text
+    assert "Jane Doe" in shown.text
+    assert "<script>window" not in shown.text
+
+
+async def test_one_that_is_sent_again_is_handled_again(service: Service) -> None:
+    async with service.console() as client:
+        fields = await form(client, letter="0-0", once="this-form")
+        sent = await client.post("/dead-letters/send", data=fields)
+        again = await client.post("/dead-letters/send", data=fields)
+        back = await seen(client, "0-1")  # it is as bad as it was
+
+    assert "It was sent again." in sent.text
+    assert again.text == sent.text, "a form that is sent twice acts once"
+    assert "0-0" not in back
+    assert await acts(service) == [
+        ("dead_letter_sent_again", f"{OUTCOMES} 0/0", "sandbox"),
+    ]
+
+
+async def test_one_that_is_discarded_is_gone(service: Service) -> None:
+    async with service.console() as client:
+        discarded = await client.post(
+            "/dead-letters/discard", data=await form(client, letter="0-0")
+        )
+        again = await client.post("/dead-letters/discard", data={"csrf": "", "letter": "0-0"})
+        page = (await client.get("/dead-letters")).text
+
+    assert "It is discarded." in discarded.text
+    assert again.status_code == 403
+    assert "None. Messages that could not be read" in page
+    assert await acts(service) == [
+        ("dead_letter_discarded", f"{OUTCOMES} 0/0", "sandbox"),
+    ]
+
+
+async def test_a_letter_that_names_a_topic_of_no_stage_is_sent_nowhere(
+    service: Service, bus: MemoryBus
+) -> None:
+    stranger = {"topic": "someone.elses", "partition": "0", "offset": "7", "error": "x"}
+    await bus.publish(DEAD_LETTERS, key=b"", value=b"{}", headers=stranger)
+    async with service.console() as client:
+        await seen(client, "0-1")
+        refused = await client.post("/dead-letters/send", data=await form(client, letter="0-1"))
+
+    assert refused.status_code == 409
+    assert "discard it" in refused.text
+    assert await acts(service) == []
+
+
+async def test_letters_are_as_old_as_their_topic_at_most(bus: MemoryBus) -> None:
+    clock = ManualClock(datetime(2026, 11, 28, tzinfo=UTC))
+    box = DeadLetterBox(bus, clock.now)
+    reading = asyncio.create_task(box.run())
+    await asyncio.sleep(0)
+    await bus.publish(DEAD_LETTERS, key=b"", value=b"\xff")
+    found = list[DeadLetter]()
+    async with asyncio.timeout(30):
+        while not found:
+            await asyncio.sleep(0)
+            found = await box.newest()
+    assert found[0].lookup is None
+    clock.set(clock.now() + RETENTION * 2)
+
+    assert await box.newest() == []
+    reading.cancel()
