@@ -35,7 +35,6 @@ from typing import Any
 
 import msgspec
 
-from api.http_load import CONNECTIONS, Took, call, load
 from cs.assembly.folder import open_folder
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import LookupFinished, LookupStarted
@@ -47,6 +46,7 @@ from cs.operations.operator import NewSecret, Operator
 from cs.runtime.clock import SystemClock
 from cs.runtime.data_folder import DataFolder
 from harness.served import Served, served
+from http_load import CONNECTIONS, Took, call, load
 from live_searches import cpu_s
 
 ROUNDS = 5

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import msgspec
 import uvloop
 
-from api.http_load import CONNECTIONS, Took, call, load
 from harness.api_keys import new_keys
 from harness.served import Served
+from http_load import CONNECTIONS, Took, call, load
 from system.faults.lasting_world import WorldClock, lasting_world
 
 HERE = Path(__file__).parents[1]

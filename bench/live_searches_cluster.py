@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from api.http_load import CONNECTIONS, Took, load
 from harness.api_keys import operating
+from http_load import CONNECTIONS, Took, load
 from live_searches import OF_A_KEY, brands, cpu_s, searches, write_world
 from system.cluster.cluster import Cluster, running_cluster
 

@@ -35,7 +35,6 @@ from typing import Any
 import httpx
 import uvloop
 
-from api.http_load import CONNECTIONS, Took, call, load
 from cli.command import environment
 from crud_service import KEYS, PER_MINUTE, secret_of
 from harness.api_keys import new_keys
@@ -43,6 +42,7 @@ from harness.served import served
 from harness.servers.own_folder import own_folder
 from harness.servers.postgres import running_postgres
 from harness.service_process import ServiceProcess
+from http_load import CONNECTIONS, Took, call, load
 from live_searches import cpu_s
 from postgres_service import SharedService, url_of
 

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import httpx
 
 from cs.api.keys import Keys
-from cs.api.waiting import TIME_LIMITS, TimeLimits
+from cs.api.waiting import TIME_LIMITS, KeyLimiter, TimeLimits
 from cs.assembly.plugins import StagePlugins
 from cs.checks.checks import Check, MemoryChecks
+from cs.domain.api_key import hash_key
 from cs.domain.key import SearchAdmitted
 from cs.eventlog.port import (
     NO_STREAM,
@@ -23,11 +24,13 @@ from cs.eventlog.port import (
     LogUnavailable,
     RecordedEvent,
 )
-from cs.operations.operator import NewSecret
+from cs.eventlog.streams import Streams
+from cs.operations.operator import NewSecret, Operator
 from cs.projections.catalogue import projections
 from cs.projections.sqlite import SqliteViewDatabase
 from cs.projections.table import SealBody, Table
 from cs.projections.views import Views
+from cs.runtime.clock import SystemClock
 from harness.in_process import Service, one_process
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
@@ -199,6 +202,22 @@ class Fragile(Service):
         ):
             client.base_url = httpx.URL(f"{port.url}/v1")
             yield client
+
+    @property
+    def elsewhere(self) -> Operator:
+        """An operator in another process."""
+        return Operator(Streams(self.log), SystemClock())
+
+    def believe(self, key: NewSecret) -> None:
+        """Know nothing newer than that the secret of *key* opens it."""
+        keys, secret = self.running.api.keys, hash_key(key.key)
+        keys._shut.pop(secret, None)
+        keys.remember(key.id, secret)
+
+    def fill_the_line(self) -> None:
+        """Let no call through, and none wait."""
+        api = self.running.api
+        api.read_limiter = api.search_limiter = KeyLimiter(0, 0)
 
     def mistake_checks(self) -> None:
         self.running.api.checks = Mistaken()

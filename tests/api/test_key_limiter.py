@@ -65,7 +65,7 @@ async def act(acts: list[str]) -> None:
     assert len(limiter) == 0
 
 
-async def test_a_slot_is_waited_for_no_longer_than_told() -> None:
+async def test_a_slot_is_waited_for_no_longer_than_asked() -> None:
     limiter = KeyLimiter(1, 2)
     async with limiter.slot("a", 0.01):
         with pytest.raises(LogUnavailable):

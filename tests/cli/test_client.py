@@ -28,12 +28,7 @@ def ok(body: bytes, status: int = 200) -> Answer:
     ("status", "body"),
     [
         (200, b"<html>hello</html>"),
-        (200, b"[1]"),
-        (200, b'{"ok": true}'),
-        (200, b"\xff\xfe"),
         (404, b"not found"),
-        (502, b'{"error": "bad gateway"}'),
-        (302, b""),
     ],
 )
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,17 +45,6 @@ def test_a_server_of_something_else_is_reported(
     assert ("--idempotency-key" in ended.err) is (command[0] == "search")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_password_in_the_address_is_refused_and_not_shown(
-    here: Here, command: list[str]
-) -> None:
-    message = here(*command, "--url=http://u:secretpw@127.0.0.1:1/v1", f"--key={KEY}").error()
-
-    assert message.startswith(
-        "unreachable: '127.0.0.1:1/v1': an address has no user and no pass"
-    )
-
-
 def test_a_search_that_may_have_been_made_is_reported_with_its_name(here: Here) -> None:
     with answering(refusal(500, "server_error")) as server:
         ended = here("search", "Acme", NOW, f"--url={server.url}", f"--key={KEY}")
@@ -71,7 +55,7 @@ def test_a_search_that_may_have_been_made_is_reported_with_its_name(here: Here) 
     assert "server_error: not so" in ended.err
 
 
-def test_ctrl_c_while_a_call_is_held_tells_the_name_of_the_search() -> None:
+def test_ctrl_c_while_a_call_is_held_prints_the_idempotency_key() -> None:
     held, over = Event(), Event()
 
     def hold(_: Got) -> Answer:

@@ -22,7 +22,9 @@ def test_a_new_database_is_given_every_step_and_then_none(
     assert (again["store"], again["applied"]) == (store, [])
 
 
-def test_check_changes_nothing_and_its_exit_code_tells(here: Here, database: str) -> None:
+def test_check_changes_nothing_and_its_exit_code_says_whether_steps_are_missing(
+    here: Here, database: str
+) -> None:
     def check() -> tuple[int, str]:
         done = here("db", "migrate", "--check", f"--keys={database}")
         return done.code, done.out

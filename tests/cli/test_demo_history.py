@@ -10,14 +10,11 @@ import pytest
 
 from cli.command import ran
 from cli.year import year
-from cs.domain.rule_sets import RANKING
 
 __all__ = ["year"]
 pytestmark = pytest.mark.slow
 
 BEGINS, WEEK = datetime(2025, 11, 3, tzinfo=UTC), timedelta(weeks=1)
-#: The week in which every source is away, and the one in which the service is updated.
-BAD_WEEK, UPDATE = 19, 30
 
 
 @pytest.fixture(scope="module")
@@ -57,34 +54,6 @@ def test_it_is_a_year_of_every_kind_of_event(events: list[dict[str, Any]]) -> No
     assert {each["data"]["cached"] for each in settled} == {True, False}
 
 
-def test_the_bad_week_was_bad_for_everybody_who_asked_again(
-    events: list[dict[str, Any]],
-) -> None:
-    since, until = (BEGINS + n * WEEK for n in (BAD_WEEK, BAD_WEEK + 1))
-    live = [
-        each["data"]["outcome"]
-        for each in events
-        if each["type"] == "brand.lookup-finished.v1"
-        and since.isoformat() <= each["at"] < until.isoformat()
-    ]
-
-    assert len(live) > 2
-    assert set(live) == {"scrape_error"}
-
-
-def test_the_update_of_the_service_changed_the_rules_that_rank(
-    events: list[dict[str, Any]],
-) -> None:
-    update = (BEGINS + UPDATE * WEEK).isoformat()
-    rules = {
-        (each["data"]["rules"], each["at"] >= update)
-        for each in events
-        if each["type"] == "brand.contacts-ranked.v1"
-    }
-
-    assert rules == {("ranking-0", False), (RANKING, True)}
-
-
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("mine")
 
@@ -93,8 +62,4 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert refused.code == 2
     assert "is there already; remove it, or name another with --data-dir" in refused.err
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
-
-
-@pytest.mark.parametrize("option", [["--data-dir", "x"]])
-def test_options_of_the_year_alone_are_refused_without_it(option: list[str]) -> None:
-    assert "goes with --history" in ran("demo", *option).err
+    assert "goes with --history" in ran("demo", "--data-dir", "x").err

@@ -1,4 +1,4 @@
-"""`cs directory` in a data folder and in databases: imported, found, exported, erased."""
+"""`cs directory` in databases: imported, found by a stage, exported, erased."""
 
 import asyncio
 import os
@@ -19,74 +19,55 @@ Jo Ode,CMO,Acme,https://www.linkedin.com/in/jo-ode,
 """
 
 
-class DirectoryCommands:
-    """Inherit, and give a fixture ``at``, the option that names the data."""
-
-    def test_people_are_imported_found_exported_and_erased(
-        self, at: str, here: Here, tmp_path: Path
-    ) -> None:
-        file, profiles = tmp_path / "people.csv", tmp_path / "profiles.csv"
-        file.write_text(FILE)
-        profiles.write_text(f"name,company,linkedin\nJane Roe,Acme,{JANE}\n")
-        by_email = ("--email", "jane@acme.test")
-
-        (done,) = here("directory", "import", str(file), "--json", at).rows
-        (again,) = here("directory", "import", str(file), "--json", at).rows
-        listed = here("directory", "list", "--brand", "acme", "--json", at).rows
-        (held,) = here("people", "export", *by_email, "--json", at).rows
-        (foreseen,) = here("people", "erase", *by_email, "--dry-run", "--json", at).rows
-        message = here("people", "erase", *by_email, at, width=200).out
-        (later,) = here("directory", "import", str(file), "--json", at).rows
-        (by_profile,) = here("directory", "import", str(profiles), "--json", at).rows
-        (gone,) = here("people", "export", *by_email, "--json", at).rows
-        (status,) = here("directory", "status", "--json", at).rows
-
-        assert (done["new"], again["unchanged"], len(listed)) == (2, 2, 2)
-        assert held["known"]
-        assert [row["profile"] for row in held["directory"]] == [JANE]
-        assert foreseen["directory_rows"] == 1
-        assert "directory rows  1" in message
-        assert (later["suppressed"], later["unchanged"]) == (1, 1)
-        assert by_profile["suppressed"] == 1, "as the directory knew whose address it is"
-        assert (gone["known"], gone["directory"], gone["suppressed"]) == (False, [], True)
-        assert status["people"] == 1
+@pytest.fixture
+async def at(postgres: str, tmp_path: Path, here: Here) -> AsyncIterator[str]:
+    """The option that names the settings of new databases."""
+    settings = dict.fromkeys(("master_key_file", "stages_key_file"), "")
+    for name in settings:
+        key = tmp_path / name
+        key.write_bytes(os.urandom(32))
+        key.chmod(0o600)
+        settings[name] = str(key)
+    async with (
+        new_database(postgres) as service,
+        new_database(postgres) as keys,
+        new_database(postgres) as stages,
+    ):
+        settings |= {"postgres": service, "keys_postgres": keys, "stages_postgres": stages}
+        where = (f"--service={service}", f"--keys={keys}", f"--stages={stages}")
+        assert (await asyncio.to_thread(here, "db", "migrate", *where)).code == 0
+        config = tmp_path / "cs.toml"
+        config.write_text("".join(f"{name} = {at!r}\n" for name, at in settings.items()))
+        yield f"--config={config}"
 
 
-class TestInFiles(DirectoryCommands):
-    @pytest.fixture
-    def at(self, tmp_path: Path) -> str:
-        return f"--data-dir={tmp_path / 'data'}"
+def test_people_are_imported_found_exported_and_erased(
+    at: str, here: Here, tmp_path: Path
+) -> None:
+    file, profiles = tmp_path / "people.csv", tmp_path / "profiles.csv"
+    file.write_text(FILE)
+    profiles.write_text(f"name,company,linkedin\nJane Roe,Acme,{JANE}\n")
+    by_email = ("--email", "jane@acme.test")
 
+    (done,) = here("directory", "import", str(file), "--json", at).rows
+    (again,) = here("directory", "import", str(file), "--json", at).rows
+    listed = here("directory", "list", "--brand", "acme", "--json", at).rows
+    tried = here("people-source", "try", "directory", "Acme", "--json", at).rows
+    (held,) = here("people", "export", *by_email, "--json", at).rows
+    (foreseen,) = here("people", "erase", *by_email, "--dry-run", "--json", at).rows
+    message = here("people", "erase", *by_email, at, width=200).out
+    (later,) = here("directory", "import", str(file), "--json", at).rows
+    (by_profile,) = here("directory", "import", str(profiles), "--json", at).rows
+    (gone,) = here("people", "export", *by_email, "--json", at).rows
+    (status,) = here("directory", "status", "--json", at).rows
 
-class TestInDatabases(DirectoryCommands):
-    @pytest.fixture
-    async def at(self, postgres: str, tmp_path: Path, here: Here) -> AsyncIterator[str]:
-        settings = dict.fromkeys(("master_key_file", "stages_key_file"), "")
-        for name in settings:
-            key = tmp_path / name
-            key.write_bytes(os.urandom(32))
-            key.chmod(0o600)
-            settings[name] = str(key)
-        async with (
-            new_database(postgres) as service,
-            new_database(postgres) as keys,
-            new_database(postgres) as stages,
-        ):
-            settings |= {"postgres": service, "keys_postgres": keys, "stages_postgres": stages}
-            where = (f"--service={service}", f"--keys={keys}", f"--stages={stages}")
-            assert (await asyncio.to_thread(here, "db", "migrate", *where)).code == 0
-            config = tmp_path / "cs.toml"
-            config.write_text("".join(f"{name} = {at!r}\n" for name, at in settings.items()))
-            yield f"--config={config}"
-
-    def test_a_stage_finds_them(self, at: str, here: Here, tmp_path: Path) -> None:
-        (tmp_path / "people.csv").write_text(FILE)
-        here("directory", "import", str(tmp_path / "people.csv"), at)
-
-        ran = here("people-source", "try", "directory", "Acme", "--json", at)
-        message = here(
-            "directory", "import", "x.csv", at, CS_STAGES_KEY_FILE="/nowhere"
-        ).error()
-
-        assert [each["full_name"] for each in ran.rows[0]["people"]] == ["Jane Roe", "Jo Ode"]
-        assert "No such file" in message
+    assert (done["new"], again["unchanged"], len(listed)) == (2, 2, 2)
+    assert [each["full_name"] for each in tried[0]["people"]] == ["Jane Roe", "Jo Ode"]
+    assert held["known"]
+    assert [row["profile"] for row in held["directory"]] == [JANE]
+    assert foreseen["directory_rows"] == 1
+    assert "directory rows  1" in message
+    assert (later["suppressed"], later["unchanged"]) == (1, 1)
+    assert by_profile["suppressed"] == 1, "as the directory knew whose address it is"
+    assert (gone["known"], gone["directory"], gone["suppressed"]) == (False, [], True)
+    assert status["people"] == 1

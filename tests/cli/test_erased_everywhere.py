@@ -39,7 +39,9 @@ SEALED = (
     ("state", ("state", "BRAND", "--at", BEFORE)),
     ("state --diff", ("state", "BRAND", "--diff", "1", "3900")),
     ("events why", ("events", "why", "20")),
-    ("report", ("report", "--since", "2025-11-03", "--until", "2026-11-02", "--json")),
+    ("searches list", ("searches", "list")),
+    ("report", ("report", "--since", "2025-11-03", "--until", "2026-11-02")),
+    ("report --json", ("report", "--since", "2025-11-03", "--until", "2026-11-02", "--json")),
     ("trail", ("log", "trail", "--json")),
 )
 #: A rule by which everybody is another one's loss, so that a replay names everybody.
@@ -84,7 +86,7 @@ def shown(folder: Path, names: dict[str, str], words: tuple[str, ...], *more: st
 
 
 @pytest.mark.parametrize("words", [pytest.param(w, id=name) for name, w in REVEALING])
-def test_what_is_revealed_shows_the_others_and_nobody_erased(
+def test_a_revealing_command_shows_the_others_and_no_erased_person(
     folder: Path, names: dict[str, str], words: tuple[str, ...]
 ) -> None:
     revealed = shown(folder, names, words, "--reveal", WHY)
@@ -96,7 +98,7 @@ def test_what_is_revealed_shows_the_others_and_nobody_erased(
 
 
 @pytest.mark.parametrize("words", [pytest.param(w, id=name) for name, w in SEALED])
-def test_what_shows_nobody_shows_nobody_erased(
+def test_a_command_that_reveals_no_person_shows_no_erased_one(
     folder: Path, names: dict[str, str], words: tuple[str, ...]
 ) -> None:
     printed = shown(folder, names, words)
@@ -105,7 +107,7 @@ def test_what_shows_nobody_shows_nobody_erased(
     assert not [each for each in (*ERASED, *KEPT) if each in printed]
 
 
-def test_a_page_made_now_of_an_answer_of_before_has_nobody_erased(
+def test_a_page_of_a_past_answer_has_no_erased_person(
     folder: Path, names: dict[str, str], tmp_path: Path
 ) -> None:
     page = tmp_path / "search.html"
@@ -122,7 +124,9 @@ def test_a_page_made_now_of_an_answer_of_before_has_nobody_erased(
     assert not [each for each in ERASED if each in text]
 
 
-def test_tables_made_now_have_nobody_erased(folder: Path, tmp_path: Path) -> None:
+def test_tables_exported_after_an_erasure_have_no_erased_person(
+    folder: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "history.duckdb"
     words = ("events", "export", "--out", str(file), "--reveal", WHY)
 
@@ -150,7 +154,7 @@ def test_a_person_erased_is_held_no_more(folder: Path) -> None:
     assert "raman" not in (asked.out + asked.err).lower().replace("priya.raman@", "")
 
 
-def test_exports_that_may_hold_somebody_are_named_when_they_are_erased(folder: Path) -> None:
+def test_an_erasure_names_the_exports_that_may_hold_the_person(folder: Path) -> None:
     kept = ("people", "erase", "--profile", profile_of(folder, KEPT[0]))
 
     done = ran(*kept, "--json", "--data-dir", str(folder))

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import resource
-import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -20,7 +18,7 @@ from cs.eventlog.port import NO_STREAM, Append, RecordedEvent
 from cs.settings import Settings
 from harness.in_process import on_folder
 from harness.on_data import data_of
-from history.recorded_answers import InFolder, Lifetime, Place, live_long, lived
+from history.recorded_answers import InFolder, Lifetime, live_long, lived
 from history.test_export import a_run, agree, rows_of
 
 pytestmark = pytest.mark.slow
@@ -78,7 +76,7 @@ def test_a_parquet_file_holds_what_the_lines_do(left: Left, tmp_path: Path) -> N
     assert b"Ada Kern" not in out.read_bytes()
 
 
-def test_people_are_in_what_is_revealed_and_it_is_stored_who_why_and_where(
+def test_an_export_that_reveals_people_stores_the_account_reason_and_file(
     left: Left, tmp_path: Path
 ) -> None:
     out, why = tmp_path / "history.duckdb", "Ticket 4711 asks for it"
@@ -116,7 +114,7 @@ def searched(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-async def fill(place: Place) -> None:
+async def fill(place: InFolder) -> None:
     async with place.stores() as data:
         for n in range(60):
             run = a_run(f"brand-{n:032x}")
@@ -177,60 +175,3 @@ def test_a_full_disk_is_reported_and_the_rest_written_later(name: str, tmp_path:
         positions = [json.loads(line)["position"] for line in out.read_text().splitlines()]
         assert positions == [*range(1, len(positions) + 1)]
     assert {path.name for path in tmp_path.iterdir()} == {"data", name}
-
-
-@pytest.mark.parametrize("name", ["history.duckdb", "history.ndjson"])
-def test_a_killed_export_is_made_all_the_same(name: str, tmp_path: Path) -> None:
-    """Killed again and again, at any moment, it still comes to the same end."""
-    asyncio.run(fill(InFolder(tmp_path / "data")))
-    out, whole = tmp_path / name, tmp_path / f"whole-{name}"
-    command = [sys.executable, "-c", SMALL_PARTS, "events", "export"]
-    there = environment(CS_DATA_DIR=str(tmp_path / "data"))
-    subprocess.run([*command, f"--out={whole}"], check=True, env=there)
-
-    kills = 0
-    again = ["--resume"] if out.suffix == ".ndjson" else []
-    while (ended := killed_when_it_grows(out, [*command, *again], there, kills < 3)) != 0:
-        assert ended == -signal.SIGKILL
-        kills += 1
-
-    assert kills == 3
-    if out.suffix == ".ndjson":
-        assert out.read_bytes() == whole.read_bytes()
-    else:
-        assert rows_of(out) == rows_of(whole)
-
-
-def killed_when_it_grows(
-    out: Path, command: Sequence[str], there: dict[str, str], kill: bool
-) -> int:
-    """Run *command*; if *kill*, kill it once more of *out* is written; return its end."""
-    before = written(out) if out.suffix == ".ndjson" else 0
-    if not before:
-        for left in out.parent.glob(f"{out.name}.part-*"):
-            shutil.rmtree(left)
-    with subprocess.Popen(
-        [*command, f"--out={out}"], env=there, stdout=subprocess.DEVNULL
-    ) as process:
-        while kill and process.poll() is None:
-            if written(out) > before:
-                process.kill()
-                break
-        return process.wait()
-
-
-def written(out: Path) -> int:
-    """Return how much of *out* there is: bytes of lines, or files of tables."""
-    if out.suffix == ".ndjson":
-        return out.stat().st_size if out.exists() else 0
-    return len([*out.parent.glob(f"{out.name}.part-*/*")])
-
-
-#: As the command, but a little at a time.
-SMALL_PARTS = """
-import sys
-from cs.history import export, history
-history.WINDOW, export.ROWS = 50, 100
-from cs.cli.app import main
-main(sys.argv[1:])
-"""

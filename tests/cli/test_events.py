@@ -179,7 +179,7 @@ def test_a_file_that_is_no_export_is_not_written_to(
         ),
     ],
 )
-def test_what_is_written_wrongly_is_reported_and_opens_nobody(
+def test_a_mistake_is_reported_and_reveals_no_person(
     words: Sequence[str], code: int, said: str, history: Path, here: Here
 ) -> None:
     assert said in here("events", *words, f"--data-dir={history}").error(code)
@@ -277,7 +277,7 @@ def disclosures(folder: Path, here: Here) -> list[dict[str, Any]]:
     return [row["data"] for row in ran.rows]
 
 
-def test_people_are_opened_for_whoever_says_why_and_that_is_stored(
+def test_people_are_revealed_for_a_reason_that_is_stored(
     history: Path, here: Here, tmp_path: Path
 ) -> None:
     out = tmp_path / "ticket" / "march.ndjson"

@@ -32,7 +32,7 @@ def every_command(here: Here) -> list[list[str]]:
     return found
 
 
-def test_every_command_teaches_with_an_example_and_tells_its_exit_codes(
+def test_the_help_of_every_command_has_an_example_and_its_exit_codes(
     here: Here, every_command: list[list[str]]
 ) -> None:
     def check(command: list[str]) -> None:

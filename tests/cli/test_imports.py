@@ -26,8 +26,8 @@ HEAVY = {
 }
 
 
-def loaded_by(code: str) -> set[str]:
-    """Return the modules of a Python that has run *code*."""
+def loaded_by(code: str) -> tuple[set[str], set[str]]:
+    """Return the packages of ours, and of others, that a Python has loaded that ran *code*."""
     ended = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\nprint('loaded:', *sys.modules)"],
         capture_output=True,
@@ -35,40 +35,34 @@ def loaded_by(code: str) -> set[str]:
         text=True,
         env=environment(),
     )
-    return set(ended.stdout.partition("loaded: ")[2].split())
+    loaded = set(ended.stdout.partition("loaded: ")[2].split())
+    return {name.split(".")[1] for name in loaded if name.startswith("cs.")}, loaded
 
 
-def loaded_by_command(*words: str) -> set[str]:
-    return loaded_by(
-        "import cs.__main__ as command\n"
-        f"try: command.main({list(words)!r})\n"
-        "except SystemExit: pass"
+@pytest.mark.parametrize(
+    ("words", "ours", "heavy"),
+    [
+        (["--help"], {"__main__", "cli"}, set()),
+        (
+            ["search", "Acme"],
+            {"__main__", "cli", "client", "domain", "runtime"},
+            {"asyncio", "httpx", "ssl"},
+        ),
+    ],
+)
+def test_a_command_loads_nothing_of_the_service(
+    words: list[str], ours: set[str], heavy: set[str]
+) -> None:
+    packages, loaded = loaded_by(
+        f"import cs.__main__ as command\ntry: command.main({words!r})\nexcept SystemExit: pass"
     )
 
-
-def ours(loaded: set[str]) -> set[str]:
-    """Return the packages of ours among *loaded*."""
-    return {name.split(".")[1] for name in loaded if name.startswith("cs.")}
-
-
-@pytest.mark.parametrize("word", ["--help", "--version"])
-def test_help_loads_nothing_of_the_service(word: str) -> None:
-    loaded = loaded_by_command(word)
-
-    assert ours(loaded) == {"__main__", "cli"}
-    assert loaded & HEAVY == set()
-
-
-@pytest.mark.parametrize("words", [["search", "Acme"], ["get", "srch_1"], ["usage"]])
-def test_a_command_that_calls_a_service_loads_nothing_of_one(words: list[str]) -> None:
-    loaded = loaded_by_command(*words)
-
-    assert ours(loaded) == {"__main__", "cli", "client", "domain", "runtime"}
-    assert loaded & HEAVY == {"asyncio", "httpx", "ssl"}
+    assert packages == ours
+    assert loaded & HEAVY == heavy
 
 
 def test_a_live_service_in_one_process_loads_no_sandbox_and_no_server_parts() -> None:
-    loaded = loaded_by("import cs.cli.serve")
+    _, loaded = loaded_by("import cs.cli.serve")
 
     assert not [name for name in loaded if name.startswith("cs.sandbox.")]
     assert loaded & {"aiokafka", "asyncpg", "cryptography.x509"} == set()

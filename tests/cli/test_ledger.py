@@ -36,7 +36,7 @@ def served_before(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, 
     return folder, key, usage
 
 
-def test_every_movement_is_listed_and_the_last_balance_is_the_one_told(
+def test_every_movement_is_listed_and_the_last_balance_is_that_of_usage(
     served_before: tuple[Path, str, dict[str, Any]], here: Here
 ) -> None:
     folder, key, usage = served_before

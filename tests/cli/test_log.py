@@ -59,7 +59,7 @@ def test_a_sound_log_is_reported_in_numbers(
     assert ran.out == "5 events, 0 searches not settled, views at 0: no violations\n"
 
 
-def test_every_violation_is_a_line_and_the_exit_code_tells(
+def test_every_violation_is_a_line_and_the_exit_code_is_1(
     folder: Path, here: Here, planted: Callable[..., None]
 ) -> None:
     planted([ADMITTED, SETTLED, SETTLED], [STARTED, FINISHED])
@@ -140,7 +140,7 @@ def test_damage_is_named_and_the_rest_is_checked(
     assert what in ran.rows[0]["what"] + ran.rows[0]["stream"]
 
 
-def test_the_trail_tells_who_did_what(
+def test_the_trail_lists_each_act_with_its_account(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SUDO_USER", raising=False)
@@ -188,7 +188,7 @@ def test_no_act_is_left_out_unsaid(
     assert len(here("log", "trail", "--last=0", at).out.splitlines()) == 5
 
 
-def test_the_account_is_the_settings_or_who_is_logged_in(
+def test_the_account_is_that_of_the_setting_or_of_the_login(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def acted(**more: str) -> str:

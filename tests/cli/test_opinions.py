@@ -1,48 +1,28 @@
 """Opinions on headlines through the commands: shown, ranked with again, exported, erased."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from cli.command import Here
-from cs.domain.brand.brand import brand_stream, lookup_id
-from cs.domain.brand.events import (
-    BrandResolved,
-    ContactsDiscovered,
-    ContactsRanked,
-    LookupFinished,
-    LookupStarted,
-    StageIssued,
-)
+from cs.domain.brand.brand import brand_stream
 from cs.domain.codec import AnyEvent
-from cs.domain.contact import BrandFacts, Opinion, Person, Query
+from cs.domain.contact import Opinion
 from cs.domain.key import KeyIssued, SearchAdmitted, SearchSettled
+from cs.domain.mail.mailbox import Verdict
 from cs.domain.ranking import rank
 from cs.domain.rule_sets import RANKING
 from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import RankingInput
+from cs.domain.stages.work import RankingDone
 from cs.eventlog.port import NO_STREAM, Append
+from domain.acme_run import ACME, AT, QUERY, AcmeRun, checked, sighting
 from harness.on_data import plant
 from sources.people_services import always, ok
 from sources.played_services import on_port
 
-AT = datetime(2026, 11, 1, tzinfo=UTC)
-UNTIL = AT + timedelta(minutes=2)
-QUERY = Query(brand="Acme")
-STREAM = brand_stream(QUERY)
-LOOKUP = lookup_id(STREAM, 1, "aaaa")
 SEARCH = "srch_" + "a" * 20
-ACME = BrandFacts(name="Acme", domain="acme.test")
-PAGE = "https://www.linkedin.com/in/jo-lane"
-JO = Person(
-    person="p1",
-    full_name="Jo Lane",
-    headline="Zorbification Manager at Acme",
-    linkedin_url=PAGE,
-    sources=("staff",),
-)
+JO = sighting("Jo Lane", "Zorbification Manager at Acme")
 OPINION = Opinion(
     person="p1",
     doubts=("no-family",),
@@ -52,46 +32,34 @@ OPINION = Opinion(
     model="small-model",
     prompt="headline-opinion-1",
 )
+PAID = SourceCost(name="opinion", asked=1, calls=1, micros=2_000, found=1)
 
 
 def store(folder: Path) -> None:
-    ranked, left_out = rank(ACME, [JO], opinions=[OPINION])
+    """Store a run that was ranked with an opinion, and a search that it answered."""
+    run = AcmeRun(stream=brand_stream(QUERY)).resolved().discovered(JO)
+    ranked, left_out = rank(ACME, run.live.people, opinions=[OPINION])
+    finding = RankingDone(
+        ranked, left_out=left_out, rules=RANKING, opinions=(OPINION,), costs=(PAID,)
+    )
+    run.record("ranking", finding)
+    end = run.verified(checked("p1", Verdict.UNDELIVERABLE)).finish
     of_key: list[AnyEvent] = [
         KeyIssued(at=AT, label="shop", quota=9, secret_hash="0" * 64, last4="wxyz"),
-        SearchAdmitted(at=AT, search=SEARCH, brand="Acme", query=QUERY, lookup=LOOKUP),
-    ]
-    of_brand: list[AnyEvent] = [
-        LookupStarted(at=AT, lookup=LOOKUP, number=1, query=QUERY, deadline_at=UNTIL),
-        BrandResolved(at=AT, lookup=LOOKUP, status="matched", brand=ACME),
-        ContactsDiscovered(at=AT, lookup=LOOKUP, people=(JO,), conclusive=True),
-        StageIssued(
-            at=AT,
-            lookup=LOOKUP,
-            stage="ranking",
-            attempt=1,
-            deadline_at=UNTIL,
-            input=RankingInput(brand=ACME, people=(JO,)),
-        ),
-        ContactsRanked(
-            at=AT,
-            lookup=LOOKUP,
-            ranked=ranked,
-            left_out=left_out,
-            rules=RANKING,
-            opinions=(OPINION,),
-            costs=(SourceCost(name="opinion", asked=1, calls=1, micros=2_000, found=1),),
-        ),
-        LookupFinished(
-            at=AT, lookup=LOOKUP, outcome="no_emails", reusable=True, verified=0, brand=ACME
-        ),
+        SearchAdmitted(at=AT, search=SEARCH, brand="Acme", query=QUERY, lookup=end.lookup),
     ]
     settled = SearchSettled(
-        at=AT, search=SEARCH, lookup=LOOKUP, outcome="no_emails", charged=False, cached=False
+        at=run.at,
+        search=SEARCH,
+        lookup=end.lookup,
+        outcome=end.outcome,
+        charged=False,
+        cached=False,
     )
     plant(
         folder,
         Append("key-key_1", NO_STREAM, of_key),
-        Append(STREAM, NO_STREAM, of_brand),
+        Append(run.stream, NO_STREAM, run.events),
         Append("key-key_1", 1, [settled]),
     )
 
@@ -103,24 +71,14 @@ def test_an_opinion_is_shown_ranked_with_exported_and_erased(
     store(tmp_path / "data")
     data, html = f"--data-dir={tmp_path / 'data'}", tmp_path / "search.html"
 
-    shown = here(
-        "searches", "show", SEARCH, data, "--reveal", "to see whether it is shown", width=200
-    )
-    as_json = here("searches", "show", SEARCH, data, "--json")
-    page = here(
-        "searches",
-        "show",
-        SEARCH,
-        data,
-        "--reveal",
-        "to see whether it is shown",
-        "--html",
-        str(html),
-    )
+    show = ("searches", "show", SEARCH, data)
+    shown = here(*show, "--reveal=to see whether it is shown", width=200)
+    as_json = here(*show, "--json")
+    page = here(*show, "--reveal=to see whether it is shown", f"--html={html}")
     again = here("replay", "ranking", data, "--json")
-    held = here("people", "export", "--profile", PAGE, data)
-    erased = here("people", "erase", "--profile", PAGE, data)
-    after = here("searches", "show", SEARCH, data, "--json")
+    held = here("people", "export", f"--profile={JO.linkedin_url}", data)
+    erased = here("people", "erase", f"--profile={JO.linkedin_url}", data)
+    after = here(*show, "--json")
 
     for ran in (shown, as_json, page, again, held, erased, after):
         assert ran.code == 0, ran

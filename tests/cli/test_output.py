@@ -175,9 +175,23 @@ def test_no_word_is_ever_cut(cells: list[list[str]], width: int, folded: set[int
 
     row = [" ".join(cell) for cell in cells]
 
-    told = shown(output.Table(columns, [row], folds), width)
+    printed = shown(output.Table(columns, [row], folds), width)
 
-    assert {word for cell in cells for word in cell} <= set(told.split())
+    assert {word for cell in cells for word in cell} <= set(printed.split())
     assert all(
-        cell in told for cell, name in zip(row, columns, strict=True) if name not in folds
+        cell in printed for cell, name in zip(row, columns, strict=True) if name not in folds
     )
+
+
+def test_progress_is_shown_now_and_then_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = output.Progress()
+    for searched in range(1, 31):
+        now += 1.0
+        progress.show(f"{searched} of 30 searched")
+
+    message = capsys.readouterr().err.splitlines()
+    assert message == [f"{n} of 30 searched" for n in (10, 20, 30)]

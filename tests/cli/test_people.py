@@ -39,7 +39,7 @@ async def at(
 
 
 @pytest.mark.slow
-def test_an_erasure_tells_which_exports_may_hold_the_person(
+def test_an_erasure_lists_the_exports_that_may_hold_the_person(
     at: str, here: Here, tmp_path: Path
 ) -> None:
     out = tmp_path / "acme.ndjson"
@@ -126,7 +126,7 @@ def test_all_that_is_held_on_a_person_is_exported_and_that_it_was(
     assert here("log", "trail", "--json", at).rows == trail, "nothing was disclosed"
 
 
-def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(at: str, here: Here) -> None:
+def test_nothing_is_held_on_a_person_who_was_erased_or_never_found(at: str, here: Here) -> None:
     assert here("people", "erase", f"--profile={PROFILE}", at).code == 0
 
     (erased,) = here("people", "export", "--email=jane@acme.test", "--json", at).rows
@@ -141,7 +141,7 @@ def test_of_whoever_is_erased_or_was_never_found_nothing_is_held(at: str, here: 
     assert [act["command"] for act in acts if "command" in act] == ["people export"] * 2
 
 
-def test_an_address_of_several_people_opens_nobody(at: str, here: Here) -> None:
+def test_an_address_of_several_people_reveals_none_of_them(at: str, here: Here) -> None:
     ran = here("people", "export", "--email=team@shared.test", at)
 
     assert ran.error().startswith("2 people go by that")

@@ -185,17 +185,6 @@ def test_who_reveals_people_is_stored_first(history: Path, stricter: Path, here:
     assert here(*words, "--reveal=why").code == 2
 
 
-def test_rules_that_fail_are_reported_with_their_line(
-    history: Path, tmp_path: Path, here: Here
-) -> None:
-    file = tmp_path / "broken.py"
-    file.write_text("def rank(brand, people, limit, opinions):\n    return people[99]\n")
-
-    why = here("replay", "ranking", f"--rules={file}", f"--data-dir={history}").error()
-
-    assert why.startswith(f"--rules: {file}, line 2, in rank(): IndexError")
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -210,7 +199,7 @@ def test_what_cannot_be_is_reported(
     assert here("replay", *words, f"--data-dir={history}").error(2).startswith(why)
 
 
-def test_the_file_that_the_page_shows_loses_who_is_no_head(
+def test_the_file_of_rules_in_the_documents_leaves_out_everyone_below_head(
     history: Path, tmp_path: Path, here: Here
 ) -> None:
     page = (Path(__file__).parents[2] / "docs/extending.md").read_text()

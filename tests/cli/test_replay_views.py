@@ -4,8 +4,6 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
@@ -16,18 +14,26 @@ import httpx
 import pytest
 
 from cli.command import Here, Ran, environment, ran
-from cli.stopped_replay import POINTS
 from harness.in_process import Service
 from harness.outside import tools
-from harness.served import Served
 from projections.stored import table_of
 from system.older_keys.forms import Form, form_of
 
 pytestmark = pytest.mark.slow  # the command next to a service, in a process of its own
 
-TESTS = Path(__file__).parents[1]
-#: Within which a service has noticed that its rows were replaced.
-NOTICED_S = 30.0
+#: The command, which says so when its rows are made, and goes on when its input ends.
+WAITING = """
+import asyncio, os, sys
+from cs.cli.app import main
+from cs.projections.rebuild import ViewRebuild
+compare = ViewRebuild._compare
+async def waiting(*given):
+    os.write(1, b"waits\\n")
+    await asyncio.to_thread(sys.stdin.read)
+    return await compare(*given)
+ViewRebuild._compare = waiting
+main(sys.argv[1:])
+"""
 
 
 class Data:
@@ -39,25 +45,12 @@ class Data:
     async def cs(self, *words: str) -> Ran:
         return await asyncio.to_thread(ran, *words, COLUMNS="200", **self.form.environment)
 
-    async def stopped(self, point: str) -> int:
-        """Replay, killed at *point*; return the exit code."""
-        script = [sys.executable, str(TESTS / "cli" / "stopped_replay.py"), point, "kill"]
-        ended = await asyncio.to_thread(
-            subprocess.run,
-            [*script, "replay", "views"],
-            env=environment(**self.form.environment, PYTHONPATH=str(TESTS)),
-            check=False,
-            capture_output=True,
-        )
-        return ended.returncode
-
     @contextmanager
-    def waiting(self, point: str) -> Iterator[None]:
-        """Replay, and wait at *point* until left."""
-        script = [sys.executable, str(TESTS / "cli" / "stopped_replay.py"), point, "wait"]
+    def waiting(self, *, killed: bool = False) -> Iterator[None]:
+        """Replay, and wait with the rows made until left; end well then, or *killed*."""
         with subprocess.Popen(
-            [*script, "replay", "views"],
-            env=environment(**self.form.environment, PYTHONPATH=str(TESTS)),
+            [sys.executable, "-c", WAITING, "replay", "views"],
+            env=environment(**self.form.environment),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -65,8 +58,10 @@ class Data:
             assert process.stdout is not None
             assert process.stdout.readline() == b"waits\n"
             yield
+            if killed:
+                process.kill()
             _, message = process.communicate()
-            assert process.returncode == 0, message
+            assert process.returncode == (-9 if killed else 0), message
 
     async def execute(self, statement: str) -> list[Any]:
         dsn = self.form.settings.postgres
@@ -137,21 +132,20 @@ async def test_a_missing_search_is_found_shown_and_healed(data: Data) -> None:
     assert len(await data.builds()) == 1
 
 
-@pytest.mark.parametrize("point", POINTS)
-async def test_a_kill_at_any_moment_loses_nothing(data: Data, point: str) -> None:
+async def test_a_replay_that_was_killed_loses_nothing_and_the_next_heals(data: Data) -> None:
     async with data.served() as (_, client):
         search = await searched(client)
         await data.harm(search["id"])
-        assert await data.stopped(point) == -9
+        with data.waiting(killed=True):
+            pass
 
-        has_changed = POINTS[point][1]
-        assert await data.searches() == [search["id"]] * has_changed
+        assert await data.searches() == []
         again = await searched(client)  # the service goes on
         assert again["charged"] is True
         healed = await data.cs("replay", "views", "--json")
         while "ended less than 4 s ago" in healed.err:
             healed = await data.cs("replay", "views", "--json")
-        assert healed.rows[0]["switched"] is not has_changed
+        assert healed.rows[0]["switched"]
         assert len(await data.searches()) == 2
         assert len(await data.builds()) == 1
         assert (await client.get(f"/searches/{search['id']}")).status_code == 200
@@ -160,7 +154,7 @@ async def test_a_kill_at_any_moment_loses_nothing(data: Data, point: str) -> Non
 async def test_of_two_at_once_one_is_refused(data: Data) -> None:
     async with data.served() as (_, client):
         await searched(client)
-        with data.waiting("made"):
+        with data.waiting():
             second = await data.cs("replay", "views")
             assert "another `cs replay views` works on" in second.error()
             assert (await searched(client))["cached"] is True
@@ -175,52 +169,6 @@ async def test_views_that_are_not_made_yet_are_reported(data: Data) -> None:
     message = (await data.cs("replay", "views")).error()
 
     assert message.startswith("this version's views are not made yet: start the service")
-
-
-def test_a_running_process_answers_throughout_and_forgets_wrong_rows(tmp_path: Path) -> None:
-    with Served(tmp_path / "data") as service:
-        key = service.new_key()
-        with service.client(key) as client:
-            search = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
-        service.stop()
-        with closing(sqlite3.connect(tmp_path / "data" / "views.db")) as database, database:
-            row = "replace(CAST(row AS TEXT), '\"charged\":true', '\"charged\":false')"
-            database.execute(f"UPDATE {table_of('searches')} SET row = CAST({row} AS BLOB)")
-        service.start()
-        path = f"/searches/{search['id']}"
-        with service.client(key) as client, answering(service, key, path) as answers:
-            assert client.get(path).json()["charged"] is False  # and it is in memory
-
-            healed = ran("replay", "views", "--json", CS_DATA_DIR=str(service.folder))
-
-            assert healed.rows[0]["differences"][0]["row_id"] == search["id"]
-            noticed = threading.Event()
-            until = time.monotonic() + NOTICED_S
-            while client.get(path).json() != search:
-                assert not noticed.wait(1), "a call a second: there is a limit"
-                assert time.monotonic() < until
-        assert set(answers) == {200}
-        assert answers
-
-
-@contextmanager
-def answering(service: Served, key: dict[str, Any], path: str) -> Iterator[list[int]]:
-    """Ask for *path* again and again until left; give how each was answered."""
-    answers: list[int] = []
-    ended = threading.Event()
-
-    def ask() -> None:
-        with service.client(key) as client:
-            while not ended.wait(1):  # of the 120 a minute some are left for others
-                answers.append(client.get(path).status_code)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
-        yield answers
-    finally:
-        ended.set()
-        asking.join()
 
 
 def test_a_folder_without_data_is_reported(here: Here, tmp_path: Path) -> None:

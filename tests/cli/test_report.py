@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 from cli.command import Here, Ran
-from cli.year import year
 from cs.history.report import figures
 from harness.outside import tools
 from system.older_keys.forms import Form, form_of
 
-__all__ = ["year"]
 FOUND, NOBODY = "Acme", "Nobody's <brand>"
 
 
@@ -68,19 +66,10 @@ def test_a_report_is_shown_as_tables_as_json_and_as_a_page(data: Data, tmp_path:
     for personal in ("Ada", "Kern", "ada.kern", "linkedin.com/in"):
         assert personal not in shown.out
         assert personal not in html
-
-
-@pytest.mark.parametrize("word", ["key", "brand", "source", "month"])
-def test_a_period_is_broken_down(data: Data, word: str) -> None:
-    shown = data.cs("report", "--by", word)
-    found = data.cs("report", "--by", word, "--json").rows[0]["figures"]
-
-    assert shown.code == 0
-    assert len(found) == 1
-    assert shown.out.strip().count("\n\n") == 1, "the period, and one table"
-    page = data.form.settings.data_dir / f"{word}.html"
-    assert data.cs("report", "--by", word, "--html", str(page)).code == 0
-    assert page.read_text().count("<table>") == 1
+    for word in ("key", "brand", "source", "month"):
+        one = data.cs("report", "--by", word)
+        assert len(data.cs("report", "--by", word, "--json").rows[0]["figures"]) == 1
+        assert one.out.strip().count("\n\n") == 1, "the period, and one table"
 
 
 @pytest.mark.parametrize(
@@ -141,15 +130,8 @@ def test_a_file_that_is_there_is_left_alone(here: Here, folder: Path, tmp_path: 
 
     assert message.endswith(f'"{file}" already exists')
     assert file.read_text() == "mine"
-
-
-def test_a_folder_that_is_missing_is_reported_before_anything_is_read(
-    here: Here, folder: Path, tmp_path: Path
-) -> None:
     page = tmp_path / "none" / "page.html"
-
     message = here("report", "--html", str(page), f"--data-dir={folder}").error(2)
-
     assert message.endswith(f"{page} cannot be written: there is no folder {page.parent}")
 
 

@@ -98,7 +98,7 @@ def test_what_cannot_be_undone_says_first_what_it_would_hit(
         (["Zzz"], "(`cs brands list` shows all)"),
     ],
 )
-def test_a_brand_nobody_searched_is_an_error_with_the_nearest(
+def test_a_brand_that_was_never_searched_is_an_error_that_names_the_nearest(
     here: Here, searched: Searched, words: list[str], near: str
 ) -> None:
     message = here("brands", "forget", *words, f"--data-dir={searched[0].folder}").error()
@@ -134,7 +134,7 @@ def test_a_person_erased_by_mistake_is_found_again_after_lifting(
     )
 
 
-def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
+def test_a_status_counts_a_damaged_lookup_and_shows_the_others(
     here: Here, folder: Path
 ) -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
@@ -170,7 +170,7 @@ def test_a_status_counts_a_lookup_that_is_damaged_and_tells_of_the_others(
         ),
     ],
 )
-def test_a_status_tells_all_that_the_admin_port_complains_of(
+def test_a_status_shows_every_complaint_of_the_admin_port(
     here: Here, folder: Path, health: dict[str, Any], message: str
 ) -> None:
     with answering((200, msgspec.json.encode(health), {})) as admin:
@@ -182,7 +182,7 @@ def test_a_status_tells_all_that_the_admin_port_complains_of(
     assert line.endswith("ready") is (message == "ready")
 
 
-def test_a_status_tells_why_sources_could_not_answer(here: Here, folder: Path) -> None:
+def test_a_status_shows_why_sources_could_not_answer(here: Here, folder: Path) -> None:
     resolved = golden_event("brand.resolved.v1+causes")
     failed = golden_event("brand.attempt-failed.v1+causes")
     issued = golden_event("brand.stage-issued.v1")

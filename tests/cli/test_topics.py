@@ -13,25 +13,6 @@ TOPICS = [channel["address"] for channel in DOCUMENT["channels"].values()]
 
 
 @pytest.mark.slow
-def test_topics_are_made_once_and_shown(kafka: str, topic_prefix: str, here: Here) -> None:
-    where = (f"--bootstrap={kafka}", f"--prefix={topic_prefix}")
-
-    missing = here("topics", "show", *where)
-    made = here("topics", "apply", "--partitions=2", *where)
-    again = here("topics", "apply", "--partitions=2", *where)
-    shown = here("topics", "show", "--json", *where)
-
-    names = sorted(topic_prefix + name for name in TOPICS)
-    assert missing.code == 1
-    assert "`cs topics apply` makes them" in missing.err
-    assert made.out.count("created, 2 partitions, 1 replica") == len(names)
-    assert again.out.count("as it should be") == len(names)
-    assert [row["name"] for row in shown.rows] == names
-    assert {row["partitions"] for row in shown.rows} == {2}
-    assert (made.code, again.code, shown.code) == (0, 0, 0)
-
-
-@pytest.mark.slow
 def test_what_these_brokers_cannot_do_is_reported(
     kafka: str, topic_prefix: str, here: Here
 ) -> None:

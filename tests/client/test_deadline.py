@@ -102,7 +102,7 @@ def test_a_connection_that_was_used_before_is_bounded_as_well(calls: Calls) -> N
     assert second.reply == NoReply(TOO_SLOW)
 
 
-def test_a_tls_handshake_that_nobody_answers_is_given_up(calls: Calls) -> None:
+def test_an_unanswered_tls_handshake_is_given_up(calls: Calls) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         (heard,) = calls(f"https://127.0.0.1:{silent.getsockname()[1]}/v1", SOON)
 

@@ -123,7 +123,7 @@ def test_one_that_fails_leaves_the_others_alone() -> None:
         (503, "api_disabled"),
     ],
 )
-def test_a_refusal_of_all_is_met_once_and_told_for_each(status: int, code: str) -> None:
+def test_a_refusal_of_all_is_met_once_and_reported_for_each(status: int, code: str) -> None:
     body = b'{"error": {"code": "%s", "message": "no"}}' % code.encode()
     reply = Reply(status, {"retry-after": "4000"}, body)
     refusing = Refusing(Time(), reply=reply)
@@ -153,7 +153,7 @@ def test_waiting_asks_at_the_pace_the_server_wants() -> None:
     assert [slept for slept in model.time.slept if slept] == [5, 5, 5, 5]
 
 
-def test_waiting_ends_in_time_and_tells_what_it_waited_for() -> None:
+def test_waiting_ends_in_time_and_names_its_search() -> None:
     model = Model(Time())
     flow = flows()
     begun = model.run(flow.start(Query("Acme")))

@@ -42,21 +42,3 @@ def test_a_list_that_is_killed_goes_on_and_is_charged_once(
         rows = list(csv.DictReader(file))
     assert {row["asked_brand"] for row in rows} == set(BRANDS)
     assert all("@" in row["email"] for row in rows if row["email_status"] == "verified")
-
-
-def test_a_list_goes_on_after_a_rotation(tmp_path: Path) -> None:
-    brands = tmp_path / "brands.csv"
-    brands.write_text(f"{BRANDS[0]}\n")
-    with served(tmp_path / "data") as service:
-        key = service.new_key()
-        words = ("search", f"--file={brands}", f"--url={service.base_url}")
-        first = ran(*words, CS_API_KEY=key["key"])
-        rotated = msgspec.json.decode(service.command("keys", "rotate", key["id"], "--json"))
-        brands.write_text(f"{BRANDS[0]}\n{BRANDS[2]}\n")
-        ended = ran(*words, CS_API_KEY=rotated["key"])
-        shown = msgspec.json.decode(service.command("keys", "show", key["id"], "--json"))
-
-    assert first.out.startswith("1 done, 0 failed, 0 left; 1 charged: ")
-    assert ended.code == 0, ended
-    assert ended.out.startswith("2 done, 0 failed, 0 left; 2 charged: ")
-    assert (shown["used"], shown["searches"]) == (2, 2)

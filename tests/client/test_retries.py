@@ -130,3 +130,15 @@ def test_a_refusal_shows_that_a_key_is_unknown_unless_a_try_before_it_is_in_doub
 
     assert before == [True] * 4
     assert not any(map(shows_unknown_key, errors))
+
+
+def test_a_refusal_from_before_the_look_up_shows_nothing_of_a_key() -> None:
+    full = Window(limit=60, remaining=0)
+    limits = (None, Limits(limit=120, windows={"day": full}), Limits(limit=6, windows={}))
+
+    for of in (
+        *(RateLimited("", code="rate_limited", limits=each) for each in limits),
+        *(error(401), error(404), error(429), error(503)),
+        NotThisApi("a proxy", code="not_this_api", status=403),
+    ):
+        assert not shows_unknown_key(of), of

@@ -34,7 +34,6 @@ from cs.client import (
     Client,
     ClientError,
     Done,
-    Failed,
     Patience,
     Query,
     Running,
@@ -123,16 +122,6 @@ def test_a_search_is_held_and_says_how_it_ended(call: Twin) -> None:
     assert got.headers["content-type"] == "application/json"
 
 
-def test_a_hold_that_ends_early_is_followed_by_asking(call: Twin) -> None:
-    time = Time()
-    with answering(ok(RUNNING, 202), ok(RUNNING), ok(FAILED)) as server:
-        found = call(server.url, "search", "Acme", time=time)
-
-    assert isinstance(found, Failed)
-    assert [got.path for got in server.got] == ["/v1/contacts", *["/v1/searches/srch_1"] * 2]
-    assert time.slept == [5, 5]
-
-
 def test_starting_returns_at_once_and_the_rest_is_waited_for(call: Twin) -> None:
     with answering(ok(RUNNING, 202), ok(DONE)) as server:
         begun = call(server.url, "start", domain="acme.example")
@@ -154,25 +143,7 @@ def test_usage_and_a_search_are_read(call: Twin) -> None:
     assert server.got[1].path == "/v1/searches/srch%2F..%2F1"
 
 
-def test_every_try_of_a_wish_has_its_key_and_every_wish_another(call: Twin) -> None:
-    trouble = refusal(500, "server_error")
-    with answering(trouble, trouble, ok(DONE), trouble, ok(DONE)) as server:
-        call(server.url, "search", "Acme")
-        call(server.url, "search", "Acme")
-
-    keys = [got.headers["idempotency-key"] for got in server.got]
-    assert keys == [keys[0]] * 3 + [keys[3]] * 2
-    assert keys[0] != keys[3]
-
-
-def test_a_key_of_the_callers_own_is_sent(call: Twin) -> None:
-    with answering(ok(DONE)) as server:
-        call(server.url, "start", "Acme", idempotency_key="order-66")
-
-    assert server.got[0].headers["idempotency-key"] == "order-66"
-
-
-def test_nobody_there_is_tried_as_often_as_patience_says(call: Twin) -> None:
+def test_an_absent_server_is_tried_as_often_as_patience_says(call: Twin) -> None:
     time = Time()
     with answering(ok(DONE)) as gone:
         pass

@@ -83,7 +83,7 @@ async def directory(place: Place) -> AsyncIterator[PeopleDirectory]:
         yield directory
 
 
-async def test_nobody_is_in_a_new_one(directory: PeopleDirectory) -> None:
+async def test_a_new_directory_is_empty(directory: PeopleDirectory) -> None:
     assert not await directory.look()
     assert not directory.has_people
     assert await directory.people_at(["name:Acme"], limit=5) == []
@@ -188,7 +188,7 @@ async def test_who_is_known_of_long_ago_is_forgotten(directory: PeopleDirectory)
     assert await directory.status() == DirectoryStatus(1, BEN.as_of, BEN.as_of)
 
 
-async def test_no_byte_tells_anybody_in_clear_and_none_is_left_of_who_is_erased(
+async def test_no_byte_holds_a_person_in_clear_and_none_is_left_of_an_erased_one(
     directory: PeopleDirectory, place: Place
 ) -> None:
     await put(directory, ADA, BEN)

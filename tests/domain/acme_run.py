@@ -90,11 +90,18 @@ class AcmeRun:
     """A brand's stream, its state, and a clock that each step moves by one second."""
 
     def __init__(
-        self, *, deadline: timedelta = DEADLINE, stream: str = STREAM, nonce: str = ""
+        self,
+        *,
+        deadline: timedelta = DEADLINE,
+        stream: str = STREAM,
+        nonce: str = "",
+        query: Query = QUERY,
+        at: datetime = AT,
     ) -> None:
         self.stream = stream
         self.nonce = nonce
-        self.at = AT
+        self.query = query
+        self.at = at
         self.events: list[BrandEvent] = []
         self.state: Brand = INITIAL
         self.deadline = deadline
@@ -121,7 +128,7 @@ class AcmeRun:
             StartLookup(
                 stream=self.stream,
                 nonce=self.nonce,
-                query=QUERY,
+                query=self.query,
                 deadline=self.deadline,
                 at=self.at,
             )

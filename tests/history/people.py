@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from random import Random
 
 import msgspec
 from hypothesis import strategies as st
@@ -116,27 +115,6 @@ SEEN = st.builds(
     profile=st.sampled_from([None, None, *(f"https://www.linkedin.com/in/{x}" for x in "ab")]),
     mailbox=st.sampled_from([None, None, *(f"{x}@acme.test" for x in "abc")]),
 )
-
-
-def long_history(lookups: int = 40) -> list[PastLookup]:
-    """Return a history made up at random, the same each time."""
-    random = Random(7)
-    companies = [None, "Acme", "Zenith", "Nova"]
-
-    def seen() -> Seen:
-        slug, box = random.randrange(25), random.randrange(25)
-        return Seen(
-            f"{random.choice(['Jane', 'Jo', 'Al'])} {random.choice(['Roe', 'Ode', 'Poe'])}",
-            random.choice(companies),
-            f"https://www.linkedin.com/in/p{slug}" if slug < 12 else None,
-            f"p{box}@acme.test" if box < 12 else None,
-        )
-
-    brands = [f"Brand {n}" for n in range(8)]
-    return [
-        PastLookup(random.choice(brands), tuple(seen() for _ in range(random.randrange(4))))
-        for _ in range(lookups)
-    ]
 
 
 HISTORIES = st.lists(

@@ -10,45 +10,26 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from cs.domain.brand.events import LookupFinished
 from cs.domain.contact import Query
 from cs.domain.mail.mailbox import DomainFacts, Evidence, Line, Verdict
-from cs.history.history import History
-from cs.history.searches import key_of_search, search_at
 from cs.operations.operator import NewSecret
 from cs.plugins.verifiers import DomainCheck
 from cs.settings import Settings
 from harness.in_process import Service, one_process
 from harness.manual_clock import ManualClock
-from harness.memory_keys import MemoryKeyStore
-from harness.memory_log import MemoryEventLog
 from harness.outside import ADA, BEN, CID
-from harness.stores import Stores, opened, stores_in_memory
+from harness.stores import Stores, opened
 from operations.erasure.service import ADA_MAILBOX, BEN_MAILBOX, Waits, at_zenith, outside
 
 T = TypeVar("T")
-#: What is said of people in this world, and stands in no sealed output.
-PERSONAL = (
-    *("Ada Kern", "Ben Ode", "Cid Fell", "ada.kern", "ben.ode", "ada-kern", "akern@"),
-    *("Head of Influencer Marketing", "Social Media Manager", "Designer", "no such user"),
-)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 #: By the name that erasing them goes by.
 PEOPLE = {"Ada Kern": ADA, "Ben Ode": BEN, "Cid Fell": CID}
 BRANDS = ("Acme", "acme", "Zenith", "Nobody's brand")
-
-
-class InMemory:
-    def __init__(self) -> None:
-        self._keys = MemoryKeyStore()
-        self._log = MemoryEventLog(self._keys)
-
-    def stores(self) -> AbstractAsyncContextManager[Stores]:
-        return stores_in_memory(self._log, self._keys)
 
 
 class InFolder:
@@ -57,10 +38,6 @@ class InFolder:
 
     def stores(self) -> AbstractAsyncContextManager[Stores]:
         return opened(self.settings.data_dir)
-
-
-#: Where the data is, whether a service runs or not.
-Place: TypeAlias = InMemory | InFolder
 
 
 @dataclass
@@ -92,12 +69,10 @@ class ConversingCheck:
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the API said of a search, and the log's last positions before and after."""
+    """What the API said of a search, and the last position of the log after it."""
 
     search: str
-    before: int
     after: int
-    at: datetime
     body: bytes
 
 
@@ -105,7 +80,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Lifetime:
     """Use `lived`."""
 
-    place: Place
+    place: InFolder
     clock: ManualClock = field(default_factory=lambda: ManualClock(START))
     answers: list[Answer] = field(default_factory=list)
     searches: dict[str, NewSecret] = field(default_factory=dict)
@@ -195,11 +170,6 @@ class Lifetime:
         await self.stores.erasure.erase_profile(PEOPLE[name].linkedin_url or "")
         self.erased.add(name)
 
-    async def age_out(self) -> None:
-        """Forget everybody whom the runs that have ended found; nobody is suppressed."""
-        ended = [each.lookup for each in await self.stores.events(LookupFinished)]
-        await self.stores.erasure.age_out(ended)
-
     async def forget(self, brand: str) -> None:
         await self.service.operator.forget_brand(Query(brand=brand))
 
@@ -212,14 +182,13 @@ class Lifetime:
             await self._read(search)
 
     async def _read(self, search: str) -> None:
-        before = await self.stores.log.head()
         async with self.service.client(self.searches[search]) as client:
             answer = await client.get(f"/searches/{search}")
         after = await self.stores.log.head()
         if answer.status_code == 429:
             return
         assert answer.status_code == 200, answer.text
-        self.answers.append(Answer(search, before, after, self.clock.now(), answer.content))
+        self.answers.append(Answer(search, after, answer.content))
 
     def as_left(self, answer: Answer) -> bytes:
         """Return what was answered, without the people who were erased since.
@@ -236,25 +205,9 @@ class Lifetime:
             ]
         return msgspec.json.encode(plain)
 
-    async def differences(self) -> list[str]:
-        """Return each answer that the history tells otherwise."""
-        found: list[str] = []
-        history = History(self.stores.log)
-        for answer in self.answers:
-            key = await key_of_search(history, self.stores.views, answer.search)
-            assert key == self.searches[answer.search].id
-            told = self.as_left(answer)
-            shown = [
-                await search_at(history, answer.search, key, position)
-                for position in range(answer.before, answer.after + 1)
-            ]
-            if told not in {bytes(each.record) for each in shown if each is not None}:
-                found.append(f"{answer}: {[each and bytes(each.record) for each in shown]}")
-        return found
-
 
 @asynccontextmanager
-async def lived(place: Place, keys: int = 2) -> AsyncIterator[Lifetime]:
+async def lived(place: InFolder, keys: int = 2) -> AsyncIterator[Lifetime]:
     """Yield a service that has *keys* and has done nothing yet."""
     lifetime = Lifetime(place)
     await lifetime.start()

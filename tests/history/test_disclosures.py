@@ -79,7 +79,7 @@ ACTS = st.just(Selection()) | SELECTIONS | st.sampled_from(URLS)
 
 
 @given(HISTORIES, st.lists(ACTS, min_size=1, max_size=6), st.data())
-async def test_exactly_what_was_written_with_somebody_opened_is_listed(
+async def test_exactly_the_disclosures_that_hold_a_person_are_listed(
     history: Sequence[PastLookup], acts: list[Selection | str], data: st.DataObject
 ) -> None:
     keys = MemoryKeyStore()
@@ -120,7 +120,9 @@ def stores() -> tuple[EventLog, KeyStore]:
     return MemoryEventLog(keys), keys
 
 
-async def test_they_are_listed_with_who_and_why(stores: tuple[EventLog, KeyStore]) -> None:
+async def test_disclosures_are_listed_with_account_and_reason(
+    stores: tuple[EventLog, KeyStore],
+) -> None:
     log, _ = stores
     await store(log, HISTORY)
     position, _ = await export(*stores, Selection(query=Query(brand="acme")))
@@ -136,7 +138,7 @@ async def test_they_are_listed_with_who_and_why(stores: tuple[EventLog, KeyStore
     assert await disclosures_of(log, []) == []
 
 
-async def test_what_is_followed_may_hold_whoever_is_found_in_that_time(
+async def test_a_disclosure_that_follows_may_hold_everyone_found_in_that_time(
     stores: tuple[EventLog, KeyStore],
 ) -> None:
     log, _ = stores

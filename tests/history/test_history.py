@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cs.domain.brand.brand import brand_stream, lookup_id
-from cs.domain.brand.events import BrandForgotten, LookupFinished, LookupStarted
+from cs.domain.brand.events import BrandForgotten, LookupStarted
 from cs.domain.codec import AnyEvent, topic_of
 from cs.domain.contact import Query
 from cs.domain.key import (
@@ -150,7 +150,9 @@ async def test_a_selection_yields_exactly_what_it_says(
     assert found == [recorded.position for recorded in everything if meant(recorded, chosen)]
 
 
-async def test_windows_are_read_to_the_end_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_windows_are_read_to_the_end_and_progress_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(reading, "WINDOW", 4)
     log = await log_of([("key-k1", QuotaGranted(at=AT, units=n)) for n in range(10)])
     told: list[tuple[int, int]] = []
@@ -205,26 +207,3 @@ async def test_what_no_log_can_have_is_refused_with_what_there_is() -> None:
         Selection(types=("search-ended",))
     with pytest.raises(BadSelection, match="'keys': key, brand, mail-domain, person, discl"):
         Selection(categories=("keys",))
-
-
-async def test_the_runs_of_a_brand_are_reported_as_of_a_position() -> None:
-    first = lookup_id(brand_stream(NIKE), 1, "aaaa")
-    second = lookup_id(brand_stream(NIKE), 2, "bbbb")
-    began = [
-        LookupStarted(at=AT, lookup=lookup, number=n, query=NIKE, deadline_at=AT)
-        for n, lookup in enumerate((first, second), 1)
-    ]
-    ended = LookupFinished(at=AT, lookup=first, outcome="no_emails", reusable=True, verified=0)
-    history = History(
-        await log_of([(brand_stream(NIKE), event) for event in (began[0], ended, began[1])])
-    )
-
-    every = await history.runs(brand_stream(NIKE))
-    assert [(run.lookup, run.outcome) for run in every] == [
-        (first, "no_emails"),
-        (second, None),
-    ]
-    assert [run.outcome for run in await history.runs(brand_stream(NIKE), 1)] == [None]
-    assert await history.run(second) == every[1]
-    assert await history.run(second, 2) is None
-    assert await history.runs(brand_stream(ACME)) == []

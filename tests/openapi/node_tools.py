@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from harness.servers.missing import Missing
@@ -23,16 +21,6 @@ def run_tool(tool: str, *arguments: str | Path, folder: Path) -> str:
     Raises:
         Found: It did not succeed.
     """
-    with _run(tool, *arguments, folder=folder) as done:
-        if done.returncode:
-            raise Found(done.stdout)
-        return done.stdout
-
-
-@contextmanager
-def _run(
-    tool: str, *arguments: str | Path, folder: Path
-) -> Iterator["subprocess.CompletedProcess[str]"]:
     done = subprocess.run(
         [sys.executable, DEV / "node_tools.py", tool, *arguments],
         cwd=folder,
@@ -43,4 +31,6 @@ def _run(
     )
     if done.returncode == _UNAVAILABLE:
         raise Missing(done.stdout.strip())
-    yield done
+    if done.returncode:
+        raise Found(done.stdout)
+    return done.stdout

@@ -67,22 +67,8 @@ async def blocking_library(port: int) -> str:
     return await asyncio.to_thread(ask)
 
 
-async def library_by_proxy(_port: int) -> str:
-    async with AsyncClient("https://localhost.test/v1", KEY, patience=NO_RETRIES) as client:
-        return str(await client.usage())
-
-
-async def blocking_library_by_proxy(_port: int) -> str:
-    def ask() -> str:
-        with Client("https://localhost.test/v1", KEY, patience=NO_RETRIES) as client:
-            return str(client.usage())
-
-    return await asyncio.to_thread(ask)
-
-
 Ask = Callable[[int], Awaitable[str]]
 DIRECT = [configured, found, library, blocking_library]
-BY_PROXY = [library_by_proxy, blocking_library_by_proxy]
 OK = pages({"/": HONEST, "/v1/usage": HONEST, "/robots.txt": (404, {}, b"")})
 
 
@@ -107,24 +93,6 @@ async def test_no_client_accepts_an_answer_from_before_tls(ask: Ask, authority: 
         relay(web.port, at_once=ANSWER) as forging,
     ):
         assert "9" in (await answers(ask, honest, 1))[0]
-        got = await answers(ask, forging, TRIES)
-
-    assert not [each for each in got if "666" in each]
-
-
-@pytest.mark.parametrize("ask", BY_PROXY)
-async def test_no_client_accepts_an_answer_that_a_proxy_adds_to_its_own(
-    ask: Ask, authority: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tls = authority.context(["localhost.test"])
-    async with (
-        serve(OK, tls=tls) as web,
-        relay(web.port, connects=True) as honest,
-        relay(web.port, behind=(b"", ANSWER), connects=True) as forging,
-    ):
-        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{honest}")
-        assert "9" in (await answers(ask, honest, 1))[0]
-        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{forging}")
         got = await answers(ask, forging, TRIES)
 
     assert not [each for each in got if "666" in each]

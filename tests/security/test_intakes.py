@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -132,7 +131,6 @@ BOUNCED = "mailboxes bounced FILE --dry-run --sent SENT"
 PEOPLE = "directory import FILE --dry-run"
 COMPANIES = "brands import FILE --dry-run"
 SEARCH = "search --file FILE --key x --url http://127.0.0.1:9/v1"
-WORLD = "sandbox run FILE --write world.toml"
 #: Opens a quote whether or not one is open.
 REOPENED = b'a","' + b"b" * 1_290 + b"\n"
 STATUS = b"Content-Type: message/delivery-status\n\n"
@@ -141,23 +139,6 @@ STATUS = b"Content-Type: message/delivery-status\n\n"
 def multiparts() -> bytes:
     parts = b'Content-Type: multipart/mixed; boundary="%d"\n\n--%d\n'
     return b"".join(parts % (n, n) for n in range(200)) + STATUS + b"\n" * 4 * MIB
-
-
-def brand(number: int, **more: Any) -> dict[str, Any]:
-    intends = {"outcome": "no_linkedin", "asked_by": ["brand"]}
-    name = f"{number} {'É' * 290}"
-    return {"name": name, "domain": f"b{number}.test", "intends": intends, **more}
-
-
-def world(**more: Any) -> bytes:
-    return json.dumps({"brands": [brand(n) for n in range(2_000)], **more}).encode()
-
-
-def crowd() -> bytes:
-    people = [{"name": "A", "headline": "h", "mailbox": f"m{n}"} for n in range(1_000)]
-    named = [f"x{n}@b0.test" for n in range(30_000)]
-    wrong = brand(0, people=people, intends={"outcome": "done", "verified": named})
-    return json.dumps({"brands": [wrong, *map(brand, range(1, 100))]}).encode()
 
 
 ATTACKS = [
@@ -192,8 +173,6 @@ ATTACKS = [
         lambda: b"".join(b"%d\n" % n for n in range(1_500_000)),
         "larger than 4 MiB",
     ),
-    Attack(WORLD, "brands.json", world, "stages_postgres"),
-    Attack(WORLD, "crowd.json", crowd, "no person here has"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -71,14 +71,6 @@ class Service:
             contact = {"full_name": f"Ada of {brand}", "email": "ada@a.example"}
             record |= {"status": "done", "charged": True, "contacts": [contact]}
         return 200, msgspec.json.encode(record), {"Content-Type": "application/json"}
-
-
-def shown_progress(of: int) -> Iterator[None]:
-    """Show that one after the other was searched, as a command does."""
-    progress = Progress()
-    for searched in range(1, of + 1):
-        yield
-        progress.show(f"{searched} of {of} searched")
 
 
 @dataclass

@@ -7,46 +7,30 @@ import pytest
 
 from cli.command import Here
 from cli.test_report import FOUND, NOBODY, Data, data
-from cs.domain.brand.brand import brand_stream, lookup_id
-from cs.domain.brand.events import (
-    ContactsDiscovered,
-    LookupFinished,
-    LookupStarted,
-    StageIssued,
-)
-from cs.domain.contact import BrandFacts, Query
+from cs.domain.brand.brand import brand_stream
+from cs.domain.contact import Query
+from cs.domain.mail.mailbox import Verdict
 from cs.domain.source_cost import SourceCost
-from cs.domain.stages.work import DiscoveryInput
+from cs.domain.stages.work import Discovered
 from cs.eventlog.port import NO_STREAM, Append
+from domain.acme_run import ADA, AcmeRun, checked, ranked
 from harness.on_data import plant
 
 __all__ = ["data"]
 CENT = 10_000
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 LIST = f"brand,domain\n{FOUND},\n{NOBODY},\nZenith,\nＺenith,\nme@mail.example,\n"
 
 
 def past_run(cents: int) -> Append:
     """Return a run of yesterday that cost so many cents, verified if they are even."""
-    at = datetime.now(UTC) - timedelta(days=1)
     query = Query(f"Past {cents}")
-    stream = brand_stream(query)
-    lookup = lookup_id(stream, 1, "aaaa")
+    run = AcmeRun(stream=brand_stream(query), query=query, at=YESTERDAY).resolved()
     cost = SourceCost(name="brave", asked=1, calls=1, micros=cents * CENT)
-    found, outcome = ((1, "done"), (0, "no_emails"))[cents % 2]
-    events = (
-        LookupStarted(at=at, lookup=lookup, number=1, query=query, deadline_at=at),
-        StageIssued(
-            at=at,
-            lookup=lookup,
-            stage="contact-discovery",
-            attempt=1,
-            deadline_at=at,
-            input=DiscoveryInput(brand=BrandFacts(name="Past")),
-        ),
-        ContactsDiscovered(at=at, lookup=lookup, people=(), conclusive=True, costs=(cost,)),
-        LookupFinished(at=at, lookup=lookup, outcome=outcome, reusable=True, verified=found),  # type: ignore[arg-type]
-    )
-    return Append(stream, NO_STREAM, events)
+    run.record("contact-discovery", Discovered(people=(ADA,), costs=(cost,)))
+    verdict = (Verdict.DELIVERABLE, Verdict.UNDELIVERABLE)[cents % 2]
+    run.ranked(ranked("p1")).verified(checked("p1", verdict))
+    return Append(run.stream, NO_STREAM, run.events)
 
 
 def test_the_cost_is_the_mean_of_past_runs(here: Here, folder: Path, tmp_path: Path) -> None:

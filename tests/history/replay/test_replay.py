@@ -11,7 +11,7 @@ from cs.history.replay.replaying import Difference, Kind, Replay
 from cs.history.replay.rules import BrokenRules, load_rules
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
-from history.replay.made_up import STRICTER, Looked, Seen, Stored, store
+from history.replay.made_up import STRICTER, Looked, Seen, store
 
 RANK = "def rank(brand, people, limit, opinions):\n"
 TODAY = (
@@ -24,8 +24,6 @@ TODAY = (
 class Made:
     """A history that is stored, and replays of it."""
 
-    stored: Stored
-
     def __init__(self, folder: Path) -> None:
         self.file = folder / "rules.py"
         self.keys = MemoryKeyStore()
@@ -33,7 +31,7 @@ class Made:
 
     async def looked(self, headline: str, reply: str, lookups: int = 1) -> None:
         looked = Looked("Acme", (Seen(headline, reply),))
-        self.stored = await store(self.log, self.keys, [looked] * lookups)
+        self.lookups = await store(self.log, self.keys, [looked] * lookups)
 
     async def replayed(self, kind: Kind, source: str) -> tuple[Replay, list[Any]]:
         """Return the counts, and what would differ, by the rules in *source*."""
@@ -52,7 +50,7 @@ async def test_a_run_with_a_damaged_event_is_left_out_and_the_event_named(
     made: Made, state: bytes
 ) -> None:
     await made.looked("Senior Brand Manager at {}", "250 Ok for now", 2)
-    first, second = made.stored.lookups
+    first, second = made.lookups
     _, whole = await made.replayed("verdicts", STRICTER)
     stored = await made.log.stored(0)
     [checked, _] = [e.position for e in stored if event_of(e.topic) is MailboxVerified]

@@ -63,7 +63,7 @@ def test_neither_the_address_nor_the_profile_is_printed(own: Directory) -> None:
     assert own.run("people", "reapply", "--json").rows == [{"people": 2}]
 
 
-def test_by_the_profile_only_the_one_who_has_it_is_suppressed(own: Directory) -> None:
+def test_a_profile_suppresses_only_the_person_who_has_it(own: Directory) -> None:
     foreseen = own.erase("--dry-run")["directory_rows"]
     done = own.erase()
 
@@ -73,7 +73,7 @@ def test_by_the_profile_only_the_one_who_has_it_is_suppressed(own: Directory) ->
     assert own.put(EVA_ALONE)["new"] == 1, "nothing is learned from a namesake"
 
 
-def test_again_does_no_harm_and_reapplying_takes_out_those_who_came_back(
+def test_erasing_twice_does_no_harm_and_reapplying_removes_restored_rows(
     own: Directory, tmp_path: Path
 ) -> None:
     kept = shutil.copy(own.folder / "directory.db", tmp_path / "kept.db")

@@ -26,7 +26,7 @@ def erase(run: AcmeRun, *people: str) -> list[BrandEvent]:
     )
 
 
-def test_a_result_that_had_nobody_verified_is_reused_as_before() -> None:
+def test_a_result_without_a_verified_person_is_reused_as_before() -> None:
     run = AcmeRun().verifying().verified(*NEITHER)
     before = run.state.answer(run.at)
     assert before is not None

@@ -76,7 +76,7 @@ def restored(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "held"),
-    [*(("erase", {name}) for name in sorted(SEALED)), ("reapply", set(SEALED))],
+    [("erase", {"calls.db", "keys.db"}), ("reapply", set(SEALED))],
 )
 def test_an_erasure_ends_when_no_process_reads_the_files(
     folder: Path, tmp_path: Path, command: str, held: set[str]

@@ -32,7 +32,7 @@ class PaidStaff:
         return await Staff(people).find(brand, limit=limit)
 
 
-async def test_a_service_that_meets_somebody_erased_does_not_wait_for_who_reads_the_file(
+async def test_a_service_that_meets_an_erased_person_does_not_wait_for_a_reader_of_the_file(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "data"

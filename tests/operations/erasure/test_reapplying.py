@@ -41,7 +41,7 @@ async def readable(log: EventLog, stream: str) -> str:
     return repr([each.event for each in await log.read(stream)])
 
 
-async def test_one_damaged_stream_keeps_nobody_else_from_being_forgotten_again(
+async def test_one_damaged_stream_keeps_no_other_person_from_being_forgotten_again(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "data"
@@ -67,9 +67,7 @@ async def test_one_damaged_stream_keeps_nobody_else_from_being_forgotten_again(
         assert "Ada Kern" not in await readable(data.log, acme)
 
 
-async def test_of_one_who_was_lifted_what_was_erased_stays_so_and_they_may_be_found_again() -> (
-    None
-):
+async def test_after_lifting_the_erased_data_stays_erased_and_the_person_may_be_found() -> None:
     async with erasable(outside()) as service:
         key = await service.new_key()
         await service.search(key, brand="Acme")

@@ -26,7 +26,7 @@ async def told(service: Erasable) -> list[str]:
     return [word for word in OF_ANYBODY if word in stored]
 
 
-async def test_a_search_read_again_shows_nobody_and_is_as_charged_as_before() -> None:
+async def test_an_aged_search_shows_no_person_and_is_charged_as_before() -> None:
     clock = ManualClock(AT)
     async with erasable(outside(), clock=clock) as service:
         key = await service.new_key()
@@ -80,7 +80,7 @@ async def test_a_later_search_that_returned_or_found_them_counts() -> None:
         assert await told(service) == [], "nobody was suppressed, and all are forgotten again"
 
 
-async def test_an_event_that_nobody_can_have_written_keeps_nobody_else() -> None:
+async def test_an_event_that_no_service_writes_keeps_no_other_person() -> None:
     clock = ManualClock(AT)
     async with erasable(outside(zenith=(at_zenith(ADA),)), clock=clock) as service:
         key = await service.new_key()

@@ -102,7 +102,7 @@ SCREENED: list[tuple[AnyFinding, ScreenedFinding] | AnyFinding] = [
 ]
 
 
-async def test_findings_without_the_people_who_are_suppressed() -> None:
+async def test_findings_lose_the_people_who_are_suppressed() -> None:
     async def erase(*_: object) -> None:
         raise AssertionError
 
@@ -125,7 +125,7 @@ async def test_findings_without_the_people_who_are_suppressed() -> None:
     ]
 
 
-async def test_whom_a_mailbox_led_to_is_erased_by_all_they_are_known_by() -> None:
+async def test_a_person_found_by_a_mailbox_is_erased_by_all_their_fingerprints() -> None:
     met: list[tuple[object, ...]] = []
 
     async def erase(*person: object) -> None:
