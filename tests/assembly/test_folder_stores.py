@@ -1,18 +1,19 @@
 """A data folder that cannot be used: what is reported, and that the advice is the right one."""
 
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.command import Here, environment
+from harness.full_disk import no_file_larger
 
 #: The account that root gives its rights up for.
 _WITHOUT_RIGHTS = 65534
@@ -55,20 +56,16 @@ def folder(here: Here, tmp_path: Path) -> Folder:
     return folder
 
 
-@contextmanager
-def no_file_larger(size: int) -> Iterator[None]:
-    """Have files of this process end at *size* bytes, as on a full disk, until left."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("file", ["log.db", "keys.db"])
-def test_a_lock_of_another_process_is_to_be_waited_for(folder: Folder, file: str) -> None:
+def test_a_lock_of_another_process_is_to_be_waited_for(
+    folder: Folder, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening = sqlite3.connect
+
+    def hasty(*args: Any, **options: Any) -> Any:
+        return opening(*args, **{**options, "timeout": 0.1})
+
+    monkeypatch.setattr("cs.sqlite.database.sqlite3.connect", hasty)
     with closing(sqlite3.connect(folder.path / file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         why = folder.refused()
@@ -150,15 +147,6 @@ def test_a_missing_right_is_to_be_given(here: Here, lack: Callable[[Folder], Non
         return
     assert "give this user the right to" in ran.stderr
     assert BACKUP not in ran.stderr
-
-
-def test_a_damaged_log_wants_a_backup(folder: Folder) -> None:
-    folder.log.write_bytes(b"no database at all" * 100)
-
-    why = folder.refused()
-
-    assert "could not be opened: it is damaged (file is not a database)" in why
-    assert why.endswith(BACKUP)
 
 
 def test_a_damaged_event_wants_a_backup(folder: Folder) -> None:

@@ -4,7 +4,6 @@ import pytest
 from msgspec.structs import replace
 
 from cs.domain.mail.mailbox import Verdict
-from cs.settings import BadSettings, load
 from harness.clients import guard
 from harness.outside import set_up
 from verifiers.smtp.mail_world import mail_world
@@ -31,8 +30,3 @@ async def test_the_setting_reaches_the_guard_of_mail_and_web() -> None:
         judge = smtp._verifier.context.guard  # type: ignore[attr-defined]
         with pytest.raises(Exception, match="not on the public internet"):
             judge.check("93.184.216.34")
-
-
-def test_what_is_no_network_is_refused() -> None:
-    with pytest.raises(BadSettings, match="deny_networks"):
-        load(environment={"CS_DENY_NETWORKS": "93.184.216.0/99"})

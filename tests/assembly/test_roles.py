@@ -45,7 +45,7 @@ async def form(tmp_path: Path, postgres: str, database: str) -> AsyncIterator[On
         yield OnDatabases(database, keys, tmp_path)
 
 
-async def told(role: RunningRole, field: str) -> Any:
+async def reported(role: RunningRole, field: str) -> Any:
     """Return *field* of the role's ``/readyz`` once it is there; the role stays ready."""
     transport = httpx.ASGITransport(build(role.ready))
     async with (
@@ -71,7 +71,7 @@ async def test_keys_that_are_lost_are_counted(form: OnDatabases) -> None:
 
     with capture_logs():
         async with run_project(form.settings, "live") as role:
-            lost = await told(role, "keys_lost")
+            lost = await reported(role, "keys_lost")
 
     assert lost == {"missing": 1}
 
@@ -91,7 +91,7 @@ async def test_outcomes_that_were_forged_are_counted(
         ):
             for _ in range(3):
                 await bus.publish("cs.outcomes.v1", key=b"", value=msgspec.json.encode(FORGED))
-            while (forged := await told(role, "outcomes_forged")) < 3:
+            while (forged := await reported(role, "outcomes_forged")) < 3:
                 pass
 
     assert forged == 3

@@ -207,10 +207,6 @@ def test_of_two_that_are_armed_the_earlier_answers(
     assert answer_of(scene) == earlier[0]
 
 
-def test_with_nothing_armed_the_search_starts() -> None:
-    assert answer_of(Scene()) == "started s-new"
-
-
 MONTH = timedelta(days=30)
 BOTH = Query("Delta", "delta.example")
 
@@ -390,11 +386,3 @@ def test_a_started_search_names_its_lookup_which_begins_with_resolution() -> Non
     assert admitted.lookup == started.lookup == issued.lookup == f"{STREAM}.1-{NONCE}"
     assert (admitted.search, admitted.brand, admitted.query) == ("s-new", "Acme", QUERY)
     assert issued.stage == "brand-resolution"
-
-
-def test_a_joined_search_names_the_lookup_that_runs_and_writes_to_the_key_only() -> None:
-    admission = Scene(brand=live_brand()).admit()
-
-    (admitted,) = admission.key_events
-    assert isinstance(admitted, SearchAdmitted)
-    assert (admitted.lookup, admission.brand_events) == (f"{STREAM}.1", ())

@@ -204,13 +204,6 @@ def test_a_command_causes_these_events(
         assert list(category.decide(command, state)) == then
 
 
-def test_a_key_keeps_quota_and_running_searches_when_it_is_rotated() -> None:
-    state = reduce(key.evolve, [*IN_USE, ROTATED], key.INITIAL)
-
-    assert (state.secret_hash, state.last4, state.quota) == ("h2", "bbbb", 3)
-    assert (state.used, [each.search for each in state.running]) == (1, ["s2"])
-
-
 @pytest.mark.parametrize(("outcome", "verified"), [("done", 0), ("no_emails", 1)])
 def test_an_outcome_that_contradicts_its_charge_is_a_bug(
     outcome: SearchOutcome, verified: int

@@ -6,11 +6,11 @@ steps back further was ahead before: what is decided goes by it, and the events 
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
+from types import ModuleType
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -22,10 +22,7 @@ from cs.domain.brand import brand
 from cs.domain.brand.brand import brand_stream
 from cs.domain.brand.events import (
     DEADLINE,
-    BrandCommand,
-    BrandEvent,
     ForgetBrand,
-    LookupFinished,
     PassDeadline,
     RecordFinding,
     Restart,
@@ -40,12 +37,12 @@ from cs.domain.rate_limits import DAY, MINUTE, PER_DAY, PER_MINUTE
 from cs.domain.refusal import Refusal
 from cs.domain.service import ChooseWorld, Pause, Resume
 from cs.domain.stages.work import Resolved
+from domain.acme_run import AT, QUERY, STREAM, AcmeRun
 
-AT = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
-STREAM = brand_stream(Query("Acme"))
 LOOKUP = f"{STREAM}.1"
+NO_MATCH = Resolved(status="no_match")
 
 #: Of a clock between two commands: it runs, stands still, or is set an hour back.
 passing = st.one_of(
@@ -55,87 +52,65 @@ passing = st.one_of(
 )
 
 
-class Category(msgspec.Struct, frozen=True):
-    """A kind of stream, and commands for it that are never refused."""
-
-    decide: Callable[[Any, Any], Any]
-    evolve: Callable[[Any, Any], Any]
-    initial: Any
-    first: Callable[[datetime], Any]
-    commands: tuple[Callable[[datetime], Any], ...]
-
-
-CATEGORIES = {
-    "key": Category(
-        key.decide,
-        key.evolve,
-        key.INITIAL,
+Make = Callable[[datetime], Any]
+#: By kind of stream: its first command, and others that are never refused.
+COMMANDS: list[tuple[ModuleType, Make, list[Make]]] = [
+    (
+        key,
         lambda at: IssueKey(label="", quota=5, secret_hash="first", last4="0000", at=at),
-        (
+        [
             lambda at: GrantQuota(units=1, at=at),
             lambda at: RotateKey(secret_hash=at.isoformat(), last4="0000", at=at),
-        ),
+        ],
     ),
-    "brand": Category(
-        brand.decide,
-        brand.evolve,
-        brand.INITIAL,
-        lambda at: StartLookup(stream=STREAM, query=Query("Acme"), at=at),
-        (
-            lambda at: StartLookup(stream=STREAM, query=Query("Acme"), at=at),
+    (
+        brand,
+        lambda at: StartLookup(stream=STREAM, query=QUERY, at=at),
+        [
+            lambda at: StartLookup(stream=STREAM, query=QUERY, at=at),
             lambda at: RecordFinding(
                 lookup=LOOKUP,
                 stage="brand-resolution",
                 item="",
                 attempt=1,
-                finding=Resolved(status="no_match"),
+                finding=NO_MATCH,
                 known={},
                 at=at,
             ),
             lambda at: PassDeadline(lookup=LOOKUP, at=at),
             lambda at: ForgetBrand(at=at),
-        ),
+        ],
     ),
-    "mail-domain": Category(
-        mail_domain.decide,
-        mail_domain.evolve,
-        mail_domain.INITIAL,
+    (
+        mail_domain,
         lambda at: LearnDomain(facts=DomainFacts(catch_all=True), at=at),
-        (
+        [
             lambda at: LearnDomain(facts=DomainFacts(catch_all=True), at=at),
             lambda at: LearnDomain(facts=DomainFacts(catch_all=False), at=at),
-        ),
+        ],
     ),
-    "service": Category(
-        service.decide,
-        service.evolve,
-        service.INITIAL,
+    (
+        service,
         lambda at: ChooseWorld(world="sandbox", at=at),
-        (lambda at: Pause(at=at), lambda at: Resume(at=at)),
+        [lambda at: Pause(at=at), lambda at: Resume(at=at)],
     ),
-}
+]
 
 
-@pytest.mark.parametrize("name", CATEGORIES)
+@pytest.mark.parametrize(("category", "first", "others"), COMMANDS)
 @given(data=st.data())
 def test_whatever_the_clock_does_a_streams_time_never_goes_back(
-    name: str, data: st.DataObject
+    category: Any, first: Make, others: list[Make], data: st.DataObject
 ) -> None:
-    category = CATEGORIES[name]
-    at = AT
-    events = list(category.decide(category.first(at), category.initial))
-    state = category.initial
-    for event in events:
-        state = category.evolve(state, event)
-    for _ in range(data.draw(st.integers(1, 12), "commands")):
-        at += data.draw(passing, "passing")
-        command = data.draw(st.sampled_from(category.commands), "command")(at)
-        for event in category.decide(command, state):
+    at, state, times = AT, category.INITIAL, list[datetime]()
+    made = [first, *data.draw(st.lists(st.sampled_from(others), min_size=1, max_size=12))]
+    for make in made:
+        for event in category.decide(make(at), state):
             state = category.evolve(state, event)
-            events.append(event)
+            times.append(event.at)
             assert event.at >= at
+        at += data.draw(passing, "passing")
 
-    times = [event.at for event in events]
     assert times == sorted(times)
 
 
@@ -183,22 +158,6 @@ class Caller:
         for event in events:
             self.events.append(event)
             self.state = key.evolve(self.state, event)
-
-
-@given(step=st.timedeltas(min_value=timedelta(0), max_value=STANDS_STILL))
-def test_a_small_step_back_holds_a_full_window_for_the_step_and_no_longer(
-    step: timedelta,
-) -> None:
-    caller = Caller()
-    for _ in range(PER_MINUTE):
-        caller.search(AT)
-    opens_at = AT + MINUTE
-
-    with pytest.raises(Refusal, match="6 searches per minute"):
-        caller.search(AT - step)
-    with pytest.raises(Refusal, match="6 searches per minute"):
-        caller.search(opens_at - SECOND)
-    caller.search(opens_at)
 
 
 def full(taken: list[datetime], now: datetime) -> bool:
@@ -257,37 +216,6 @@ def test_an_idempotency_key_of_a_clock_that_was_ahead_is_remembered_for_a_day(
     assert caller.search(AT + DAY, idempotency) != first
 
 
-class BrandRuns:
-    """A brand and its runs, each of which finds that there is no such brand."""
-
-    def __init__(self) -> None:
-        self.state = brand.INITIAL
-        self.events: list[BrandEvent] = []
-
-    def decide(self, command: BrandCommand) -> None:
-        for event in brand.decide(command, self.state):
-            self.events.append(event)
-            self.state = brand.evolve(self.state, event)
-
-    def start(self, at: datetime) -> None:
-        self.decide(StartLookup(stream=STREAM, query=Query("Acme"), at=at))
-
-    def end(self, at: datetime) -> None:
-        assert self.state.live is not None
-        resolved = Resolved(status="no_match")
-        self.decide(
-            RecordFinding(
-                lookup=self.state.live.id,
-                stage="brand-resolution",
-                item="",
-                attempt=1,
-                finding=resolved,
-                known={},
-                at=at,
-            )
-        )
-
-
 @given(
     ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)),
     later=st.timedeltas(timedelta(0), timedelta(days=40)),
@@ -295,20 +223,19 @@ class BrandRuns:
 def test_what_a_clock_that_was_ahead_found_is_not_reused_and_what_is_found_then_for_30_days(
     ahead: timedelta, later: timedelta
 ) -> None:
-    runs = BrandRuns()
-    runs.start(AT + ahead)
-    runs.end(AT + ahead)
-    assert runs.state.answer(AT + ahead) is not None
-    assert runs.state.answer(AT) is None
+    run = AcmeRun()
+    run.record("brand-resolution", NO_MATCH)
+    assert run.state.answer(run.at) is not None
+    run.at = now = AT - ahead
+    assert run.state.answer(now) is None
 
-    runs.start(AT)
-    assert runs.state.live is not None
-    assert runs.state.live.deadline_at == AT + DEADLINE
-    runs.end(AT + SECOND)
+    run.start()
+    assert run.live.deadline_at == now + DEADLINE
+    run.record("brand-resolution", NO_MATCH, lookup=f"{STREAM}.2")
 
-    reused = runs.state.answer(AT + SECOND + later) is not None
+    reused = run.state.answer(now + SECOND + later) is not None
     assert reused == (later < timedelta(days=30))
-    times = [event.at for event in runs.events]
+    times = [event.at for event in run.events]
     assert times == sorted(times)
 
 
@@ -316,14 +243,11 @@ def test_what_a_clock_that_was_ahead_found_is_not_reused_and_what_is_found_then_
 def test_a_run_begun_by_a_clock_that_was_ahead_is_ended_and_not_waited_for(
     ahead: timedelta, restart: bool
 ) -> None:
-    runs = BrandRuns()
-    runs.start(AT + ahead)
+    run = AcmeRun()
 
-    runs.decide((Restart if restart else PassDeadline)(lookup=LOOKUP, at=AT))
+    run.send((Restart if restart else PassDeadline)(lookup=run.live.id, at=AT - ahead))
 
-    assert runs.state.live is None
-    assert isinstance(runs.events[-1], LookupFinished)
-    assert runs.events[-1].outcome == "timeout"
+    assert run.finish.outcome == "timeout"
 
 
 @given(ahead=st.timedeltas(2 * STANDS_STILL, timedelta(days=3650)))

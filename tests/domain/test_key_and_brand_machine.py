@@ -128,6 +128,8 @@ class Searches(RuleBasedStateMachine):
         self.brand_events: dict[str, list[BrandEvent]] = {brand: [] for brand in QUERIES}
         self.keys = dict.fromkeys(KEYS, keys.INITIAL)
         self.brands = dict.fromkeys(QUERIES, brands.INITIAL)
+        # Folded of the events as they are read once stored.
+        self.stored_keys, self.stored_brands = dict(self.keys), dict(self.brands)
         self.asked = 0
 
     @initialize(quotas=st.tuples(*(st.sampled_from([200, 200, 7, 2, 2, 1, 0]) for _ in KEYS)))
@@ -340,8 +342,51 @@ class Searches(RuleBasedStateMachine):
             self._to_key(stream, keys.decide(command, self.keys[stream]))
             assert keys.decide(command, self.keys[stream]) == (), "settled twice"
 
+    @rule()
+    def an_analyst_reads_the_history(self) -> None:
+        """The ledger of every key, and the record of every run."""
+        self._ledgers_end_with_the_balance()
+        self._records_say_what_happened()
+
+    def _ledgers_end_with_the_balance(self) -> None:
+        for stream, state in self.keys.items():
+            entries = ledger_of(stream, self.key_events[stream])
+            if not entries:
+                continue  # no key was issued before the end
+            units = Counter[str]()
+            for entry in entries:
+                units[entry.what] += entry.units
+                assert entry.remaining == units["issued"] + units["granted"] - units["charged"]
+                assert entry.reserved == (
+                    units["reserved"] - units["charged"] - units["released"]
+                )
+            last = entries[-1]
+            assert (last.quota, last.used) == (state.quota, state.used)
+            charged = {entry.search for entry in entries if entry.what == "charged"}
+            assert charged == {e.search for e in self._settled(stream) if e.charged}
+            assert all(entry.brand for entry in entries if entry.search)
+
+    def _records_say_what_happened(self) -> None:
+        for brand, events in self.brand_events.items():
+            found = runs(RecordedEvent(n + 1, brand, n, e) for n, e in enumerate(events))
+            started = [event for event in events if isinstance(event, LookupStarted)]
+            assert [run.lookup for run in found] == [event.lookup for event in started]
+            for run in found:
+                own = [
+                    e for e in events if isinstance(e, LookupEvent) and e.lookup == run.lookup
+                ]
+                record_agrees(run, own)
+                live = self.brands[brand].live
+                in_flight = [a for a in run.attempts if a.end == "open"]
+                assert not in_flight or (live is not None and live.id == run.lookup)
+                if live is not None and live.id == run.lookup:
+                    assert {(a.stage, a.item, a.attempt) for a in in_flight} == {
+                        (o.stage, o.item, o.attempt) for o in live.open if o.retry_at is None
+                    }
+
     def teardown(self) -> None:
         """Once deadlines pass and settlements are made, no search and no place is left."""
+        self.an_analyst_reads_the_history()
         for brand, state in self.brands.items():
             if state.live is not None:
                 at = state.live.deadline_at
@@ -363,42 +408,6 @@ class Searches(RuleBasedStateMachine):
             assert (state.used, state.reserved) == (used, held)
             assert 0 <= used <= used + held <= state.quota
             assert held <= 2
-
-    @invariant()
-    def the_ledger_of_a_key_ends_with_its_balance(self) -> None:
-        for stream, state in self.keys.items():
-            entries = ledger_of(stream, self.key_events[stream])
-            units = Counter[str]()
-            for entry in entries:
-                units[entry.what] += entry.units
-                assert entry.remaining == units["issued"] + units["granted"] - units["charged"]
-                assert entry.reserved == (
-                    units["reserved"] - units["charged"] - units["released"]
-                )
-            last = entries[-1]
-            assert (last.quota, last.used) == (state.quota, state.used)
-            charged = {entry.search for entry in entries if entry.what == "charged"}
-            assert charged == {e.search for e in self._settled(stream) if e.charged}
-            assert all(entry.brand for entry in entries if entry.search)
-
-    @invariant()
-    def the_record_of_a_run_says_what_happened(self) -> None:
-        for brand, events in self.brand_events.items():
-            found = runs(RecordedEvent(n + 1, brand, n, e) for n, e in enumerate(events))
-            started = [event for event in events if isinstance(event, LookupStarted)]
-            assert [run.lookup for run in found] == [event.lookup for event in started]
-            for run in found:
-                own = [
-                    e for e in events if isinstance(e, LookupEvent) and e.lookup == run.lookup
-                ]
-                record_agrees(run, own)
-                live = self.brands[brand].live
-                in_flight = [a for a in run.attempts if a.end == "open"]
-                assert not in_flight or (live is not None and live.id == run.lookup)
-                if live is not None and live.id == run.lookup:
-                    assert {(a.stage, a.item, a.attempt) for a in in_flight} == {
-                        (o.stage, o.item, o.attempt) for o in live.open if o.retry_at is None
-                    }
 
     @invariant()
     def windows_are_never_exceeded(self) -> None:
@@ -544,18 +553,16 @@ class Searches(RuleBasedStateMachine):
     def _to_brand(self, brand: str, events: Sequence[BrandEvent]) -> None:
         self.brand_events[brand] += events
         self.brands[brand] = reduce(brands.evolve, events, self.brands[brand])
-        assert (
-            reduce(brands.evolve, map(_stored, self.brand_events[brand]), brands.INITIAL)
-            == self.brands[brand]
-        )
+        stored = reduce(brands.evolve, map(_stored, events), self.stored_brands[brand])
+        assert stored == self.brands[brand]
+        self.stored_brands[brand] = stored
 
     def _to_key(self, stream: str, events: Sequence[KeyEvent]) -> None:
         self.key_events[stream] += events
         self.keys[stream] = reduce(keys.evolve, events, self.keys[stream])
-        assert (
-            reduce(keys.evolve, map(_stored, self.key_events[stream]), keys.INITIAL)
-            == self.keys[stream]
-        )
+        stored = reduce(keys.evolve, map(_stored, events), self.stored_keys[stream])
+        assert stored == self.keys[stream]
+        self.stored_keys[stream] = stored
 
 
 def ledger_of(stream: str, events: Sequence[KeyEvent]) -> list[LedgerEntry]:

@@ -112,7 +112,7 @@ def test_an_opinion_decides_what_is_unsure_and_only_if_it_agrees_with_the_rest()
     assert wrong == []
 
 
-def test_nobody_is_named_in_what_is_sent() -> None:
+def test_no_name_is_in_what_is_sent() -> None:
     jo = Person(
         person="p1", full_name="Jo-Ann O'Lane-Söder", first_name="Jo-Ann", last_name="Söder"
     )

@@ -19,7 +19,7 @@ from cs.eventlog.audit import Audit, Kind
 from cs.eventlog.damage import unreadable_event
 from cs.eventlog.port import EventLog, RecordedEvent
 from cs.eventlog.postgres import PostgresEventLog
-from cs.eventlog.snapshots import Snapshots, snapshots_away
+from cs.eventlog.snapshots import Snapshots
 from cs.eventlog.sqlite import SqliteEventLog
 from cs.eventlog.streams import Streams
 from cs.keystore.port import KeyStore
@@ -185,12 +185,6 @@ def budgets_in(place: Place | None, lock_timeout_s: int = 10) -> Budgets:
     if isinstance(place, Path | None):
         return _waiting(Budgets.in_file(place and place / "spending.db"), lock_timeout_s)
     return Budgets(PostgresDatabase(place, account_away))
-
-
-def snapshots_in(place: Place) -> Snapshots:
-    if isinstance(place, Path):
-        return Snapshots.in_file(place / "log.db")
-    return Snapshots(PostgresDatabase(place, snapshots_away))
 
 
 def heartbeats_in(place: Pool | None) -> Heartbeats:

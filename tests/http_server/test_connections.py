@@ -162,7 +162,7 @@ async def test_a_call_in_hand_is_not_counted() -> None:
 
 
 @pytest.mark.usefixtures("four")
-async def test_a_newcomer_takes_the_place_of_who_has_made_no_call_for_longest() -> None:
+async def test_a_new_connection_replaces_the_one_idle_longest() -> None:
     app = App()
     async with port(app) as at:
         held, _ = await at.connect(HELD)
@@ -203,7 +203,7 @@ async def test_a_connection_while_all_make_calls_is_refused_and_others_go_on() -
 
 
 @pytest.mark.usefixtures("four")
-async def test_who_is_turned_away_and_stays_does_not_stay_for_long(
+async def test_a_refused_connection_that_stays_is_closed_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cs.http_server.connections.REFUSAL_S", 0.1)

@@ -17,7 +17,7 @@ def samples(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]
     }
 
 
-def test_what_is_measured_when_asked_for_goes_with_what_it_tells_of(metrics: Any) -> None:
+def test_a_gauge_read_on_demand_ends_with_its_owner(metrics: Any) -> None:
     with metrics.follower_position.measured(lambda: 7, "relay"):
         assert (
             samples(metrics.page("")[0])["cs_follower_position", (("follower", "relay"),)] == 7

@@ -65,54 +65,50 @@ async def test_no_usable_answer_is_not_an_absence(trouble: Trouble, zone: Zone) 
         assert caught.value.why == "dns"
 
 
+Records = dict[str, dict[str, list[str]]]
+#: Records by name, troubles by type, and the addresses of acme.test; ``None``: no answer.
+ADDRESSES: list[tuple[Records, dict[str, Trouble], tuple[str, ...] | None]] = [
+    # One family is enough; with one missing and the other unknown there is no answer.
+    ({ACME: {"A": ["127.0.0.9"]}}, {"AAAA": "SERVFAIL"}, ("127.0.0.9",)),
+    ({ACME: {"TXT": ['"hi"']}}, {"AAAA": "SERVFAIL"}, None),
+    # Other names are followed, unless they go round in a circle.
+    ({ACME: {"CNAME": ["a.test."]}, "a.test": {"A": ["127.0.0.9"]}}, {}, ("127.0.0.9",)),
+    ({ACME: {"CNAME": ["a.test."]}, "a.test": {"CNAME": [f"{ACME}."]}}, {}, None),
+]
+
+
+@pytest.mark.parametrize(("records", "troubles", "found"), ADDRESSES)
+async def test_addresses_are_found_or_unknown(
+    records: Records,
+    troubles: dict[str, Trouble],
+    found: tuple[str, ...] | None,
+    zone: Zone,
+) -> None:
+    zone.records = records
+    zone.troubles = {(ACME, kind): trouble for kind, trouble in troubles.items()}
+
+    if found is None:
+        with pytest.raises(Unreachable):
+            await resolver(zone).addresses(ACME)
+    else:
+        assert await resolver(zone).addresses(ACME) == found
+
+
 async def test_an_implicit_exchanger_whose_address_is_not_known_is_not_an_absence(
     zone: Zone,
 ) -> None:
-    zone.add("acme.test", TXT=['"hi"'])
-    zone.trouble("acme.test", "A", "SERVFAIL")
+    zone.add(ACME, TXT=['"hi"'])
+    zone.trouble(ACME, "A", "SERVFAIL")
 
     with pytest.raises(Unreachable):
-        await resolver(zone).mail_hosts("acme.test")
-
-
-async def test_one_family_is_enough(zone: Zone) -> None:
-    zone.add("acme.test", A=["127.0.0.9"])
-    zone.trouble("acme.test", "AAAA", "SERVFAIL")
-
-    assert await resolver(zone).addresses("acme.test") == ("127.0.0.9",)
-
-
-async def test_one_family_missing_and_the_other_unknown_is_no_answer(zone: Zone) -> None:
-    zone.add("acme.test", TXT=['"hi"'])
-    zone.trouble("acme.test", "AAAA", "SERVFAIL")
-
-    with pytest.raises(Unreachable):
-        await resolver(zone).addresses("acme.test")
-
-
-async def test_other_names_are_followed(zone: Zone) -> None:
-    zone.add("acme.test", CNAME=["real.test."])
-    zone.add("real.test", MX=["10 mx.real.test."], A=["127.0.0.9"])
-
-    asked = resolver(zone)
-
-    assert await asked.mail_hosts("acme.test") == MailHosts(hosts=("mx.real.test",))
-    assert await asked.addresses("acme.test") == ("127.0.0.9",)
-
-
-async def test_names_that_go_round_in_a_circle_are_no_answer(zone: Zone) -> None:
-    zone.add("a.test", CNAME=["b.test."])
-    zone.add("b.test", CNAME=["a.test."])
-
-    with pytest.raises(Unreachable):
-        await resolver(zone).addresses("a.test")
+        await resolver(zone).mail_hosts(ACME)
 
 
 async def test_a_long_answer_comes_over_tcp(zone: Zone) -> None:
-    zone.add("acme.test", MX=[f"{n} mx{n}.acme.test." for n in range(40)])
-    zone.trouble("acme.test", "MX", "TRUNCATED")
+    zone.add(ACME, MX=[f"{n} mx{n}.acme.test." for n in range(40)])
+    zone.trouble(ACME, "MX", "TRUNCATED")
 
-    assert len((await resolver(zone).mail_hosts("acme.test")).hosts) == 40
+    assert len((await resolver(zone).mail_hosts(ACME)).hosts) == 40
 
 
 async def test_a_literal_address_is_its_own(zone: Zone) -> None:

@@ -101,15 +101,6 @@ async def test_a_match_is_reported_with_how_every_source_ended() -> None:
     assert found.sources == {"a": "used", "b": "failed"}
 
 
-async def test_no_match_is_an_answer_when_every_source_answered() -> None:
-    found = await resolve(
-        Brands("a", SourceStatus.NO_RESULTS), Brands("b", SourceStatus.NOT_CONFIGURED)
-    )
-
-    assert isinstance(found, Resolved)
-    assert (found.status, found.brand) == ("no_match", None)
-
-
 @pytest.mark.parametrize("away", [SourceStatus.FAILED, SourceStatus.RATE_LIMITED])
 async def test_no_match_while_a_source_was_away_is_a_failure(away: SourceStatus) -> None:
     found = await resolve(
@@ -137,7 +128,7 @@ async def test_people_of_all_sources_are_reported_in_the_order_of_sources() -> N
     assert found == Discovered(people=(ADA, BEN), sources={"a": "used", "b": "used"})
 
 
-async def test_whoever_is_found_first_is_reported_first() -> None:
+async def test_people_are_reported_as_they_are_found() -> None:
     slow = asyncio.Event()
 
     async def report(finding: AnyFinding) -> None:
@@ -183,7 +174,7 @@ async def test_what_is_here_is_asked_first_and_the_others_after_it() -> None:
     assert found == Discovered(people=(BEN, ADA), sources=expected)
 
 
-async def test_what_is_here_and_empty_is_reported_only_if_nobody_else_is_asked() -> None:
+async def test_an_empty_local_source_is_reported_only_if_it_is_the_only_one() -> None:
     empty = Local("own", SourceStatus.NOT_CONFIGURED)
 
     beside = await discover(empty, People("a", SourceStatus.NO_RESULTS))
@@ -203,7 +194,7 @@ async def test_people_found_while_a_source_was_away_are_reported_as_not_all() ->
     assert not found.conclusive
 
 
-async def test_nobody_found_while_a_source_was_away_is_a_failure() -> None:
+async def test_no_person_found_while_a_source_was_away_is_a_failure() -> None:
     found = await discover(
         People("a", SourceStatus.NO_RESULTS),
         People("b", SourceStatus.FAILED, retry_in_s=5),
@@ -251,7 +242,7 @@ async def test_a_source_that_charges_is_asked_only_while_too_few_are_found() -> 
     assert (found.conclusive, found.causes) == (True, {})
 
 
-async def test_a_source_that_charges_for_each_person_hears_who_is_known() -> None:
+async def test_a_source_that_charges_for_each_person_is_given_those_known() -> None:
     heard: list[list[str]] = []
 
     class ByRecord(People):
@@ -274,7 +265,7 @@ async def test_a_source_that_charges_for_each_person_hears_who_is_known() -> Non
     assert heard == [[person.full_name for person in seen[:3]]]
 
 
-async def test_who_would_not_be_shown_is_not_counted() -> None:
+async def test_people_who_would_not_be_shown_are_not_counted() -> None:
     elsewhere = leads(12)[0]
     others = [msgspec.structs.replace(one, company="Globex") for one in leads(12)] + [
         msgspec.structs.replace(one, headline="Accountant") for one in leads(12)

@@ -356,24 +356,6 @@ async def test_facts_are_merged_field_by_field_with_their_finder() -> None:
     )
 
 
-async def test_a_brand_of_an_owner_s_domain_has_the_owner_as_parent() -> None:
-    facts = await facts_of([directory(UNILEVER)], "Dove", "unilever.com")
-
-    assert facts == BrandFacts(
-        name="Dove",
-        domain="unilever.com",
-        linkedin_company_url="li",
-        parent_company="Unilever",
-        mail_domains=("unilever.com",),
-        found_by={
-            "name": "query",
-            "parent_company": "directory",
-            "domain": "directory",
-            "linkedin_company_url": "directory",
-        },
-    )
-
-
 # What the sources' endings mean; `test_asking_stages` has the others.
 
 
@@ -384,15 +366,6 @@ async def test_a_site_that_does_not_answer_leaves_an_unknown_domain_open() -> No
 
     assert isinstance(found, Failed)
     assert (found.why, found.retryable) == ("sources-away", True)
-
-
-async def test_a_match_stands_whatever_else_failed() -> None:
-    limited = Shelf("wikidata", ended=SourceStatus.RATE_LIMITED, retry_in_s=60.0)
-
-    found = await resolved([directory(match(0.9, "Nike", "nike.com")), limited], "Nike")
-
-    assert found.status == "matched"
-    assert found.sources["wikidata"] == "rate_limited"
 
 
 async def test_identifying_sources_are_asked_at_once() -> None:
@@ -455,7 +428,7 @@ async def test_a_hint_counts_once_the_site_is_called_so() -> None:
     ]
 
 
-async def test_a_hint_that_no_site_confirms_finds_nobody() -> None:
+async def test_a_hint_that_no_site_confirms_is_no_match() -> None:
     sources = [hint("serper", "shop.test", "gone.test"), directory(), sites(shop="A Shop")]
 
     found = await resolved(sources, "Zamira")
@@ -464,7 +437,7 @@ async def test_a_hint_that_no_site_confirms_finds_nobody() -> None:
     assert found.sources["serper"] == "used"
 
 
-async def test_who_hints_is_asked_one_after_the_other_and_only_if_nobody_knows() -> None:
+async def test_hinting_sources_are_asked_in_turn_and_only_for_an_unknown_brand() -> None:
     first, second = hint("pdl", "zamira.test"), hint("serper", "zamira.test")
     site = sites(zamira="Zamira")
 

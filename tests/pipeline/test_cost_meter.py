@@ -96,7 +96,7 @@ async def test_a_source_has_its_calls_its_money_and_its_people() -> None:
     )
 
 
-async def test_a_verifier_has_its_questions_and_who_is_verified_by_it() -> None:
+async def test_a_verifier_has_its_questions_and_the_people_it_verified() -> None:
     free = verifiers.ScriptedVerifier(
         {"ada.kern": (verifiers.UNKNOWN, None)}, otherwise=(verifiers.UNKNOWN, None), name="own"
     )

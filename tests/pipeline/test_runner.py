@@ -65,28 +65,6 @@ class Held:
         return NO_MATCH
 
 
-async def test_an_outcome_goes_on_in_the_trace_of_its_work() -> None:
-    async def in_steps(_: Work, report: Report) -> AnyFinding:
-        await report(PeopleSeen(()))
-        return NO_MATCH
-
-    parent = f"00-{'4b' * 16}-{'0f' * 8}-01"
-    loop = Loop()
-    async with loop.running(loop.stage(ScriptedStage(in_steps))):
-        await loop.put(TOPIC, message(work()), headers={"traceparent": parent})
-        await loop.give(work("brand-b.1"))
-        traced = await loop.records(4)
-
-    of_a, of_b = (
-        {r.headers["traceparent"] for r in traced if r.key == key}
-        for key in (b"brand-a.1", b"brand-b.1")
-    )
-    assert of_a == {parent}
-    assert len(of_b) == 1
-    assert of_b != of_a
-    assert {r.headers["schema"] for r in traced} == {"cs.outcome.v1"}
-
-
 @pytest.mark.parametrize(("attempt", "again"), [(1, True), (2, False), (3, False)])
 async def test_a_bug_is_answered_and_tried_once_more_and_its_log_line_names_no_person(
     attempt: int, *, again: bool

@@ -1,4 +1,4 @@
-"""Plug-ins as somebody else installs them: a module and a distribution's entry points."""
+"""Plug-ins as others install them: a module and a distribution's entry points."""
 
 import re
 import sys
@@ -80,13 +80,11 @@ def notices(
     return sandbox_notices(load(environment=environment), asked, providers=providers)
 
 
-def answers_of(
-    folder: Path, *brands: str, data: str = "data", **given: str
-) -> tuple[list[dict[str, Any]], str]:
+def answers_of(folder: Path, *brands: str, **given: str) -> tuple[list[dict[str, Any]], str]:
     """Return the answers about *brands* of a sandbox with what is installed, and its output."""
     environment = {"PYTHONPATH": str(folder / "site"), **given}
     with (
-        served(folder / data, **environment) as service,
+        served(folder / "data", **environment) as service,
         service.client(service.new_key()) as client,
     ):
         bodies = [{"brand": brand, "wait": True} for brand in brands]

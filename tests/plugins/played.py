@@ -9,9 +9,9 @@ from cs.plugins.contracts.stand_in import Answer, handler
 
 
 @contextmanager
-def on_loopback(answer: Answer) -> Iterator[str]:
+def on_loopback(answer: Answer, port: int = 0) -> Iterator[str]:
     """Answer as *answer* says until left; yield where."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(answer))
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler(answer))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

@@ -13,32 +13,6 @@ from cs.plugins.sources import SourceStatus
 from outside.loopback_web import pages, serve
 from plugins.installed import DOCS, Install, documented, install_written, opened
 
-#: A package of a brand source as `cs new` writes it, by file.
-SHOP = {
-    str(place): text for place, text in new_package(PackageKind.BRAND_SOURCE, "shop")[1].items()
-}
-SHOP_SOURCE = "cs_source_shop/source.py"
-
-
-def test_a_written_source_is_checked_and_shown_without_its_secret(
-    here: Here, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install_written(install, PackageKind.BRAND_SOURCE, "shop")
-    file = tmp_path / "cs.toml"
-    file.write_text(SHOP["cs.toml"])
-    monkeypatch.setenv("CS_SOURCES__SHOP__KEY", "s3cret")
-
-    printed = here("config", "show", f"--config={file}").out
-    shown = here("config", "show", "--json", f"--config={file}").rows[0]
-    used = here("config", "check", "--json", f"--config={file}").rows[0]
-
-    lines = [" ".join(line.split()) for line in printed.splitlines()]
-    assert f"sources.shop.url {shown['sources.shop.url']} # settings file {file}" in lines
-    assert "sources.shop.key ******** # environment variable CS_SOURCES__SHOP__KEY" in lines
-    assert "s3cret" not in printed
-    assert shown["sources.shop.key"] == "********"
-    assert used["brand_sources"] == ["directory", "imported", "shop", "website", "wikidata"]
-
 
 async def test_a_written_source_asks_with_what_it_was_given(install: Install) -> None:
     install_written(install, PackageKind.BRAND_SOURCE, "shop")

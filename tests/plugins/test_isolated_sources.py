@@ -116,7 +116,7 @@ PEOPLE = [
 
 
 @pytest.mark.parametrize("error", PEOPLE, ids=repr)
-async def test_no_log_line_has_a_person_whom_its_exception_quotes(
+async def test_no_log_line_has_a_person_that_its_exception_quotes(
     error: BaseException,
 ) -> None:
     with capture_logs([format_exc_info]) as logs:

@@ -95,7 +95,7 @@ async def test_no_secret_stands_in_evidence_or_log() -> None:
 
 @pytest.mark.parametrize("where", ["open", "check", "close"])
 @pytest.mark.parametrize("error", PEOPLE, ids=repr)
-async def test_no_log_line_has_a_person_whom_its_exception_quotes(
+async def test_no_log_line_has_a_person_that_its_exception_quotes(
     error: BaseException, where: Where
 ) -> None:
     verifier = IsolatedVerifier(Raising(error, where), lambda: NOW, GIVEN)

@@ -1,11 +1,11 @@
-"""Plug-ins of other people run next to a made-up world as they do in the real one."""
+"""Plug-ins of others run next to a made-up world as they do in the real one."""
 
 from pathlib import Path
 
 import pytest
 
 from harness.served import served
-from plugins.installed import Install, answers_of, notices, opened
+from plugins.installed import Install, notices, opened
 
 #: Names one person at every brand whose web site answers.
 TEAM = """
@@ -46,7 +46,7 @@ class Team:
 def from_context(context):
     return Team(context.guarded, msgspec.convert(context.settings, TeamSettings).person)
 """
-#: Believes in the addresses that begin as it is reported.
+#: Believes in the addresses that begin as its setting says.
 ORACLE = """
 from contextlib import asynccontextmanager
 
@@ -99,27 +99,11 @@ GIVEN = {
 }
 
 
-@pytest.fixture
-def site(install: Install) -> None:
-    """Install a distribution with a source and a verifier."""
-    install(
-        {"acme_plugs/team.py": TEAM, "acme_plugs/oracle.py": ORACLE},
-        {
-            "cs.people_sources": {"team": "acme_plugs.team:from_context"},
-            "cs.verifiers": {"oracle": "acme_plugs.oracle:from_context"},
-        },
-    )
-
-
-@pytest.mark.slow  # a service in a process of its own
-@pytest.mark.usefixtures("site")
-def test_a_sandbox_asks_plug_ins_with_their_settings(tmp_path: Path) -> None:
-    (found,), output = answers_of(tmp_path, "Veltrana", **GIVEN)
-
-    assert "wherever that leads: oracle, team\n" in output
-    mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
-    assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
-    assert len(mailboxes) > 1, "those that the world knows are found as well"
+FILES = {"acme_plugs/team.py": TEAM, "acme_plugs/oracle.py": ORACLE}
+POINTS = {
+    "cs.people_sources": {"team": "acme_plugs.team:from_context"},
+    "cs.verifiers": {"oracle": "acme_plugs.oracle:from_context"},
+}
 
 
 #: Never answers, and does not end when it is cancelled.
@@ -146,27 +130,30 @@ def from_context(context):
 
 
 @pytest.mark.slow  # a service in a process of its own
-def test_a_source_that_ignores_its_cancellation_keeps_no_process_from_ending(
+def test_a_sandbox_asks_plug_ins_and_one_that_ignores_its_cancellation_holds_up_nothing(
     install: Install, tmp_path: Path
 ) -> None:
+    stubborn = {"stubborn": "acme_plugs.stubborn:from_context"}
     install(
-        {"acme_plugs/stubborn.py": STUBBORN},
-        {"cs.people_sources": {"stubborn": "acme_plugs.stubborn:from_context"}},
+        {**FILES, "acme_plugs/stubborn.py": STUBBORN},
+        {**POINTS, "cs.people_sources": POINTS["cs.people_sources"] | stubborn},
     )
-    body = {"brand": "Veltrana", "wait": True}
     with (
-        served(tmp_path / "data", PYTHONPATH=str(tmp_path / "site")) as service,
+        served(tmp_path / "data", PYTHONPATH=str(tmp_path / "site"), **GIVEN) as service,
         service.client(service.new_key()) as client,
     ):
-        found = client.post("/contacts", json=body).json()
+        found = client.post("/contacts", json={"brand": "Veltrana", "wait": True}).json()
         assert service.stop(timeout_s=15) == 0
 
-    assert found["status"] == "done", "the others' people count"
+    assert "wherever that leads: oracle, stubborn, team\n" in service.output
     assert "plugin_left_behind" in service.output
+    mailboxes = {c["full_name"]: (c["email"], c["email_source"]) for c in found["contacts"]}
+    assert mailboxes["Zoe Quill"] == ("zoe.quill@veltrana.test", "oracle")
+    assert len(mailboxes) > 1, "those that the world knows are found as well"
 
 
-@pytest.mark.usefixtures("site")
-async def test_what_tells_of_the_real_world_is_left_out_of_a_sandbox() -> None:
+async def test_sources_of_the_real_world_are_left_out_of_a_sandbox(install: Install) -> None:
+    install(FILES, POINTS)
     async with opened({}, "sandbox") as tools:
         assert tools.names == ["website", "wikidata", "searxng", "team", "smtp", "oracle"]
     for named, asked in {

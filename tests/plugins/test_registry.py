@@ -180,42 +180,38 @@ def test_an_unknown_name_is_reported_with_those_that_there_are() -> None:
         load_plugins(Group.PEOPLE_SOURCES, source_context, enabled=["x"], installed=[])
 
 
+def made(*points: EntryPoint, group: Group = Group.BRAND_SOURCES) -> object:
+    """Load the plug-ins of *points*, all of one group."""
+    if group is Group.VERIFIERS:
+        return load_plugins(Group.VERIFIERS, for_verifier, installed=points)
+    return load_plugins(Group.BRAND_SOURCES, source_context, installed=[*OURS, *points])
+
+
+SOURCE, VERIFIER = ("brand source", Group.BRAND_SOURCES), ("verifier", Group.VERIFIERS)
+
+
 @pytest.mark.parametrize(
-    ("value", "why"),
+    ("kind", "value", "why"),
     [
-        ("broken", "ValueError: no key"),
-        ("missing", "AttributeError"),
-        ("no.such.module:make", "ModuleNotFoundError"),
-        ("not_a_plugin", "it made a str, which is no brand source"),
-        ("unset", "it made a NoneType, which is no brand source"),
-        ("Shop", "it calls itself 'shop'"),
-        ("nameless", "RuntimeError: it forgot"),
+        (SOURCE, "broken", "ValueError: no key"),
+        (SOURCE, "missing", "AttributeError"),
+        (SOURCE, "no.such.module:make", "ModuleNotFoundError"),
+        (SOURCE, "not_a_plugin", "it made a str, which is no brand source"),
+        (SOURCE, "unset", "it made a NoneType, which is no brand source"),
+        (SOURCE, "Shop", "it calls itself 'shop'"),
+        (SOURCE, "nameless", "RuntimeError: it forgot"),
+        (VERIFIER, "not_a_plugin", "it made a str, which is no verifier"),
+        (VERIFIER, "priceless", "AttributeError: 'Named' object has no attribute 'cost'"),
     ],
 )
-def test_a_broken_source_is_named_with_the_reason(value: str, why: str) -> None:
+def test_a_broken_plugin_is_named_with_the_reason(
+    kind: tuple[str, Group], value: str, why: str
+) -> None:
+    name, group = kind
     with pytest.raises(BrokenPlugin, match=why) as caught:
-        load_plugins(
-            Group.BRAND_SOURCES, source_context, installed=[*OURS, point("bad", value)]
-        )
+        made(point("bad" if value != "priceless" else value, value, group), group=group)
 
-    assert str(caught.value).startswith("brand source 'bad' (")
-    assert caught.value.name == "bad"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "why"),
-    [
-        ("broken", "broken", "ValueError: no key"),
-        ("other", "cheap", "it calls itself 'cheap'"),
-        ("shop", "not_a_plugin", "it made a str, which is no verifier"),
-        ("priceless", "priceless", "AttributeError: 'Named' object has no attribute 'cost'"),
-    ],
-)
-def test_a_broken_verifier_is_named_with_its_reason(name: str, value: str, why: str) -> None:
-    with pytest.raises(BrokenPlugin, match=f"^verifier '{name}' .* cannot be used: {why}"):
-        load_plugins(
-            Group.VERIFIERS, for_verifier, installed=[point(name, value, Group.VERIFIERS)]
-        )
+    assert str(caught.value).startswith(f"{name} '{caught.value.name}' (")
 
 
 def test_two_plugins_of_one_name_are_one_too_many() -> None:

@@ -1,7 +1,6 @@
-"""A stage that `cs new` writes does the work of ours: in one process, and on Kafka."""
+"""A stage that `cs new` writes does the work of ours in one process."""
 
 import asyncio
-import os
 import re
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,7 +13,6 @@ from cli.command import Here
 from cs.plugins.new_package import PackageKind
 from plugins.installed import Install, answers_of, install_written
 from plugins.played import on_loopback
-from system.cluster.clustered import Clustered
 
 ROOT = Path(__file__).parents[2]
 PLAY = "cs_stage_verification/play.py"
@@ -53,11 +51,9 @@ def test_one_process_runs_it_in_place_of_ours(tmp_path: Path) -> None:
     with ranking_service() as url:
         given = {"CS_STAGES": "ranking", "CS_STAGES__RANKING__URL": url}
         (found,), output = answers_of(tmp_path, "Veltrana", **given)
-    (without,), _ = answers_of(tmp_path, "Veltrana", data="ours")
 
     assert "wherever that leads: stage ranking\n" in output
     assert is_ranked_by_weights(found)
-    assert not is_ranked_by_weights(without), "being installed changes nothing"
 
 
 @pytest.mark.slow
@@ -77,34 +73,6 @@ def test_in_one_process_a_verification_vouches_for_mailboxes(
     # Whose name has other than plain letters, the played service knows no mailbox of.
     sources = {contact["email_source"] for contact in found["contacts"]}
     assert sources - {None} == {"verification-service"}
-
-
-@pytest.mark.slow
-def test_a_worker_on_kafka_runs_it_in_place_of_ours(site: Path, clustered: Clustered) -> None:
-    cluster = clustered.cluster
-    workers = cluster.of("stage-ranking")
-    before = {worker.name: worker.environment for worker in workers}
-    with ranking_service() as url:
-        for worker in workers:
-            worker.end()
-            path = worker.environment.get("PYTHONPATH")
-            worker.environment = {
-                **worker.environment,
-                "PYTHONPATH": os.pathsep.join([*([path] if path else []), str(site)]),
-                "CS_STAGES": "ranking",
-                "CS_STAGES__RANKING__URL": url,
-            }
-        try:
-            cluster.start_missing()
-            with clustered.client(clustered.new_key()) as client:
-                found = client.post("/contacts", json={"brand": "Veltrana", "wait": True})
-        finally:
-            for worker in workers:
-                worker.end()
-                worker.environment = before[worker.name]
-            cluster.start_missing()
-
-    assert is_ranked_by_weights(found.json())
 
 
 @pytest.mark.usefixtures("site")

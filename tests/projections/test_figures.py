@@ -82,15 +82,6 @@ class Store:
         return [free, ranking, paid, replace(paid, stage="contact-discovery")]
 
 
-async def test_work_gets_the_figures_of_whom_its_stage_has_paid() -> None:
-    store, clock = Store(), ManualClock(AT)
-    figures = LearnedFigures(store.read, clock)
-
-    paid = SourceFigures(stage="verification", name="acme", micros=1)
-    assert await figures.of("verification") == (paid,)
-    assert await figures.of("ranking") == ()
-
-
 async def test_figures_are_read_once_a_minute_and_no_work_waits_for_them() -> None:
     store, clock = Store(), ManualClock(AT)
     figures = LearnedFigures(store.read, clock)
@@ -109,7 +100,7 @@ async def test_figures_are_read_once_a_minute_and_no_work_waits_for_them() -> No
 
 
 @pytest.mark.parametrize("costs", [(), (SourceCost(name="brave", found=1),)])
-async def test_a_week_in_which_nobody_was_asked_has_no_row(
+async def test_a_week_without_questions_has_no_row(
     costs: tuple[SourceCost, ...],
 ) -> None:
     views = await views_of(replace(DISCOVERED, costs=costs))
@@ -125,7 +116,7 @@ def page(*events: AnyEvent) -> list[RecordedEvent]:
     return [RecordedEvent(n, "mail-domain-a", n, event) for n, event in enumerate(events)]
 
 
-def test_bounces_are_counted_by_kind_and_lost_e_mails_by_who_had_confirmed_them() -> None:
+def test_bounces_are_counted_by_kind_and_lost_emails_by_verifier() -> None:
     metrics = Metrics()
     told = golden_event("mail-domain.bounce-reported.v1")
     lost = golden_event("brand.contact-bounced.v1")

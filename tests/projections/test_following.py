@@ -72,21 +72,6 @@ class CountedReads:
         return counted
 
 
-async def test_a_follower_has_caught_up_when_the_views_have(
-    views: Views, history: History
-) -> None:
-    follower = ViewFollower(history.log, views)
-    catching = asyncio.create_task(follower.catch_up())
-    await asyncio.wait([catching], timeout=0.1)
-    assert not catching.done()
-
-    await history.runner(views).catch_up()
-
-    async with asyncio.timeout(5):
-        await catching
-    assert follower.position == await history.log.head()
-
-
 async def test_a_position_is_reached_only_when_its_rows_are_there(
     views: Views, history: History
 ) -> None:
@@ -187,30 +172,6 @@ async def test_a_busy_brand_keeps_no_other_key_waiting(
     assert now.body is not None
     assert set(counted.events) == {"key-one", LIVE}
     assert counted.events.total() <= 2 * FIRST
-
-
-@pytest.mark.slow
-async def test_views_rebuilt_are_followed_from_there(views: Views, history: History) -> None:
-    runner, follower = history.runner(views), ViewFollower(history.log, views)
-    await runner.catch_up()
-    await follower.catch_up()
-    head, heard = await history.log.head(), list[int]()
-    follower.listen(lambda page: heard.extend(recorded.position for recorded in page))
-    async with running(follower):
-        await views.reset()
-        async with asyncio.timeout(5):
-            while follower.position:
-                await asyncio.wait([asyncio.create_task(views.position())])
-
-        await runner.catch_up()
-        async with asyncio.timeout(5):
-            await follower.reached(head)
-        await live_settles(history)
-        await runner.catch_up()
-        async with asyncio.timeout(5):
-            await follower.reached(head + 2)
-
-        assert heard == [head + 1, head + 2], "what was told before is not told again"
 
 
 async def test_a_database_that_restarts_is_followed_on(

@@ -15,7 +15,7 @@ from cs.keystore.port import KeysUnavailable
 from cs.projections.catalogue import projections
 from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
-from cs.projections.searches import SEARCHES, result_key
+from cs.projections.searches import SEARCHES
 from cs.projections.sqlite import sqlite_views
 from domain.acme_run import AT, AcmeRun
 from harness.memory_keys import MemoryKeyStore
@@ -77,18 +77,6 @@ async def test_a_key_read_before_a_search_ended_does_not_tell_its_usage(
 
     assert found is not None
     assert (found.row.charged, found.usage.used) == (True, 1)
-
-
-async def test_without_the_key_of_its_contacts_a_result_has_none(reader: Reader) -> None:
-    await reader.keys.destroy([result_key(f"{DONE}.1")])
-
-    found = await reader.reading.search("s-done", "one")
-
-    assert found is not None
-    assert found.body is not None
-    body = json.loads(found.body)
-    assert body["contacts"] == []
-    assert body["domain"] == "acme.example"
 
 
 # Views that are behind.

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import sqlite3
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +12,18 @@ from cs.domain.brand.brand import REUSED_FOR
 from cs.domain.codec import TOPICS
 from cs.eventlog.port import Append, RecordedEvent
 from cs.projections.brands import BRANDS
-from cs.projections.builds import tables_of
 from cs.projections.catalogue import projections
 from cs.projections.folding import sealer
-from cs.projections.reading import Reading
 from cs.projections.runner import ViewRunner
 from cs.projections.search_record import open_contacts
-from cs.projections.searches import CONTACT_FIELDS, RESULTS, SEARCHES
+from cs.projections.searches import RESULTS, SEARCHES
 from cs.projections.set_aside import ASIDE, SET_ASIDE, AsideRow
 from cs.projections.sqlite import sqlite_views
 from cs.projections.table import Projection, Table
-from cs.projections.usage import USAGE, UsageRow
+from cs.projections.usage import USAGE
 from harness.memory_keys import MemoryKeyStore
 from harness.memory_log import MemoryEventLog
 from projections.history import (
-    ADA_IS_AT,
     DONE,
     FAILED,
     FORGOTTEN,
@@ -37,7 +32,6 @@ from projections.history import (
     issued,
     write,
 )
-from projections.stored import table_of
 
 EVERY: tuple[Table[Any], ...] = (SEARCHES, USAGE, BRANDS, RESULTS)
 EVERY_TYPE = frozenset[Any](TOPICS.values())
@@ -56,55 +50,12 @@ class Views:
         await ViewRunner(self.log, self.store, self.keys).catch_up()
         return self
 
-    async def rows(self) -> dict[str, Any]:
-        """Return every row of every table, sealed contacts opened."""
-        rows: dict[str, Any] = {t.name: dict(await self.store.all(t)) for t in EVERY}
-        for lookup, row in rows["results"].items():
-            rows["results"][lookup] = (row.head, await open_contacts(self.keys, row))
-        return rows
-
-
-@pytest.fixture(autouse=True)
-def watched_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cs.projections.runner.WATCH_S", 0.01)
-
 
 @pytest.fixture
 async def views() -> Any:
     views = Views()
     yield await views.caught_up()
     await views.store.close()
-
-
-# What they say.
-
-
-async def test_a_result_is_kept_once_for_all_its_searches(views: Views) -> None:
-    rows = await views.rows()
-
-    assert set(rows["results"]) == {f"{DONE}.1", f"{FAILED}.1", f"{FORGOTTEN}.1"}
-    head, contacts = (json.loads(part) for part in rows["results"][f"{DONE}.1"])
-    assert head == {
-        "domain": "acme.example",
-        "linkedin_company_url": None,
-        "parent_company": None,
-        "instagram": None,
-        "tiktok": None,
-        "searched_at": "2026-01-01T00:00:05Z",
-    }
-    assert [set(contact) for contact in contacts] == [set(CONTACT_FIELDS)] * 2
-    assert [contact["email"] for contact in contacts] == [ADA_IS_AT, None]
-
-
-async def test_usage_adds_up(views: Views) -> None:
-    one, two = [await views.store.get(USAGE, key) for key in ("one", "two")]
-
-    assert one is not None
-    assert two is not None
-    assert (one.quota, one.used, one.reserved, one.searches) == (12, 1, 1, 3)
-    assert (one.secret_hash, one.last4, one.revoked) == ("h2", "bbbb", False)
-    assert (two.quota, two.used, two.reserved, two.searches) == (2, 1, 0, 1)
-    assert two.revoked
 
 
 async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
@@ -118,43 +69,11 @@ async def test_a_brand_is_live_reused_or_neither(views: Views) -> None:
     assert (rows[FORGOTTEN].outcome, rows[FORGOTTEN].reused_until) == ("done", None)
 
 
-async def test_what_is_unfinished_is_found_by_its_tag(views: Views) -> None:
-    runner = ViewRunner(views.log, views.store, views.keys)
-
-    unfinished = await Reading(views.log, views.store, runner, views.keys).unfinished()
-
-    assert unfinished.position == await views.log.head()
-    assert list(unfinished.lookups) == [f"{LIVE}.1"]
-    assert [(w.search, w.key_id, w.lookup) for w in unfinished.searches] == [
-        ("s-live", "one", f"{LIVE}.1")
-    ]
-
-
-# That it is always the same.
-
-
-async def test_views_that_were_emptied_are_rebuilt_though_nothing_happens(
-    views: Views,
-) -> None:
-    before = await views.rows()
-    runner = ViewRunner(views.log, views.store, views.keys)
-    await runner.catch_up()
-    running = asyncio.create_task(runner.run())
-
-    await views.store.reset()
-
-    async with asyncio.timeout(5):
-        while await views.store.position() < await views.log.head():
-            await views.store.moved(await views.store.position())
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    assert await views.rows() == before
-
-
 async def test_listeners_hear_nothing_again_when_views_are_rebuilt(
-    views: Views,
+    views: Views, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The ring of keys would take a revoked one for a new one."""
+    monkeypatch.setattr("cs.projections.runner.WATCH_S", 0.01)
     runner = ViewRunner(views.log, views.store, views.keys)
     await runner.catch_up()
     heard = list[int]()
@@ -190,30 +109,6 @@ async def test_a_rebuild_after_an_erasure_leaves_the_person_out(views: Views) ->
     await fresh.close()
 
 
-# In a file.
-
-
-async def test_a_page_that_fails_half_way_leaves_neither_rows_nor_checkpoint(
-    views: Views,
-) -> None:
-    def fold(row: Any, recorded: RecordedEvent) -> Any:
-        if recorded.position == 9:
-            raise RuntimeError("a bug in a projection")
-        return row
-
-    stops = Table("stops", UsageRow, EVERY_TYPE, lambda each: each.stream, fold)
-    store = sqlite_views(None, [*projections(), Projection("stops", 1, [stops])])
-    events = await views.log.tail(0)
-    with pytest.raises(RuntimeError, match="a bug"):
-        await store.apply(events, await sealer(views.keys, events))
-
-    assert await store.position() == 0
-    assert await store.all(SEARCHES) == []
-    await store.apply(events[:8], await sealer(views.keys, events))
-    assert await store.position() == 8
-    await store.close()
-
-
 async def test_an_event_that_makes_no_sense_sets_its_stream_aside(views: Views) -> None:
     events = await views.log.tail(0)
     bad = [each for each in events if each.stream == "key-one"][3]
@@ -238,7 +133,7 @@ async def test_an_event_that_makes_no_sense_sets_its_stream_aside(views: Views) 
     await store.close()
 
 
-async def test_no_row_and_no_byte_of_the_views_tells_who_was_found(tmp_path: Path) -> None:
+async def test_no_row_and_no_byte_of_the_views_names_a_person(tmp_path: Path) -> None:
     views = await Views(tmp_path / "views.db").caught_up()
 
     results = b"".join(row.head + row.sealed for _, row in await views.store.all(RESULTS))
@@ -249,17 +144,6 @@ async def test_no_row_and_no_byte_of_the_views_tells_who_was_found(tmp_path: Pat
     assert b"s-done" in stored
     for told in (b"Ada", b"Kern", b"kern@", b"linkedin.com/in/", b"Manager", b"Ben Ode"):
         assert told not in stored
-
-
-async def test_tables_are_those_of_the_projections(tmp_path: Path) -> None:
-    views = sqlite_views(tmp_path / "views.db", projections())
-    await views.position()
-    await views.close()
-
-    with closing(sqlite3.connect(tmp_path / "views.db")) as database:
-        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        tables = {table_of(table.name) for table in tables_of(projections())}
-        assert {name for (name,) in names} == {*tables, "view_builds"}
 
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)

@@ -1,12 +1,10 @@
 """A log that cannot be written holds nobody up, and tells what it could not say."""
 
 import os
-import resource
 import select
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -15,6 +13,7 @@ import pytest
 import structlog
 
 from cs.runtime import logs
+from harness.full_disk import no_file_larger
 
 log = structlog.get_logger()
 
@@ -74,7 +73,7 @@ def test_a_secret_is_in_no_line_however_it_is_written(
     assert "hunter" not in line
 
 
-def test_a_closed_standard_error_fails_nobody(
+def test_a_closed_standard_error_raises_nothing(
     log_to: Logging, pipe: tuple[BinaryIO, TextIO]
 ) -> None:
     log_to(pipe[1])
@@ -83,7 +82,7 @@ def test_a_closed_standard_error_fails_nobody(
     log.info("lost")
 
 
-def test_a_pipe_that_nobody_reads_holds_nobody_up_and_the_loss_is_reported(
+def test_an_unread_pipe_blocks_nothing_and_the_loss_is_reported(
     log_to: Logging, pipe: tuple[BinaryIO, TextIO]
 ) -> None:
     log_to(pipe[1])
@@ -157,14 +156,3 @@ def test_a_disk_that_fills_up_within_a_line_has_lost_it(
     assert events(first)[0]["event"] == "first"
     assert (after["event"], after["lines_lost"]) == ("after", 2)
     assert (last["event"], "lines_lost" in last) == ("last", False)
-
-
-@contextmanager
-def no_file_larger(size: int) -> Iterator[None]:
-    """Have files of this process end at *size* bytes, until left."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

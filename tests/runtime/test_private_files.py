@@ -89,7 +89,7 @@ async def test_a_master_key_that_others_can_read_is_refused_with_what_to_run(
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
-def test_a_key_that_nobody_else_can_read_is_taken(tmp_path: Path, mode: int) -> None:
+def test_a_key_that_only_its_owner_can_read_is_accepted(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "key"
     file.write_bytes(b"k" * 32)
     file.chmod(mode)

@@ -24,7 +24,7 @@ ACME: dict[str, Any] = {
 
 
 class Clock:
-    """Seconds that pass when told to."""
+    """Seconds that a test moves on."""
 
     def __init__(self) -> None:
         self.now = 1_000.0

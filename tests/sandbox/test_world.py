@@ -172,20 +172,3 @@ def test_bundled_world_is_fast_where_it_does_not_say_slow() -> None:
 
     assert slow_domains | late == said
     assert WORLD.services.searxng.latency_s == WORLD.services.wikidata.latency_s == 0
-
-
-def test_ambiguous_name_is_found_with_its_domain_and_not_without() -> None:
-    same = [listed for listed in BUNDLED if listed.brand == "Halden"]
-
-    assert {(listed.domain is None, listed.outcome) for listed in same} == {
-        (True, "no_linkedin"),
-        (False, "done"),
-    }
-    assert all("brand" not in listed.asked_by for listed in same if listed.domain)
-
-
-def test_parent_company_s_mail_is_at_the_parent_s_domain() -> None:
-    (child,) = (listed for listed in BUNDLED if "parent-company" in listed.tags)
-    (parent,) = (listed for listed in BUNDLED if listed.brand == child.parent)
-
-    assert {address.partition("@")[2] for address in child.verified} == {parent.domain}

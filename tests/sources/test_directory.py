@@ -123,7 +123,7 @@ async def test_the_looser_the_form_the_lower_the_score(holding: Write) -> None:
     assert 0.7 < scores[-1] < scores[0] < 1.0
 
 
-async def test_who_lives_at_a_domain_scores_by_whose_it_is(holding: Write) -> None:
+async def test_brands_of_a_domain_score_by_its_owner(holding: Write) -> None:
     directory = holding(*GAP, *HOTELS, *DALTONS, {"n": "Tommy Hilfiger", "d": "tommy.com"})
     gap, navy = ("Gap", "gapinc.com"), ("Old Navy", "oldnavy.com")
     for query, expected in (

@@ -189,11 +189,9 @@ FLOODS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FLOODS)
 def test_two_mebibytes_cost_little_whatever_they_are(name: str) -> None:
-    for share in (1, 8):  # as a browser would, by the length alone
-        page = FLOODS[name][: MAX_BYTES // share]
-        assert seconds_of(lambda page=page: site().facts(page)) < 4 / share  # type: ignore[misc]
-    page = FLOODS[name][: MAX_BYTES // 16]
-    assert mib_of(lambda: site().facts(page)) < 8
+    page = FLOODS[name]
+    assert seconds_of(lambda: site().facts(page)) < 4
+    assert mib_of(lambda: site().facts(page[: MAX_BYTES // 16])) < 8
 
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "utf-16", "gb18030", "utf-8"])
@@ -389,3 +387,50 @@ def check(footer: Footer) -> None:
 
 def test_what_is_the_brands_in_a_footer_is_found_and_nothing_of_others() -> None:
     check_every((*WRITTEN, *NOT_THE_BRANDS, *OWNERS), check)
+
+
+# What a page calls its brand.
+
+
+def html(**parts: str) -> str:
+    head = "".join(f"<{tag}>{text}</{tag}>" for tag, text in parts.items())
+    return f"<html><head>{head}</head></html>"
+
+
+#: Pages, what they are asked as, and the name that is found.
+CALLED: list[tuple[str | bytes, str | None, str]] = [
+    (html(title="Home | Acme"), None, "Acme"),
+    (html(title="ACME – Skin care that works"), None, "ACME"),
+    (html(title="Acme: skin care"), None, "Acme"),
+    (html(title="Buy &amp; try\n  it"), None, "Buy & try it"),
+    (html(title=""), None, "acme.test"),
+    (html(title="x" * 500), None, "acme.test"),
+    (b"<svg><title>Menu</title></svg>", None, "Menu"),
+    (b"\xff\xfe\x00\x00", None, "acme.test"),
+    (b"", None, "acme.test"),
+    (b'<meta property="og:site_name" content="Acme Global">', None, "Acme Global"),
+    (b'<script type="application/ld+json">{"@type":"Org', None, "acme.test"),
+    (
+        b'<script type="application/ld+json">[[[[' + b"[" * 9000 + b"</script>",
+        None,
+        "acme.test",
+    ),
+    (
+        LD
+        + '{"@type": "WebPage", "publisher": {"@type": "OnlineStore", "name": "A1"}}</script>',
+        None,
+        "A1",
+    ),
+    (html(title="Acme | Skin care by Bolt"), "skin care by bolt", "Skin care by Bolt"),
+]
+
+
+def test_the_name_is_the_best_of_what_the_page_calls_itself() -> None:
+    def check(row: tuple[str | bytes, str | None, str]) -> None:
+        page, brand, name = row
+        assert site().facts(page, brand=brand).name == name
+
+    check_every(CALLED, check)
+    page = html(title="Halden – tents") + a("https://linkedin.com/company/halden-outdoor")
+    found = site().facts(page, domain="haldenoutdoor.test", brand=None)
+    assert (found.name, found.aliases) == ("Halden", ("halden outdoor",))

@@ -393,7 +393,7 @@ BAD: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def test_a_bad_row_says_what_to_do_and_names_nobody(directory: Directory) -> None:
+def test_a_bad_row_says_what_to_do_and_names_no_person(directory: Directory) -> None:
     good = [{"name": f"Jo {n}", "email": f"jo{n}@{host}"} for n, host in enumerate(FIRMS * 5)]
     wrong = []
     for bad in (BAD[:13], BAD[13:]):  # of many problems twenty are listed
@@ -408,7 +408,7 @@ def test_a_bad_row_says_what_to_do_and_names_nobody(directory: Directory) -> Non
     assert wrong == []
 
 
-def test_a_second_file_changes_only_what_it_tells_of(directory: Directory) -> None:
+def test_a_second_file_changes_only_its_columns(directory: Directory) -> None:
     directory.read(table(GOOD | {"title": "CMO", "city": "Berlin", "email": "a@acme.test"}))
     told = directory.read(f"name,linkedin,company,city\nAda,{PAGE},Acme,\n")
 

@@ -103,7 +103,7 @@ async def test_its_own_faults_are_reported_as_what_they_are(service: Service) ->
         assert KEY not in answer.why
 
 
-async def test_a_fault_of_any_service_says_who_has_to_do_what_and_when() -> None:
+async def test_a_fault_of_any_service_says_what_to_do_and_when() -> None:
     for fault, ended, retry_in_s, permanent in (
         (error(401), "failed", None, True),
         (error(402), "failed", None, True),
@@ -160,7 +160,7 @@ async def test_engines_are_asked_within_their_limits_in_the_market_of_the_brand(
     assert (serper[2].json["gl"], serper[2].json["hl"]) == ("fr", "fr")
 
 
-async def test_who_has_enough_people_pays_for_no_more_questions() -> None:
+async def test_enough_people_end_the_paid_questions() -> None:
     people = [
         {"title": f"Jo Roe{at} - Head of Social - Acme", "url": f"https://linkedin.com/in/{at}"}
         for at in "abcdefghijklmnopqrstuvwxyz"
@@ -212,7 +212,7 @@ async def test_people_data_labs_is_asked_with_employer_role_and_level_for_few_re
     assert await asked_of(BY_NAME["pdl"], BrandFacts(name="Acme")) == []
 
 
-async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None:
+async def test_people_data_labs_charges_for_records_alone() -> None:
     service, budgets = BY_NAME["pdl"], budgets_in(None)
     source = source_of(service, StandIn(service.says), budgets=budgets, records=9)
     await source.find(NOBODY, limit=50)
@@ -221,7 +221,7 @@ async def test_people_data_labs_charges_for_records_and_not_for_nobody() -> None
     assert (await budgets.spending())[0].micros_today == 2 * 280_000
 
 
-async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found() -> None:
+async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_the_people_found() -> None:
     service = BY_NAME["apollo"]
     asked, one_of_them = await asked_of(service), await asked_of(service, people=1)
 
@@ -237,7 +237,7 @@ async def test_apollo_asks_by_name_for_those_in_a_role_and_keeps_whom_it_found()
     assert [who.addresses for who in answer.people] == [("jane@acme.example",)]
 
 
-async def test_over_its_cap_a_source_says_so_and_keeps_whom_it_found() -> None:
+async def test_over_its_cap_a_source_says_so_and_keeps_the_people_found() -> None:
     service = BY_NAME["brave"]
     for cap, found in ((0.0, []), (0.01, [JANE, JOSE])):
         client, budgets = StandIn(service.says), budgets_in(None)
@@ -281,7 +281,7 @@ async def test_a_parent_s_people_are_bought_only_for_what_is_left_of_a_search() 
     assert [each.json["size"] for each in pdl.asked] == [3, 1]
 
 
-async def test_who_is_known_is_left_out_of_a_search_that_charges_for_each_person() -> None:
+async def test_known_people_are_left_out_of_a_search_that_charges_for_each_person() -> None:
     known = (
         Sighting(full_name="Jane Doe", linkedin_url=JANE, source="searxng"),
         Sighting(full_name="José Núñez", source="hunter"),

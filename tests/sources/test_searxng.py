@@ -103,7 +103,7 @@ class TestSearxngIsAPeopleSource(PeopleSourceContract):
         return PeopleSourceCase(source(StandIn(searxng)), ACME, NOBODY, (*broken, unset))
 
 
-async def test_who_works_there_now_is_reported_as_the_result_shows_them() -> None:
+async def test_current_staff_is_reported_as_the_result_shows_it() -> None:
     answer = await find(results(*OTHERS, *PEOPLE, {"infobox": "Acme"}, number_of_results=0))
 
     assert answer.people[0] == Sighting(
@@ -120,7 +120,7 @@ async def test_who_works_there_now_is_reported_as_the_result_shows_them() -> Non
     ]
 
 
-async def test_one_who_works_at_the_parent_counts_when_the_parent_is_known() -> None:
+async def test_staff_of_the_parent_counts_when_the_parent_is_known() -> None:
     title, url = "Hugo Ba - Brand Manager - Globex Ltd | LinkedIn", "https://linkedin.com/in/h"
     hugo = results(result(title, url))
 

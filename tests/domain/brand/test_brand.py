@@ -4,14 +4,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from cs.domain.brand.brand import ENDED, INITIAL, Finish, decide, stream_of
+from cs.domain.brand.brand import ENDED, Finish, stream_of
 from cs.domain.brand.events import BrandForgotten, ForgetBrand, LookupStarted
 from cs.domain.contact import BrandFacts
 from cs.domain.mail.mailbox import Verdict
 from cs.domain.stages.work import Failed, Resolved
 from domain.acme_run import AT, HOME, QUERY, RESOLVED, STREAM, AcmeRun, checked
-
-THIRTY_DAYS = timedelta(days=30)
 
 
 def done() -> AcmeRun:
@@ -37,18 +35,6 @@ def test_a_run_without_a_nonce_is_named_for_its_stream_and_number_and_has_a_dead
     assert stream_of(f"{STREAM}.1") == STREAM
 
 
-def test_a_brand_has_one_live_run() -> None:
-    assert AcmeRun().start() == ()
-
-
-def test_the_next_run_has_the_next_number() -> None:
-    run = AcmeRun()
-    broken(run, 1)
-    run.start()
-
-    assert run.live.id == f"{STREAM}.2"
-
-
 def test_runs_of_one_number_in_two_histories_are_reported_apart_by_their_nonces() -> None:
     lost, run = AcmeRun(nonce="k7f2m9qd"), AcmeRun(nonce="x3b8w1ts")
 
@@ -68,32 +54,10 @@ def test_late_work_for_an_earlier_run_is_quiet() -> None:
     assert run.record("brand-resolution", RESOLVED, lookup=f"{STREAM}.2") != ()
 
 
-@pytest.mark.parametrize(
-    ("age", "reused"),
-    [
-        (timedelta(0), True),
-        (THIRTY_DAYS - timedelta(seconds=1), True),
-        (THIRTY_DAYS, False),
-        (THIRTY_DAYS + timedelta(days=1), False),
-    ],
-)
-def test_what_was_found_is_reused_for_thirty_days(age: timedelta, reused: bool) -> None:
-    run = done()
-
-    assert (run.state.answer(run.finish.at + age) is not None) is reused
-
-
 def test_what_is_reused_is_remembered_with_the_domain_it_matched() -> None:
     run = done()
 
     assert run.state.answer(run.at) == Finish(f"{STREAM}.1", "done", run.finish.at, 1, HOME)
-
-
-def test_a_breakdown_is_never_reused() -> None:
-    run = AcmeRun()
-    broken(run, 1)
-
-    assert run.state.answer(run.at) is None
 
 
 def test_a_breakdown_leaves_what_was_found_before() -> None:
@@ -132,10 +96,6 @@ def test_forgetting_while_a_run_is_live_leaves_the_run_alone() -> None:
     run.send(ForgetBrand(at=run.at))
 
     assert run.live.id == f"{STREAM}.2"
-
-
-def test_forgetting_a_brand_nobody_asked_for_is_quiet() -> None:
-    assert decide(ForgetBrand(at=AT), INITIAL) == ()
 
 
 def test_the_last_few_finishes_are_remembered_for_those_who_join_late() -> None:

@@ -152,7 +152,7 @@ def test_without_its_answer_the_run_ends_as_if_it_were_not_there(
     assert facts_shown(run) == [UNSET, UNSET]
 
 
-def test_one_that_cannot_say_whom_it_is_given_is_passed_over_and_that_is_stored(
+def test_a_stage_whose_row_raises_is_skipped_and_that_is_stored(
     add: Add,
 ) -> None:
     add("after='verification', give=broken")

@@ -86,7 +86,7 @@ def test_attempts_are_few_whatever_is_named(named_s: list[float]) -> None:
 
 
 @given(st.floats(0.001, 2), st.floats(3, 95))
-def test_who_opens_in_time_is_asked_before_twice_that_time(
+def test_a_server_that_opens_in_time_is_asked_before_twice_that_time(
     named_s: float, opens_s: float
 ) -> None:
     """Or at the last attempt, whatever comes first."""
@@ -108,7 +108,7 @@ def test_an_hour_has_twelve_attempts() -> None:
 YES, NO = Verdict.DELIVERABLE, Verdict.UNDELIVERABLE
 
 
-def test_somebody_left_is_waited_for() -> None:
+def test_a_retry_is_waited_for_while_a_person_is_open() -> None:
     run = AcmeRun().verifying(AT_TWO_DOMAINS)
     run.failed("verification", later(60), item=HOME)
 
@@ -132,7 +132,7 @@ steps = st.one_of(
 @example([("later", HOME, 5, None), ("mailbox", HOME, "p1", YES), ("mailbox", HOME, "p2", YES)])
 @example([("later", HOME, 5, None), ("mailbox", HOME, "p1", NO), ("mailbox", HOME, "p2", NO)])
 @given(st.lists(steps, max_size=12))
-def test_whoever_waits_has_somebody_to_ask_about(
+def test_waiting_work_has_a_person_to_ask_about(
     told: list[tuple[str, str, object, object]],
 ) -> None:
     """And a run ends once: with nothing open, and never a second time."""

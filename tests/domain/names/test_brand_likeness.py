@@ -157,7 +157,7 @@ def test_typos_are_near_and_other_names_are_not() -> None:
     assert by_words == [True] * len(TYPOS_BY_WORD) + [False] * len(NO_TYPOS_BY_WORD)
 
 
-def test_other_scripts_are_heard() -> None:
+def test_other_scripts_are_transliterated() -> None:
     heard = {
         name: transliterated(name) for name in ("сбербанк", "ζαρα", "セフォラ", "삼성", "小米")
     }

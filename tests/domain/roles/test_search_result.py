@@ -4,70 +4,64 @@ import pytest
 
 from cs.domain.roles.search_result import read_title
 
-
-def test_name_role_and_company_stand_in_the_title() -> None:
-    seen = read_title("Jane Doe - Head of Influencer - Acme | LinkedIn", "")
-
-    assert seen is not None
-    assert (seen.full_name, seen.headline) == ("Jane Doe", "Head of Influencer - Acme")
-    assert (seen.company, seen.location) == ("Acme", None)
-
-
-def test_the_role_may_stand_in_the_snippet() -> None:
-    seen = read_title(
-        "Jane Doe – Acme | LinkedIn",
-        "Head of Social at Acme · Location: Berlin · 500+ connections on LinkedIn.",
-    )
-
-    assert seen is not None
-    assert (seen.headline, seen.company) == ("Head of Social at Acme", "Acme")
-    assert seen.location == "Berlin"
-
-
-def test_the_snippet_may_begin_with_the_place() -> None:
-    seen = read_title(
-        "Jane Doe - Head of Influencer Marketing at Acm… | LinkedIn",
-        "Berlin, Germany · Head of Influencer Marketing · Acme",
-    )
-
-    assert seen is not None
-    assert seen.headline == "Head of Influencer Marketing"  # half a name is no name
-    assert (seen.company, seen.location) == ("Acme", "Berlin, Germany")
-
-
-def test_degrees_are_no_part_of_the_name() -> None:
-    seen = read_title("Jane Doe, MBA - Head of Social Media & ... - LinkedIn", "")
-
-    assert seen is not None
-    assert (seen.full_name, seen.headline) == ("Jane Doe", "Head of Social Media")
-
-
-@pytest.mark.parametrize(
-    "suffix",
-    [
-        " | LinkedIn",
-        " - LinkedIn",
-        " – LinkedIn Deutschland",
-        " | LinkedIn France",
-        " | 领英",
+LONG = "Head of Social at Acme · Location: Berlin · 500+ connections on LinkedIn."
+#: Title and snippet; name, headline, company and place read of them.
+READ: list[tuple[str, str, tuple[str, str | None, str | None, str | None]]] = [
+    (
+        "Jane Doe - Head of Influencer - Acme | LinkedIn",
         "",
-    ],
-)
-def test_the_network_is_no_employer_in_any_language(suffix: str) -> None:
-    seen = read_title(f"Jane Doe - Brand Manager - Acme{suffix}", "")
-
-    assert seen is not None
-    assert (seen.headline, seen.company) == ("Brand Manager - Acme", "Acme")
-
-
-def test_experience_in_the_snippet_names_the_employer() -> None:
-    seen = read_title(
+        ("Jane Doe", "Head of Influencer - Acme", "Acme", None),
+    ),
+    # The role may stand in the snippet, which may begin with the place.
+    (
+        "Jane Doe – Acme | LinkedIn",
+        LONG,
+        ("Jane Doe", "Head of Social at Acme", "Acme", "Berlin"),
+    ),
+    (
+        "Jane Doe - Head of Influencer Marketing at Acm… | LinkedIn",  # half a name is none
+        "Berlin, Germany · Head of Influencer Marketing · Acme",
+        ("Jane Doe", "Head of Influencer Marketing", "Acme", "Berlin, Germany"),
+    ),
+    (
         "Jane Doe - LinkedIn",
         "Berufserfahrung: Acme · Ort: München · 500+ Kontakte auf LinkedIn.",
-    )
+        ("Jane Doe", None, "Acme", "München"),
+    ),
+    # Degrees are no part of a name.
+    (
+        "Jane Doe, MBA - Head of Social Media & ... - LinkedIn",
+        "",
+        ("Jane Doe", "Head of Social Media", None, None),
+    ),
+    # The network is no employer in any language.
+    *(
+        (
+            f"Jane Doe - Brand Manager - Acme{suffix}",
+            "",
+            ("Jane Doe", "Brand Manager - Acme", "Acme", None),
+        )
+        for suffix in (
+            " - LinkedIn",
+            " – LinkedIn Deutschland",
+            " | LinkedIn France",
+            " | 领英",
+            "",
+        )
+    ),
+]
 
-    assert seen is not None
-    assert (seen.company, seen.location, seen.headline) == ("Acme", "München", None)
+
+def test_name_role_company_and_place_are_read() -> None:
+    wrong = []
+    for title, snippet, expected in READ:
+        seen = read_title(title, snippet)
+        assert seen is not None
+        found = (seen.full_name, seen.headline, seen.company, seen.location)
+        if found != expected:
+            wrong.append((title, found))
+
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ Ben Holt,CMO,Acme,linkedin.com/in/ben,
 """
 
 
-async def test_who_is_erased_while_a_batch_is_written_does_not_stay(
+async def test_a_person_erased_while_a_batch_is_written_does_not_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "people.csv"

@@ -87,12 +87,6 @@ async def test_an_empty_one_says_what_fills_it_and_a_new_import_is_seen(
     )
 
 
-async def test_one_that_is_away_has_failed() -> None:
-    answer = await source_over(AwayDirectory(b"k" * 32)).find(ACME, limit=5)
-
-    assert (answer.ended, answer.why) == (SourceStatus.FAILED, "the disk is full")
-
-
 class TestDirectorySource(PeopleSourceContract):
     @pytest.fixture
     async def case(self, kept: MemoryDirectory) -> PeopleSourceCase:

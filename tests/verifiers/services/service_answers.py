@@ -25,9 +25,9 @@ KEY = "k3y-of-ours"
 
 def verifier(name: str, client: ApiClient, key: str = KEY) -> HostedVerifier[Any]:
     """Return the verifier of the service *name*, asking through *client*."""
-    burst = 25 if name != "hunter" else 10
+    rate, burst = (10.0, 10) if name == "hunter" else (100.0, 25)
     context = verifier_context(
-        client, url="https://api.test/v9", key=key, calls_per_s=10.0, burst=burst
+        client, url="https://api.test/v9", key=key, calls_per_s=rate, burst=burst
     )
     context = replace(context, budgets=budgets_in(None), paid=PaidCalls(calls_in(None)))
     made: HostedVerifier[Any] = plugin(Group.VERIFIERS, name, context)

@@ -78,7 +78,7 @@ FAULTS = (
 )
 
 
-async def test_the_kind_of_a_fault_is_the_reason_and_names_nobody(name: str) -> None:
+async def test_the_kind_of_a_fault_is_the_reason_and_names_no_person(name: str) -> None:
     for status, body, reason, comes_back in FAULTS:
         found = await checked(verifier(name, StandIn(saying(status, body))))
 
@@ -88,7 +88,7 @@ async def test_the_kind_of_a_fault_is_the_reason_and_names_nobody(name: str) -> 
         assert "ada" not in str(found.conversation)
 
 
-async def test_who_is_asked_to_wait_waits_as_long_as_the_service_says() -> None:
+async def test_a_verifier_waits_as_long_as_the_service_says() -> None:
     for headers, wait_s in (({}, 5.0), ({"retry_after": "77"}, 77.0)):
         for name in PLAIN.keys() - {"hunter"}:  # by which it means used-up credits
             found = await checked(verifier(name, StandIn(saying(429, b"{}", **headers))))

@@ -17,8 +17,6 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOMAIN = "acme.test"
 #: Long enough for a busy machine, short enough for a test that meets a silent server.
 QUICK: dict[str, Any] = {"address_s": 5.0, "connect_s": 1.0, "reply_s": 0.4}
-#: For tests in which nobody is silent.
-PATIENT: dict[str, Any] = {"address_s": 120.0, "connect_s": 30.0, "reply_s": 30.0}
 
 
 class Clock:

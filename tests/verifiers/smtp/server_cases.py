@@ -3,7 +3,8 @@
 In each, "jo" is meant to be a person and "al" nobody.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from cs.domain.mail.mailbox import Verdict
@@ -19,6 +20,7 @@ from verifiers.smtp.smtp_servers import (
     Rcpt,
     Reply,
     Script,
+    Thinks,
     people,
     said_to,
 )
@@ -80,24 +82,69 @@ PLAIN = people("jo")
 POSTMASTER = people("jo", "postmaster", refusal="550 No such user here")
 
 
+def knows_jo(refusal: str) -> Answer:
+    return people("jo", refusal=refusal)
+
+
+def after(most: int, reply: Reply) -> Answer:
+    """Answer *reply* to whoever is not among the first *most* of a session."""
+
+    def answer(rcpt: Rcpt) -> Reply:
+        return reply if rcpt.in_session > most else people("jo")(rcpt)
+
+    return answer
+
+
+def in_session(accepts_all: Callable[[Rcpt], bool]) -> Answer:
+    def answer(rcpt: Rcpt) -> Reply:
+        return OK if accepts_all(rcpt) else people("jo")(rcpt)
+
+    return answer
+
+
+def raw(accepted: bytes, refused: bytes) -> Answer:
+    """Answer in bytes of the server's own, line ends and all."""
+
+    def answer(rcpt: Rcpt) -> Reply:
+        return Hostile(accepted if rcpt.local == "jo" else refused, shut=False)
+
+    return answer
+
+
+#: A verdict and its reason, if that matters.
+Found = tuple[Verdict, str | None]
+
+
 @dataclass(frozen=True)
 class Case:
-    script: Script
-    jo: tuple[Verdict, str]
-    al: tuple[Verdict, str]
+    """Exchangers in order of preference (``None``: none listens there), and what is found out.
+
+    Attributes:
+        settings: Of the verifier.
+        records: In place of those that name the exchangers.
+    """
+
+    exchangers: tuple[Script | None, ...]
+    jo: Found
+    al: Found
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    records: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
 
 
-def case(rcpt: Answer, jo: tuple[Verdict, str], al: tuple[Verdict, str], **script: Any) -> Case:
-    return Case(replace(Script(rcpt), **script), jo, al)
+def case(rcpt: Answer, jo: Found, al: Found, **script: Any) -> Case:
+    return Case((Script(rcpt, **script),), jo, al)
 
 
 YES = (V.DELIVERABLE, "recipient-accepted")
 NO = (V.UNDELIVERABLE, "recipient-refused")
 ALL = (V.CATCH_ALL, "catch-all")
 DUNNO = V.UNKNOWN
+OPEN, ANY = (V.UNKNOWN, None), (V.CATCH_ALL, None)
+HONEST, ACCEPTS_ALL = Script(PLAIN), Script(everybody(OK))
+MX1 = f"mx1.{DOMAIN}"
 
 
-def unclear(why: str) -> dict[str, tuple[Verdict, str]]:
+def unclear(why: str) -> dict[str, Found]:
     return {"jo": (V.UNKNOWN, why), "al": (V.UNKNOWN, why)}
 
 
@@ -320,4 +367,94 @@ SERVERS: dict[str, Case] = {
         starttls=Hostile(b"220 go\r\n250 injected\r\n", shut=False),
     ),
     "welcomes with a good-bye": case(PLAIN, **unclear("protocol"), banner="221 bye"),
+    # As their makers and operators set them up.
+    "postfix greylists MAIL": case(
+        people("jo"), OPEN, OPEN, mail="451 4.7.1 Greylisting in action, please come back later"
+    ),
+    "a refusal without a reason": case(knows_jo("554 Transaction failed"), OPEN, OPEN),
+    "another language, UTF-8": case(
+        knows_jo("550 5.1.1 用户不存在"),
+        YES,
+        NO,
+        ehlo="250-mx.test\n250-8BITMIME\n250 SMTPUTF8",
+    ),
+    "252 for a person": case(said_to({"jo": "252 2.1.5 Cannot VRFY user"}), OPEN, NO),
+    "not provisioned": case(everybody(NO_SUCH_USER), NO, NO),
+    # Sessions.
+    "a banner that comes late": case(
+        people("jo"), YES, NO, banner=Thinks("220-mx.test\n220 go", 0.05)
+    ),
+    "452 after three": case(after(3, "452 4.5.3 Too many recipients"), YES, NO),
+    "a policy of one recipient": case(
+        after(1, "550 5.7.1 Only one recipient accepted"), OPEN, OPEN
+    ),
+    "accepts the first, refuses the second": case(
+        lambda rcpt: OK if rcpt.in_session == 1 else NO_SUCH_USER.format(rcpt.address), ANY, ANY
+    ),
+    "every other machine accepts everybody, and is first": case(
+        in_session(lambda rcpt: rcpt.session % 2 == 1), ANY, ANY
+    ),
+    "accepts everybody from the fourth on": case(
+        in_session(lambda rcpt: rcpt.in_session > 3), YES, NO
+    ),
+    # Lines.
+    "ends lines twice": case(
+        raw(b"250 2.1.5 Ok\r\r\n", b"550 5.1.1 User unknown\r\r\n"), YES, NO
+    ),
+    # Greeting and TLS.
+    "closes at EHLO": case(people("jo"), OPEN, OPEN, ehlo=CLOSE),
+    "recipients only over TLS": case(
+        lambda rcpt: (
+            people("jo")(rcpt)
+            if rcpt.encrypted
+            else "530 5.7.0 Must issue a STARTTLS command first"
+        ),
+        YES,
+        NO,
+        ehlo="250-mx.test\n250 STARTTLS",
+    ),
+    "no null sender": Case(
+        (Script(people("jo"), mail="550 5.7.1 Null sender not accepted here"),),
+        OPEN,
+        OPEN,
+        settings={"mail_from": ""},
+    ),
+    # Several exchangers.
+    "the first refuses us, the second accepts anybody": Case(
+        (Script(people("jo"), banner="554 5.7.1 blocked"), ACCEPTS_ALL), OPEN, OPEN
+    ),
+    "the first is no mail server, the second honest": Case(
+        (Script(people("jo"), banner="521 5.3.2 does not accept mail"), HONEST), YES, NO
+    ),
+    "the first has trouble, the second is honest": Case(
+        (Script(everybody("451 4.3.0 Temporary lookup failure")), HONEST), YES, NO
+    ),
+    "the first is dead, the second honest": Case((None, HONEST), YES, NO),
+    "the first is honest, the second accepts anybody": Case((HONEST, ACCEPTS_ALL), YES, NO),
+    "the first accepts anybody, the second is honest": Case((ACCEPTS_ALL, HONEST), ANY, ANY),
+    "three say nothing of the recipient": Case(
+        (
+            Script(everybody("451 4.3.0 lookup error")),
+            Script(people("jo"), banner="554 5.7.1 blocked"),
+            Script(everybody("554 5.4.1 Relay access denied")),
+            HONEST,
+        ),
+        YES,
+        NO,
+    ),
+    "the first knows nobody": Case((Script(everybody(NO_SUCH_USER)), HONEST), NO, NO),
+    # DNS.
+    "an exchanger at 0.0.0.0": Case((HONEST,), OPEN, OPEN, records={MX1: {"A": ["0.0.0.0"]}}),
+    "an exchanger of IPv6, at loopback": Case(
+        (HONEST,), OPEN, OPEN, records={MX1: {"AAAA": ["::1"]}}
+    ),
+    "an exchanger by another name": Case(
+        (HONEST,),
+        YES,
+        NO,
+        records={MX1: {"CNAME": ["real.mx.test."]}, "real.mx.test": {"A": ["127.77.25.1"]}},
+    ),
+    "no exchanger but an address": Case(
+        (HONEST,), YES, NO, records={DOMAIN: {"A": ["127.77.25.1"]}}
+    ),
 }

@@ -56,7 +56,7 @@ async def test_a_server_that_floods_is_lost_soon(name: str, world: World) -> Non
 
 
 @pytest.mark.parametrize(("lines", "verdict"), [(LINES, "deliverable"), (LINES + 1, "unknown")])
-async def test_a_reply_of_a_hundred_lines_is_heard_and_one_more_is_not(
+async def test_a_reply_of_a_hundred_lines_is_read_and_one_more_is_not(
     lines: int, verdict: str, world: World
 ) -> None:
     found = await greeted(world, b"220-x\r\n" * (lines - 1) + b"220 x\r\n")
@@ -86,10 +86,10 @@ UNITS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("code", [b"450", b"550"])
-def test_the_longest_reply_is_understood_soon(unit: str, code: bytes) -> None:
-    assert seconds_of(lambda: understand_longest(unit, code)) < 1.5
-    assert mib_of(lambda: understand_longest(unit, code)) < 8
+def test_the_longest_reply_is_understood_soon(unit: str) -> None:
+    for code in (b"450", b"550"):
+        assert seconds_of(lambda code=code: understand_longest(unit, code)) < 1.5  # type: ignore[misc]
+    assert mib_of(lambda: understand_longest(unit, b"550")) < 8
 
 
 def understand_longest(unit: str, code: bytes) -> None:
