@@ -2,7 +2,9 @@
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -214,3 +216,25 @@ def test_only_privacy_may_and_the_others_are_offered_nothing(tmp_path: Path) -> 
     assert "Both need the role privacy" in page
     assert "/console/people/erase" not in page
     assert set(statuses.values()) == {403}
+
+
+def test_a_damaged_stream_is_listed(tmp_path: Path) -> None:
+    service = Served(tmp_path / "data")
+    with service:
+        key = service.new_key()["id"]
+    with closing(sqlite3.connect(service.folder / "log.db")) as log, log:
+        log.execute(
+            "UPDATE stored_events SET state = ? WHERE originator_id = ?",
+            (b"{nonsense", f"key-{key}"),
+        )
+    for file in service.folder.glob("views.db*"):
+        file.unlink()
+    with service, httpx.Client(base_url=service.admin_url, trust_env=False) as client:
+        page = client.get("/console/dead-letters").text
+        overview = client.get("/console/").text
+        linked = client.get(f"/console/events?stream=key-{key}")
+
+    assert f"key-{key}" in page
+    assert "Passed over until they are mended" in page
+    assert "Damaged streams" in overview
+    assert linked.status_code == 200

@@ -29,7 +29,7 @@ from cs.console import (
     sources,
 )
 from cs.console.access import COOKIE, Session
-from cs.console.views import Act, Action, Handler, Parts, Reveal, View
+from cs.console.views import Act, Action, Handler, Parts, View
 from cs.domain.console_operator import OperatorRole
 from cs.domain.refusal import Refusal
 from cs.eventlog.port import LogUnavailable
@@ -89,22 +89,25 @@ _VIEWS: Mapping[str, Handler] = {
     "/dead-letters": dead_letters.list_dead_letters,
     "/people": people.show_people,
 }
-_ACTS: Mapping[str, Act] = {
-    "/pause": overview.pause,
-    "/resume": overview.resume,
-    "/brands/{stream}/forget": brands.forget,
-    "/keys/{key}/grant": keys.grant,
-    "/keys/{key}/rotate": keys.rotate,
-    "/keys/{key}/revoke": keys.revoke,
-    "/sources/check-sources": sources.check,
-    "/sources/check-verifiers": sources.check,
-    "/dead-letters/send": dead_letters.send_again,
-    "/dead-letters/discard": dead_letters.discard,
-}
-#: What shows people in clear, once a reason is stored.
-_REVEALS: Mapping[str, Reveal] = {
-    "/searches/{search}": searches.reveal_search,
-    "/dead-letters": dead_letters.read_dead_letter,
+_ACTS: Mapping[OperatorRole, Mapping[str, Act]] = {
+    "operator": {
+        "/pause": overview.pause,
+        "/resume": overview.resume,
+        "/brands/{stream}/forget": brands.forget,
+        "/keys/{key}/grant": keys.grant,
+        "/keys/{key}/rotate": keys.rotate,
+        "/keys/{key}/revoke": keys.revoke,
+        "/sources/check-sources": sources.check,
+        "/sources/check-verifiers": sources.check,
+        "/dead-letters/send": dead_letters.send_again,
+        "/dead-letters/discard": dead_letters.discard,
+    },
+    "privacy": {
+        "/searches/{search}": searches.reveal_search,
+        "/dead-letters": dead_letters.read_dead_letter,
+        "/people/export": people.export,
+        "/people/erase": people.erase,
+    },
 }
 _STATIC = {
     each.name: each.read_bytes()
@@ -130,22 +133,13 @@ def console_routes(parts: Parts) -> Sequence[BaseRoute]:
         Route("/find", console.guarded(console.find, "viewer")),
         Route("/live", console.guarded(console.live, "viewer")),
         *(
-            Route(path, console.guarded(console.reveal(show), "privacy"), methods=["POST"])
-            for path, show in _REVEALS.items()
-        ),
-        Route("/people/export", console.guarded(console.export, "privacy"), methods=["POST"]),
-        Route(
-            "/people/erase",
-            console.guarded(console.act(people.erase), "privacy"),
-            methods=["POST"],
-        ),
-        *(
             Route(path, console.guarded(console.view(handler), "viewer"))
             for path, handler in _VIEWS.items()
         ),
         *(
-            Route(path, console.guarded(console.act(act), "operator"), methods=["POST"])
-            for path, act in _ACTS.items()
+            Route(path, console.guarded(console.act(act), role), methods=["POST"])
+            for role, acts in _ACTS.items()
+            for path, act in acts.items()
         ),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: console.refuse})
@@ -209,26 +203,19 @@ class _Console:
             once = f"{session.csrf} {request.url.path} {form.get('once') or random_id('')}"
             said = self._done.get(once)
             if said is None:
-                said = await act(self._parts, request, session, form)
+                result = await act(self._parts, request, session, form)
+                if isinstance(result, Response):
+                    return result
+                if isinstance(result, View):
+                    return self._page(result, request, session)
                 self._parts.state.forget()
-                self._done[once] = said
+                said = self._done[once] = result
             back = request.url.path.rpartition("/")[0] or "/console"
             done = Section(heading="Done", about=said)
             view = View(page=Page(title="Done", sections=[done]), command="cs log trail")
             return self._page(view, request, session, back=back)
 
         return do
-
-    def reveal(self, show: Reveal) -> Endpoint:
-        async def reveal(request: Request, session: Session) -> Response:
-            form = await _form(request, session)
-            return self._page(await show(self._parts, request, session, form), request, session)
-
-        return reveal
-
-    async def export(self, request: Request, session: Session) -> Response:
-        form = await _form(request, session)
-        return await people.export(self._parts, request, session, form)
 
     async def find(self, request: Request, session: Session) -> Response:
         """Lead to what the words in the search box name, by their form."""

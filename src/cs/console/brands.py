@@ -126,25 +126,28 @@ def _changes(changes: Sequence[PersonChange], same_people: int) -> Section:
         {
             "person": each.who or (each.now or each.was or {})["person"],
             "change": each.change,
-            "fields": ", ".join(each.changed),
-            **{
-                f"{name}_{when}": None if shown is None else shown[name]
-                for name in ("level", "family", "verified")
-                for when, shown in (("before", each.was), ("after", each.now))
-            },
+            "fields": each.changed,
+            "before": _in_words(each.was),
+            "after": _in_words(each.now),
         }
         for each in changes
     ]
     counts = Counter(each.change for each in changes)
     values = {name: counts[name] for name in ("joined", "left", "changed")}
-    fields = [*rows[0]] if rows else []
     return table(
         "People",
         rows,
-        " ".join(fields),
+        "person change fields before after" if rows else "",
         facts=facts({**values, "the_same": same_people}),
         about="" if rows else "Both runs show the same people.",
     )
+
+
+def _in_words(one: Mapping[str, Any] | None) -> str | None:
+    if one is None:
+        return None
+    verified = "verified" if one["verified"] else "not verified"
+    return ", ".join(filter(None, (one["level"], one["family"], verified)))
 
 
 async def forget(

@@ -1,6 +1,6 @@
 """What the service has set aside: damaged streams, and messages that could not be handled."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -9,7 +9,7 @@ from cs.bus.dead_letters import DeadLetter, DeadLetterBox
 from cs.bus.port import BusUnavailable
 from cs.bus.topics import OUTCOMES, STAGE_TOPICS
 from cs.console.access import Session
-from cs.console.views import ROWS, Action, Input, Parts, View, event_link
+from cs.console.views import ROWS, Action, Form, Input, Parts, View, event_link
 from cs.domain.disclosure import DisclosedEvents
 from cs.history.pages import Link, Page, table
 from cs.projections.set_aside import ASIDE, SET_ASIDE
@@ -19,18 +19,14 @@ SHOWN = 64 * 1024
 _EVENTS = "/console/events?"
 
 
-async def list_dead_letters(parts: Parts, request: Request, session: Session) -> View:
+async def list_dead_letters(parts: Parts, _request: Request, _session: Session) -> View:
     """Show dead letters, without what is in them, and damaged streams."""
-    del request, session
     return await _view(parts)
 
 
-async def read_dead_letter(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> View:
+async def read_dead_letter(parts: Parts, _: Request, session: Session, form: Form) -> View:
     """Show what is in one, once the reason is stored."""
-    del request
-    _, letter = _found(parts, form)
+    letter = _found(parts, form)[1]
     asked, upto = DisclosedEvents(lookup=letter.lookup), await parts.log.head()
     why = form.get("why", "")
     await parts.operator(session).disclose("console dead-letters", why, asked, upto=upto)
@@ -38,11 +34,8 @@ async def read_dead_letter(
     return await _view(parts, [(f"Content of {letter.id}", content)])
 
 
-async def send_again(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def send_again(parts: Parts, _: Request, session: Session, form: Form) -> str:
     """Publish a dead letter again where it came from."""
-    del request
     box, letter = _found(parts, form)
     if letter.record.headers.get("topic") not in (OUTCOMES, *STAGE_TOPICS.values()):
         raise HTTPException(409, "it came from no topic of this service; discard it")
@@ -54,18 +47,15 @@ async def send_again(
     return "It was sent again. If it cannot be handled this time either, it comes back."
 
 
-async def discard(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def discard(parts: Parts, _: Request, session: Session, form: Form) -> str:
     """Discard a dead letter."""
-    del request
     box, letter = _found(parts, form)
     await parts.operator(session).handle_dead_letter(letter.place, again=False)
     await box.let_go(letter)
     return "It is discarded."
 
 
-def _found(parts: Parts, form: Mapping[str, str]) -> tuple[DeadLetterBox, DeadLetter]:
+def _found(parts: Parts, form: Form) -> tuple[DeadLetterBox, DeadLetter]:
     box = parts.dead_letters
     letter = None if box is None else box.get(form.get("letter", ""))
     if box is None or letter is None:

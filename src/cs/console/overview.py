@@ -8,9 +8,9 @@ from starlette.requests import Request
 
 from cs.console.access import Session
 from cs.console.activity import SPANS, Bucket, Span, quantile, sums
-from cs.console.views import Action, Parts, View, chosen, same
+from cs.console.views import Action, Form, Parts, View, chosen, same
 from cs.domain.stages.table import STAGES
-from cs.history.pages import Page, Section, facts, table
+from cs.history.pages import Link, Page, Section, facts, table
 from cs.history.service_state import ServiceState
 from cs.history.words import OUTCOMES
 from cs.runtime.durations import in_words
@@ -19,14 +19,16 @@ from cs.runtime.durations import in_words
 BEHIND = 1_000
 
 
-async def overview(parts: Parts, request: Request, session: Session) -> View:
+async def overview(parts: Parts, request: Request, _: Session) -> View:
     """Show what is wrong, what runs, and what happened in the chosen time."""
-    del session
     span = next((each for each in SPANS if each.name == chosen(request, "span")), SPANS[0])
     ready, health = await parts.ready.check()
     state = await parts.state.get(parts)
     buckets = parts.activity.of(span)
     wrong = [*_wrong(ready, health, state)]
+    if letters := [] if parts.dead_letters is None else await parts.dead_letters.newest():
+        where = Link("read them", "/console/dead-letters")
+        wrong.append({"what": "Dead letters", "cause": str(len(letters)), "do_next": where})
     page = Page(
         title="Overview",
         lead=f"World {state.world or 'none yet'}; {state.events} events; "
@@ -75,7 +77,7 @@ async def overview(parts: Parts, request: Request, session: Session) -> View:
 
 def _wrong(  # noqa: C901  one row for each that may be wrong
     ready: bool, health: Mapping[str, Any], state: ServiceState
-) -> Iterator[Mapping[str, str]]:
+) -> Iterator[Mapping[str, Any]]:
     """Yield what is wrong, the worst first, each with its cause and what to do."""
 
     def row(what: str, cause: object, do: str) -> Mapping[str, str]:
@@ -162,19 +164,13 @@ def _seconds(value: float | None) -> str | None:
     return None if value is None else in_words(value)
 
 
-async def pause(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def pause(parts: Parts, _request: Request, session: Session, _form: Form) -> str:
     """Refuse new searches."""
-    del request, form
     changed = await parts.operator(session).pause()
     return "The API is paused." if changed else "The API was paused before."
 
 
-async def resume(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def resume(parts: Parts, _request: Request, session: Session, _form: Form) -> str:
     """Accept new searches again."""
-    del request, form
     changed = await parts.operator(session).resume()
     return "The API is resumed." if changed else "The API was not paused."

@@ -1,12 +1,10 @@
 """Requests of people: what is held on one, and erasing one."""
 
-from collections.abc import Mapping
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from cs.console.access import Session
-from cs.console.views import Action, Input, Parts, View
+from cs.console.views import Action, Form, Input, Parts, View
 from cs.history.pages import Page, Section
 
 #: The name of the file that an export is downloaded as.
@@ -42,9 +40,8 @@ _ACTIONS = (
 )
 
 
-async def show_people(parts: Parts, request: Request, session: Session) -> View:
+async def show_people(_parts: Parts, _request: Request, session: Session) -> View:
     """Offer to export or erase a person."""
-    del parts, request
     about = (
         "Export or erase one person, named by an e-mail or a LinkedIn profile, which is "
         "neither stored nor logged. `cs people erase --dry-run` says what would be destroyed."
@@ -58,27 +55,21 @@ async def show_people(parts: Parts, request: Request, session: Session) -> View:
     )
 
 
-async def export(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> Response:
+async def export(parts: Parts, _: Request, session: Session, form: Form) -> Response:
     """Return everything that is held on a person, as a file."""
-    del request
     why = form.get("why", "")
     held = await parts.slow.do("export", session.name, _named(form), why, FILE)
     as_file = {"Content-Disposition": f'attachment; filename="{FILE}"'}
     return Response(held, media_type="application/json", headers=as_file)
 
 
-async def erase(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def erase(parts: Parts, _: Request, session: Session, form: Form) -> str:
     """Erase a person."""
-    del request
     said: str = await parts.slow.do("erase", session.name, _named(form))
     return said
 
 
-def _named(form: Mapping[str, str]) -> tuple[str | None, str | None]:
+def _named(form: Form) -> tuple[str | None, str | None]:
     """Return e-mail and profile, as far as they are given."""
     email, profile = (form.get(name, "").strip() or None for name in ("email", "profile"))
     return email, profile

@@ -22,9 +22,8 @@ USUAL = timedelta(days=30)
 YEARS = range(1971, 9_000)
 
 
-async def show_report(parts: Parts, request: Request, session: Session) -> View:
+async def show_report(parts: Parts, request: Request, _: Session) -> View:
     """Show the figures of a period of whole days."""
-    del session
     today = parts.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
     tomorrow = today + timedelta(days=1)
     until = _day(request, "until") or tomorrow

@@ -1,13 +1,14 @@
 """Sources and verifiers: calls, yield, cost for a verified e-mail, caps, and how they ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import asdict
 from starlette.requests import Request
 
 from cs.console.access import Session
-from cs.console.views import Action, Parts, View
+from cs.console.views import Action, Form, Parts, View
 from cs.domain.source_cost import MICROS, SourceFigures
 from cs.history.pages import Page, Section, table
 from cs.history.service_state import RecentRuns
@@ -24,9 +25,8 @@ _ASKS = (
 )
 
 
-async def show_sources(parts: Parts, request: Request, session: Session) -> View:
+async def show_sources(parts: Parts, _request: Request, _session: Session) -> View:
     """Show what every source and verifier was asked, gave and cost."""
-    del request, session
     figures = await figures_until(parts.views, parts.clock.now())
     state = await parts.state.get(parts)
     rows = sorted(map(_row, figures), key=lambda row: -row["usd"])
@@ -56,11 +56,8 @@ async def show_sources(parts: Parts, request: Request, session: Session) -> View
     )
 
 
-async def check(
-    parts: Parts, request: Request, session: Session, form: Mapping[str, str]
-) -> str:
+async def check(parts: Parts, request: Request, _session: Session, _form: Form) -> str:
     """Ask every source, or every verifier, whether it works."""
-    del session, form
     kind = request.url.path.rpartition("-")[2]
     found = await parts.slow.get("check", kind, kept_s=CHECKED_S)
     if found is None:
@@ -106,18 +103,8 @@ def _spent(every: Sequence[tuple[Spending, float, float]]) -> Section:
 
 
 def _checks(every: Sequence[CheckedPlugin]) -> Section:
-    rows = [
-        {
-            "name": each.name,
-            "kind": each.kind,
-            "state": each.found.ended,
-            "price": each.found.usd_per_call,
-            "left": each.found.left,
-            "why": each.found.why,
-        }
-        for each in every
-    ]
-    return table("The last check", rows, "name kind state price left why")
+    rows = [{"name": each.name, "kind": each.kind, **asdict(each.found)} for each in every]
+    return table("The last check", rows, "name kind ended usd_per_call left why")
 
 
 def _of(spent: float, cap: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from cs.admin.health import Readiness
 from cs.bus.dead_letters import DeadLetterBox
@@ -151,11 +152,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Makes a view for a call.
 Handler = Callable[[Parts, Request, Session], Awaitable[View]]
-#: Does what an action says; returns a sentence about it, and what to show once.
-Act = Callable[[Parts, Request, Session, Mapping[str, str]], Awaitable[str]]
-
-#: Shows people in clear, once the reason in the form is stored.
-Reveal = Callable[[Parts, Request, Session, Mapping[str, str]], Awaitable[View]]
+#: The fields of a form.
+Form = Mapping[str, str]
+#: Does what an action says; returns a sentence about it, or what is shown once.
+Act = Callable[[Parts, Request, Session, Form], Awaitable[str | View | Response]]
 
 
 def search_link(search: str) -> Link:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -10,6 +11,8 @@ from aiokafka.errors import GroupAuthorizationFailedError, TopicAuthorizationFai
 
 from bus.kafka.kafka_cases import client_of
 from contracts.bus import take
+from cs.bus.dead_letters import GROUP as DEAD_LETTERS_GROUP
+from cs.bus.dead_letters import DeadLetter, DeadLetterBox
 from cs.bus.kafka.access import access_of_roles, grant
 from cs.bus.kafka.bus import KafkaBus
 from cs.bus.kafka.settings import CannotApply, KafkaSettings, client_options
@@ -17,6 +20,7 @@ from cs.bus.kafka.subscription import lag
 from cs.bus.kafka.topics import apply, describe
 from cs.bus.topics import DEAD_LETTERS, EVENTS, OUTCOMES, STAGE_TOPICS, TOPICS, TopicPlan
 from cs.pipeline.outcomes import GROUP
+from cs.runtime.coordination import in_background
 from harness.servers.kafka import Kafka, running_kafka
 from harness.servers.kafka_listeners import Listener, sasl
 from harness.servers.own_folder import own_folder
@@ -134,6 +138,36 @@ async def test_a_process_manager_takes_outcomes_and_knows_how_many_are_left(
     assert set(await lag(settings, OUTCOMES, GROUP)) == {0}
 
 
+async def found(box: DeadLetterBox, key: bytes) -> DeadLetter | None:
+    letters = await box.newest()
+    return next((each for each in letters if each.record.key == key), None)
+
+
+async def test_a_console_keeps_dead_letters_over_a_restart_until_they_are_handled(
+    guarded: Kafka,
+) -> None:
+    at = {"topic": OUTCOMES, "partition": "0", "offset": "7", "error": "ForgedOutcome"}
+    settings, kept = of(guarded, "console"), 0
+    async with KafkaBus(of(guarded, "process-manager")) as manager:
+        for key in (b"first", b"second"):
+            await manager.publish(DEAD_LETTERS, key=key, value=b"{}", headers=at)
+    for _ in range(2):
+        async with KafkaBus(settings) as bus, asyncio.timeout(60):
+            box = DeadLetterBox(bus, lambda: datetime.now(UTC))
+            async with in_background(box.run(), "box"):
+                second = None
+                while second is None:
+                    await asyncio.sleep(0.01)
+                    second = await found(box, b"second")
+                first = await found(box, b"first")
+                if first is not None:
+                    await box.send_again(first)
+                assert second.place == f"{OUTCOMES} 0/7"
+                kept += first is not None
+
+    assert kept == 1, "what was sent again is not shown after a restart"
+
+
 @asynccontextmanager
 async def producer_of(kafka: Kafka, role: str) -> AsyncIterator[AIOKafkaProducer]:
     producer = AIOKafkaProducer(**client_options(of(kafka, role)))
@@ -201,10 +235,10 @@ async def test_nobody_reads_what_it_need_not(guarded: Kafka, role: str) -> None:
 
 @pytest.mark.parametrize("role", [*ROLES, "nobody"])
 async def test_nobody_is_a_member_of_anothers_group(guarded: Kafka, role: str) -> None:
-    others = {GROUP, *STAGE_TOPICS} - groups_of(role)
+    others = {GROUP, DEAD_LETTERS_GROUP, *STAGE_TOPICS} - groups_of(role)
     for group in others:
         async with consumer_of(guarded, role, PREFIX + group) as consumer:
             with pytest.raises(GroupAuthorizationFailedError):
                 await consumer.committed(TopicPartition(PREFIX + OUTCOMES, 0))
 
-    assert len(others) == 5 - len(groups_of(role))
+    assert len(others) == 6 - len(groups_of(role))
