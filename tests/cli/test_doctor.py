@@ -109,13 +109,14 @@ async def test_what_failed_is_reported_with_what_to_do(world: World) -> None:
     done = await world.doctor(
         CS_SMTP_HELO="localhost",
         CS_WIKIDATA_URL=f"http://127.0.0.1:{nobody}/w/api.php",
-        CS_POSTGRES=f"postgresql://cs@127.0.0.1:{nobody}/cs",
+        CS_POSTGRES=f"postgresql://cs:hunt/er2@127.0.0.1:{nobody}/cs",
         CS_KAFKA=f"127.0.0.1:{nobody}",
     )
 
     assert done.code == 1
     assert done.err == "cs: failed: database postgres, Kafka, web, HELO\n"
     assert "set smtp_helo to a host name" in done.out
+    assert "er2" not in done.out, "a password is shown in no part"
 
 
 async def test_a_database_and_brokers(

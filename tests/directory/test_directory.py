@@ -292,7 +292,10 @@ async def test_rows_come_to_a_dict_by_profile(
 # In a file.
 
 
-async def test_while_another_process_reads_forgetting_says_what_is_left(tmp_path: Path) -> None:
+async def test_while_another_process_reads_forgetting_says_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cs.sqlite.database.READERS_S", 0)  # or each waits 3 s
     async with directory_in(tmp_path, lock_timeout_s=0) as directory:
         await put(directory, ADA, BEN)
         with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as reader:

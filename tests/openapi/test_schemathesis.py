@@ -20,7 +20,7 @@ from harness.servers.missing import Missing
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[1]
-EXAMPLES = 25
+EXAMPLES = 10
 
 
 def _closed_document() -> Json:

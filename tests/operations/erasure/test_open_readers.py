@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Ran, ran
+from cli.command import Here, Ran
 from harness.stores import opened
 from history.people import Seen
 from operations.erasure.service import person_everywhere
@@ -30,15 +30,16 @@ SEALED = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with her in the log, the directory and the answer of a paid call."""
+    monkeypatch.setattr("cs.sqlite.database.READERS_S", 0)  # or each waits 3 s
     folder = tmp_path / "data"
     asyncio.run(person_everywhere(folder, JANE))
     file = tmp_path / "people.csv"
     file.write_text(
         f"name,company,linkedin,email\n{JANE.full_name},Acme,{PROFILE},{NAMES[2]}\n"
     )
-    assert ran("directory", "import", str(file), f"--data-dir={folder}").code == 0
+    assert here("directory", "import", str(file), f"--data-dir={folder}").code == 0
     file.unlink()
     return folder
 
@@ -62,14 +63,14 @@ def standing_in(files: dict[str, bytes], boxes: dict[str, set[bytes]]) -> set[st
     return {name for name, some in boxes.items() if any(box in files[name] for box in some)}
 
 
-def erase(folder: Path, *words: str) -> Ran:
-    return ran("people", "erase", "--profile", PROFILE, *words, f"--data-dir={folder}")
+def erase(here: Here, folder: Path) -> Ran:
+    return here("people", "erase", "--profile", PROFILE, f"--data-dir={folder}")
 
 
-def restored(folder: Path) -> None:
+def restored(here: Here, folder: Path) -> None:
     """Erase her, and bring back the files of before, as from a backup."""
     before = {name: (folder / name).read_bytes() for name in SEALED}
-    assert erase(folder).code == 0
+    assert erase(here, folder).code == 0
     for name, content in before.items():
         (folder / name).write_bytes(content)
 
@@ -79,12 +80,12 @@ def restored(folder: Path) -> None:
     [("erase", {"calls.db", "keys.db"}), ("reapply", set(SEALED))],
 )
 def test_an_erasure_ends_when_no_process_reads_the_files(
-    folder: Path, tmp_path: Path, command: str, held: set[str]
+    folder: Path, tmp_path: Path, here: Here, command: str, held: set[str]
 ) -> None:
-    run: Callable[[], Ran] = partial(erase, folder)
+    run: Callable[[], Ran] = partial(erase, here, folder)
     if command == "reapply":
-        restored(folder)
-        run = partial(ran, "people", "reapply", f"--data-dir={folder}")
+        restored(here, folder)
+        run = partial(here, "people", "reapply", f"--data-dir={folder}")
     with ExitStack() as readers:
         boxes = {name: readers.enter_context(reading(folder / name)) for name in held}
         assert all(boxes.values())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
@@ -33,8 +34,9 @@ class PaidStaff:
 
 
 async def test_a_service_that_meets_an_erased_person_does_not_wait_for_a_reader_of_the_file(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("cs.sqlite.database.READERS_S", 0)  # or each waits 3 s
     folder = tmp_path / "data"
 
     def tools(paid: Any) -> Any:
